@@ -1,0 +1,157 @@
+"""SciPy's BLAS and LAPACK without the interpreter lock, on one thread per call.
+
+NumPy's wheels may carry an older BLAS than SciPy's, and SciPy's Python wrappers hold the interpreter lock. The functions
+here call the routines that SciPy exports for Cython through `ctypes`, which releases the lock: blocks run in parallel, each
+on one BLAS thread, so the number of threads never changes a bit.
+
+Row-major arrays are passed as the transposes they are: C = AB is Cᵀ = BᵀAᵀ in the Fortran order of BLAS.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from slimg.engine.base import Array
+
+
+def matmul(a: Array, b: Array, out: Array | None = None, beta: float = 0.0) -> Array:
+    """a b (+ beta·out) for float32 or float64 matrices, row-major result; transposed views cost nothing."""
+    dtype = a.dtype
+    a, b = _unit_stride(a), _unit_stride(np.asarray(b, dtype))
+    if out is None:
+        out = np.empty((a.shape[0], b.shape[1]), dtype)
+        beta = 0.0
+    if 0 in (*out.shape, a.shape[1]):
+        out *= beta
+        return out
+    a_ptr, a_lead, a_flip = _fortran(a)
+    b_ptr, b_lead, b_flip = _fortran(b)
+    m, k, n = a.shape[0], a.shape[1], b.shape[1]
+    name = "sgemm" if dtype == np.float32 else "dgemm"
+    scalar = _scalar(dtype)
+    routine("blas", name)(
+        _char(b_flip), _char(a_flip), _int(n), _int(m), _int(k), scalar(1.0), b_ptr, _int(b_lead), a_ptr, _int(a_lead),
+        scalar(beta), _pointer(out), _int(out.strides[0] // out.itemsize),
+    )  # fmt: skip
+    return out
+
+
+def self_gram(a: Array) -> Array:
+    """aᵀa of a row-major block, both triangles filled."""
+    rows, k = a.shape
+    out = np.zeros((k, k), a.dtype)
+    if rows and k:
+        scalar = _scalar(a.dtype)
+        name = "ssyrk" if a.dtype == np.float32 else "dsyrk"
+        lead = a.strides[0] // a.itemsize
+        routine("blas", name)(
+            _char("L"), _char("N"), _int(k), _int(rows), scalar(1.0), _pointer(a), _int(lead), scalar(0.0), _pointer(out), _int(k)
+        )  # fmt: skip
+        mirror_upper(out)
+    return out
+
+
+def mirror_upper(a: Array) -> None:
+    """Copy the upper triangle of a row-major square matrix (the lower one of Fortran) below its diagonal."""
+    step = 256
+    for start in range(0, len(a), step):
+        stop = min(start + step, len(a))
+        a[stop:, start:stop] = a[start:stop, stop:].T
+        block = a[start:stop, start:stop]
+        block[:] = np.triu(block) + np.triu(block, 1).T
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS on one thread inside; entered by many threads at once, the setting returns when the last one leaves."""
+    _limit.enter()
+    try:
+        yield
+    finally:
+        _limit.leave()
+
+
+@cache
+def routine(library: str, name: str) -> Callable[..., None]:
+    """A routine of SciPy's BLAS or LAPACK as a ctypes function of pointers."""
+    if library == "blas":
+        from scipy.linalg import cython_blas as module
+    else:
+        from scipy.linalg import cython_lapack as module
+    capsule = module.__pyx_capi__[name]
+    api = ctypes.pythonapi
+    title = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+    pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
+    signature = title(capsule)
+    arguments = [ctypes.c_void_p] * signature.count(b"*")
+    return ctypes.CFUNCTYPE(None, *arguments)(pointer(capsule, signature))
+
+
+class _Limit:
+    """How many are inside `one_thread`; the only state is that of a setting which is itself global to the process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._controller: ThreadpoolController | None = None
+        self._setting: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                if self._controller is None:
+                    import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
+
+                    self._controller = ThreadpoolController()
+                self._setting = self._controller.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._setting.restore_original_limits()
+
+
+_limit = _Limit()
+
+
+def _unit_stride(a: Array) -> Array:
+    """a itself when one of its strides is one element, else a copy."""
+    item = a.itemsize
+    rows_fit = a.strides[1] == item and a.strides[0] >= a.shape[1] * item
+    columns_fit = a.strides[0] == item and a.strides[1] >= a.shape[0] * item
+    return a if rows_fit or columns_fit else np.ascontiguousarray(a)
+
+
+def _fortran(a: Array) -> tuple[ctypes.c_void_p, int, str]:
+    """Pointer, leading dimension and flag of the transpose of a as Fortran sees it."""
+    item = a.itemsize
+    if a.strides[1] == item and a.strides[0] >= a.shape[1] * item:
+        return _pointer(a), max(a.strides[0] // item, 1), "N"
+    return _pointer(a), max(a.strides[1] // item, 1), "T"
+
+
+def _pointer(a: Array) -> ctypes.c_void_p:
+    return ctypes.c_void_p(a.ctypes.data)
+
+
+def _int(value: int) -> Any:
+    return ctypes.byref(ctypes.c_int(value))
+
+
+def _char(value: str) -> Any:
+    return ctypes.byref(ctypes.c_char(value.encode()))
+
+
+def _scalar(dtype: Any) -> Callable[[float], Any]:
+    kind = ctypes.c_float if dtype == np.float32 else ctypes.c_double
+    return lambda value: ctypes.byref(kind(value))

@@ -1,0 +1,197 @@
+"""Talls as numpy arrays (or scipy CSR), blocks on a pool of threads.
+
+A block is computed by one thread and its layout follows from the data's shape alone, so any number of threads gives the
+same bits. An operation that is called from inside a block or a task runs on the thread it is called from: the pool never
+waits for itself.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from slimg.engine import kernels
+from slimg.engine.base import Array, Scaling, Sparse, Tall
+from slimg.engine.blas import matmul, one_thread, self_gram
+from slimg.errors import InputError
+
+BLOCK_ENTRIES = 1 << 21
+"""Entries of a dense block: 8 MiB of float32, small beside memory and large beside the cost of a task."""
+BLOCK_ROWS = 1 << 10, 1 << 16
+"""Fewest and most rows of a block."""
+PRODUCT_WORK = 1 << 18
+"""Stored entries (plus eight per row) of one block of a sparse product."""
+RANDOM_ROWS = 1 << 12
+"""Rows drawn from one stream of random numbers, on every engine."""
+
+
+class MemoryEngine:
+    """The engine of a single machine with enough memory; see `slimg.engine.base.Engine` for the operations.
+
+    Parameters
+    ----------
+    threads : int or None
+        Threads to use; None takes numba's setting (``NUMBA_NUM_THREADS``), at most the cores that are available.
+    """
+
+    def __init__(self, threads: int | None = None):
+        self.threads = threads
+        self._count = _thread_count(threads)
+        self._pool: ThreadPoolExecutor | None = None
+        self._worker = threading.local()
+
+    # handing over and back ------------------------------------------------------------------------------------------
+
+    def tall(self, array: Any) -> Tall:
+        if sparse.issparse(array):
+            matrix = sparse.csr_matrix(array, dtype=np.float32)
+            return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+    def random(self, n: int, k: int, random_state: int) -> Tall:
+        out = np.empty((n, k), np.float32)
+
+        def draw(start: int, stop: int) -> None:
+            stream = np.random.SeedSequence(random_state, spawn_key=(start // RANDOM_ROWS,))
+            np.random.Generator(np.random.Philox(stream)).standard_normal(out=out[start:stop], dtype=np.float32)
+
+        self._for_each(draw, list(pairwise(_edges(n, RANDOM_ROWS))))
+        return out
+
+    def rows(self, tall: Tall, index: Any) -> Array:
+        chosen = tall[np.asarray(index)]
+        return chosen.toarray() if sparse.issparse(chosen) else chosen
+
+    def to_array(self, tall: Tall) -> Array:
+        return tall.toarray() if sparse.issparse(tall) else tall
+
+    # products -------------------------------------------------------------------------------------------------------
+
+    def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
+        outs = [np.empty((len(matrix.indptr) - 1, tall.shape[1]), np.float32) for _ in scalings]
+
+        def rows(start: int, stop: int) -> None:
+            for scaling, out in zip(scalings, outs, strict=True):
+                kernels.gather(matrix.indptr, matrix.indices, matrix.weights, tall, *scaling, out, start, stop)
+
+        self._for_each(rows, _balanced_blocks(matrix.indptr))
+        return outs
+
+    def gram(self, a: Tall, b: Tall | None = None) -> Array:
+        if sparse.issparse(a):
+            return self._sparse_gram(a, b)
+        if b is None:
+            return self.sum_rows(lambda block: self_gram(block.astype(np.float64)), a)
+        return self.sum_rows(lambda x, y: matmul(x.astype(np.float64).T, y.astype(np.float64)), a, b)
+
+    def combine(self, tall: Tall, small: Array) -> Tall:
+        small = np.ascontiguousarray(small, np.float32)
+        if not sparse.issparse(tall):
+            return self.map_rows(lambda block: matmul(block, small), tall)
+        out = np.empty((tall.shape[0], small.shape[1]), np.float32)
+
+        def rows(start: int, stop: int) -> None:
+            kernels.gather(tall.indptr, tall.indices, tall.data, small, None, None, 0.0, out, start, stop)
+
+        self._for_each(rows, _balanced_blocks(tall.indptr))
+        return out
+
+    def _sparse_gram(self, a: Tall, b: Tall | None) -> Array:
+        """Columns of the result are independent: threads share them out, sixteen at a time."""
+        if b is None:
+            return (a.T.astype(np.float64) @ a).toarray()
+        out = np.zeros((a.shape[1], b.shape[1]))
+
+        def columns(first: int, last: int) -> None:
+            kernels.scatter(a.indptr, a.indices, a.data, b, out, first, last)
+
+        self._for_each(columns, list(pairwise(_edges(b.shape[1], kernels.LINE))))
+        return out
+
+    # maps and sums --------------------------------------------------------------------------------------------------
+
+    def map_rows(self, fn: Callable[..., Any], *talls: Tall) -> Tall:
+        blocks = _row_blocks(talls)
+        first = fn(*(t[slice(*blocks[0])] for t in talls))
+        if sparse.issparse(first):
+            rest = self._in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), blocks[1:])
+            return self.tall(sparse.vstack([first, *rest], format="csr"))
+        out = np.empty((talls[0].shape[0], first.shape[1]), np.float32)
+        out[slice(*blocks[0])] = first
+
+        def rows(start: int, stop: int) -> None:
+            out[start:stop] = fn(*(t[start:stop] for t in talls))
+
+        self._for_each(rows, blocks[1:])
+        return out
+
+    def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
+        results = self._in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), _row_blocks(talls))
+        total = np.array(next(results), dtype=np.float64)
+        for part in results:
+            total += part
+        return total
+
+    # threads --------------------------------------------------------------------------------------------------------
+
+    def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
+        return list(self._in_order(lambda which: tasks[which](), [(which,) for which in range(len(tasks))]))
+
+    def _for_each(self, fn: Callable[..., Any], blocks: Sequence[tuple[int, ...]]) -> None:
+        for _ in self._in_order(fn, blocks):
+            pass
+
+    def _in_order(self, fn: Callable[..., Any], blocks: Sequence[tuple[int, ...]]) -> Iterator[Any]:
+        """fn(*block) for each block, in order; at most two results per thread wait to be taken."""
+        with one_thread():
+            if self._count == 1 or len(blocks) < 2 or getattr(self._worker, "busy", False):
+                for block in blocks:
+                    yield fn(*block)
+                return
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._count, "slimg", lambda: setattr(self._worker, "busy", True))
+            pending = iter(blocks)
+            queue: list[Future[Any]] = [self._pool.submit(fn, *b) for b in islice(pending, 2 * self._count)]
+            while queue:
+                result = queue.pop(0).result()
+                queue.extend(self._pool.submit(fn, *b) for b in islice(pending, 1))
+                yield result
+
+
+def _thread_count(threads: int | None) -> int:
+    if threads is None:
+        from numba import config
+
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(int(config.NUMBA_NUM_THREADS), cores))
+    if not isinstance(threads, (int, np.integer)) or isinstance(threads, bool) or threads < 1:
+        raise InputError(f"threads must be a positive integer or None, not {threads!r}")
+    return int(threads)
+
+
+def _edges(n: int, step: int) -> list[int]:
+    """0, step, 2·step, …, n."""
+    return [*range(0, n, step), n]
+
+
+def _row_blocks(talls: Sequence[Tall]) -> list[tuple[int, int]]:
+    """Runs of rows of about `BLOCK_ENTRIES` entries of the widest tall."""
+    n, width = talls[0].shape[0], max(t.shape[1] for t in talls)
+    low, high = BLOCK_ROWS
+    step = min(max(BLOCK_ENTRIES // max(width, 1), low), high)
+    return list(pairwise(_edges(n, step))) or [(0, 0)]
+
+
+def _balanced_blocks(indptr: Array) -> list[tuple[int, int]]:
+    """Runs of rows with about equal work: degrees are skewed, so equal numbers of rows would not do."""
+    work = indptr + 8 * np.arange(len(indptr), dtype=np.int64)
+    cuts = np.searchsorted(work, np.arange(0, int(work[-1]), PRODUCT_WORK))
+    edges = np.unique(np.append(cuts, len(indptr) - 1)).tolist()
+    return list(pairwise(edges))

@@ -1,0 +1,75 @@
+"""The one home of normalisation: each operator is a scaling before and after a pass over A, and the strength of a loop.
+
+With D = diag(A·1) and D̃ = D + I,
+
+    A      = A                           A_row  = D⁻¹ A                A_sym  = D^-½ A D^-½
+    Ã_row  = D̃⁻¹ (A + I)                 Ã_sym  = D̃^-½ (A + I) D̃^-½
+
+The row of an isolated node is zero in A, A_row and A_sym, and its loop alone in Ã_row and Ã_sym. A is symmetric, so the
+transpose of an operator is the same pass with ``before`` and ``after`` exchanged, and powers are repeated passes: no
+normalised matrix is ever stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from slimg.engine.base import Engine, Scaling, Sparse, Tall
+from slimg.errors import choices
+from slimg.graph.adjacency import Adjacency
+
+OPERATORS = ("A", "A_row", "A_sym", "Ã_row", "Ã_sym")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A named normalisation of one graph's A (n × n)."""
+
+    name: str
+    matrix: Sparse
+    scaling: Scaling
+
+    @property
+    def transposed(self) -> Operator:
+        """Its transpose."""
+        before, after, loop = self.scaling
+        return Operator(f"{self.name}ᵀ", self.matrix, Scaling(after, before, loop))
+
+    def apply(self, engine: Engine, tall: Tall) -> Tall:
+        """One pass: the operator times a tall (n × k)."""
+        return engine.products(self.matrix, tall, [self.scaling])[0]
+
+    def power(self, engine: Engine, tall: Tall, hops: int) -> Tall:
+        """``hops`` passes; the tall itself for zero."""
+        for _ in range(hops):
+            tall = self.apply(engine, tall)
+        return tall
+
+
+def operator(name: str, adjacency: Adjacency) -> Operator:
+    """The operator of that name over a graph's adjacency."""
+    if name not in OPERATORS:
+        raise choices("operator", name, OPERATORS)
+    loop = 1.0 if name.startswith("Ã") else 0.0
+    if name == "A":
+        return Operator(name, adjacency, Scaling())
+    degree = adjacency.degree() + loop
+    if name.endswith("_row"):
+        return Operator(name, adjacency, Scaling(None, _inverse_power(degree, 1.0), loop))
+    scale = _inverse_power(degree, 0.5)
+    return Operator(name, adjacency, Scaling(scale, scale, loop))
+
+
+def products(engine: Engine, operators: Sequence[Operator], tall: Tall) -> list[Tall]:
+    """Several operators of one graph times the same tall, in one pass over the rows that are gathered."""
+    return engine.products(operators[0].matrix, tall, [each.scaling for each in operators])
+
+
+def _inverse_power(degree: np.ndarray, power: float) -> np.ndarray:
+    """degree^-power as float32, zero where the degree is zero."""
+    scale = np.zeros(len(degree))
+    np.power(degree, -power, out=scale, where=degree > 0)
+    return scale.astype(np.float32)
