@@ -5,7 +5,7 @@ For n nodes, A ∈ ℝⁿˣⁿ with A = Aᵀ, diag(A) = 0 and A ≥ 0, in compre
 
 How a list of m directed edges (u, v, w) becomes A:
 
-    loops (u = v) and edges of weight 0 are dropped
+    loops (u = v) and edges of weight 0 are dropped; undirected input: (u, v) → (min(u, v), max(u, v))
     D_uv = Σ w (or max w) over the repetitions of the ordered pair (u, v);       binary: D_uv = 1
     A_uv = max(D_uv, D_vu) (or D_uv + D_vu);                                     binary: A_uv = 1
 
@@ -63,10 +63,14 @@ class Adjacency:
         n: int,
         weights: np.ndarray | None = None,
         *,
+        directed: bool = True,
         duplicates: Rule = "sum",
         symmetrise: Rule = "max",
     ) -> tuple[Adjacency, EdgeCounts]:
-        """Build A from m edges between node numbers 0 … n − 1, and say what was done to them."""
+        """Build A from m edges between node numbers 0 … n − 1, and say what was done to them.
+
+        With ``directed=False``, (u, v) and (v, u) are repetitions of one edge rather than its two directions.
+        """
         check_rules(duplicates, symmetrise)
         source, target = np.asarray(source), np.asarray(target)
         _check_ends(source, target, n)
@@ -79,14 +83,16 @@ class Adjacency:
             keep &= weights != 0
             weights = weights[keep]
         source, target = source[keep], target[keep]
-        directed = _directed(source, target, n, weights, duplicates)
-        adjacency = _undirected(directed, symmetrise)
+        if not directed:
+            source, target = np.minimum(source, target), np.maximum(source, target)
+        pairs = _distinct_pairs(source, target, n, weights, duplicates)
+        adjacency = _undirected(pairs, symmetrise)
         return adjacency, EdgeCounts(
             given=len(keep),
             loops=loops,
             zeros=zeros,
-            repeated=len(source) - directed.nnz,
-            one_way=adjacency.nnz - directed.nnz,
+            repeated=len(source) - pairs.nnz,
+            one_way=adjacency.nnz - pairs.nnz if directed else 0,
             edges=adjacency.edges,
             merged_by=duplicates if weights is not None else "one",
             symmetrised_by=symmetrise if weights is not None else "one",
@@ -155,7 +161,7 @@ class EdgeCounts:
     """What became of the edges that were given.
 
     given = loops + zeros + repeated + (distinct ordered pairs);  edges = distinct unordered pairs, of which
-    ``one_way`` were given in one direction only.
+    ``one_way`` were given in one direction only (0 when the input says it is undirected).
     """
 
     given: int
@@ -198,7 +204,7 @@ def check_rules(duplicates: str, symmetrise: str) -> None:
             raise choices(kind, rule, RULES)
 
 
-def _directed(
+def _distinct_pairs(
     source: np.ndarray, target: np.ndarray, n: int, weights: np.ndarray | None, duplicates: str
 ) -> sp.csr_array:
     """D as canonical CSR; boolean when binary."""

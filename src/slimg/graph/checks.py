@@ -1,0 +1,262 @@
+"""The doctor: every input becomes what `Graph` holds, or one sentence that says what is wrong with it.
+
+    features  → float32, C-contiguous n × d array, or CSR; finite
+    labels    → classes (sorted, original type) and codes ∈ {−1, 0, …, c − 1}ⁿ, −1 = unlabelled
+    ids       → n distinct hashable values
+    masks     → boolean n-vectors
+    train/val → row numbers: labelled, distinct, disjoint
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from slimg.errors import InputError
+from slimg.graph.columns import as_column, codes_of, missing, number_of, show
+
+if TYPE_CHECKING:
+    from slimg.graph.graph import Graph
+
+Features: TypeAlias = "np.ndarray | sp.csr_array"
+
+
+def as_features(features: Any, ids: np.ndarray) -> Features | None:
+    """Features as float32: sparse stays sparse; a matrix without columns is no features."""
+    if features is None:
+        return None
+    matrix = _sparse_features(features) if sp.issparse(features) else _dense_features(features)
+    n = len(ids)
+    if matrix.shape[0] != n:
+        raise InputError(
+            f"features need one row per node: {matrix.shape[0]:,} rows were given for {n:,} nodes"
+            " (nodes without features can be given rows of zeros)"
+        )
+    if matrix.shape[1] == 0:
+        return None
+    _check_finite(matrix, ids)
+    return matrix
+
+
+def as_feature_names(names: Any, features: Features | None) -> tuple[str, ...] | None:
+    """One text per column of the features."""
+    if names is None or features is None:
+        return None
+    given = tuple(str(name) for name in names)
+    if len(given) != features.shape[1]:
+        raise InputError(f"feature_names needs one name per column: {len(given)} names for {features.shape[1]} columns")
+    return given
+
+
+def as_ids(ids: Any, n: int) -> np.ndarray:
+    """n distinct values; 0 … n − 1 by default."""
+    if ids is None:
+        return np.arange(n)
+    column = as_column(ids, "ids")
+    if len(column) != n:
+        raise InputError(f"ids need one value per node: {len(column):,} ids were given for {n:,} nodes")
+    check_ids(column, "ids")
+    return column
+
+
+def check_ids(ids: np.ndarray, what: str) -> None:
+    """Refuse missing, unhashable and repeated ids."""
+    check_present(ids, what)
+    distinct, codes = codes_of(ids, what)
+    if len(distinct) < len(ids):
+        repeated = distinct[np.bincount(codes) > 1]
+        raise InputError(
+            f"{what} must be distinct, but {number_of(len(repeated), 'value is', 'values are')} there more than once:"
+            f" {show(repeated)}; keep one row of each"
+        )
+
+
+def check_present(column: np.ndarray, what: str) -> None:
+    """Refuse missing values where each row needs one."""
+    absent = np.flatnonzero(missing(column))
+    if len(absent):
+        rows = number_of(len(absent), "row has", "rows have")
+        raise InputError(f"{what} must not be missing, but {rows} none (row {show(absent)}): fill or drop them")
+
+
+def as_labels(labels: Any, ids: np.ndarray, positions: Any) -> np.ndarray | None:
+    """Labels in graph order: a vector of n values, or a mapping from some ids to their labels."""
+    if labels is None:
+        return None
+    if isinstance(labels, Mapping):
+        rows = positions(list(labels), "labels")
+        column = np.full(len(ids), None, object)
+        column[rows] = np.fromiter(labels.values(), object, len(labels))
+        return as_column(column, "labels")
+    column = as_column(labels, "labels")
+    if len(column) != len(ids):
+        raise InputError(
+            f"labels need one value per node: {len(column):,} labels for {len(ids):,} nodes"
+            " (use None for unlabelled nodes, or a mapping from ids to labels)"
+        )
+    return column
+
+
+def encode_labels(labels: np.ndarray | None, n: int, unlabelled: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Classes and codes; ``unlabelled`` is a further value, such as −1, that means "no label"."""
+    if labels is None:
+        return np.empty(0, object), np.full(n, -1, np.int64)
+    classes, codes = codes_of(labels, "labels")
+    if unlabelled is not None:
+        named = np.fromiter((bool(value == unlabelled) for value in classes), bool, len(classes))
+        new = np.where(named, -1, np.cumsum(~named) - 1)
+        classes, codes = classes[~named], np.where(codes < 0, -1, new[codes] if len(new) else -1)
+    odd = [v for v in classes if isinstance(v, (float, np.floating)) and not float(v).is_integer()]
+    if odd:
+        raise InputError(
+            f"labels must be classes, but {show(odd)} look like measurements:"
+            " cut them into classes, or turn them into text if each value is a class"
+        )
+    return classes, codes.astype(np.int64, copy=False)
+
+
+def as_masks(masks: Mapping[str, Any] | None, n: int) -> dict[str, np.ndarray]:
+    """Boolean vectors by name (train, val, test, …)."""
+    checked = {}
+    for name, mask in (masks or {}).items():
+        array = np.asarray(mask)
+        if array.dtype != bool or array.shape != (n,):
+            raise InputError(f"mask {name!r} must be {n:,} booleans, not {array.dtype} of shape {array.shape}")
+        checked[str(name)] = array
+    return checked
+
+
+def check_learnable(graph: Graph) -> None:
+    """Refuse a graph from which nothing can be learned: neither edges nor features."""
+    if graph.features is None and graph.edges == 0:
+        raise InputError("the graph has neither edges nor features: give at least one of them")
+
+
+def as_rows(rows: Any, n: int, what: str) -> np.ndarray:
+    """Row numbers (int64, in the order given) from row numbers or a boolean mask over the n nodes."""
+    array = np.asarray(rows)
+    if array.ndim != 1:
+        raise InputError(f"{what} must be row numbers or a boolean mask, not an array of shape {array.shape}")
+    if array.dtype == bool:
+        if len(array) != n:
+            raise InputError(f"the mask {what} needs {n:,} values, one per node, not {len(array):,}")
+        return np.flatnonzero(array)
+    if len(array) and array.dtype.kind not in "iu":
+        raise InputError(
+            f"{what} must be row numbers or a boolean mask, not {array.dtype} values: turn ids into rows with"
+            " graph.positions(ids)"
+        )
+    outside = array[(array < 0) | (array >= n)]
+    if len(outside):
+        raise InputError(f"{what} has row {show(outside)}, but rows go from 0 to {n - 1}")
+    distinct, counts = np.unique(array, return_counts=True)
+    if len(distinct) < len(array):
+        raise InputError(f"{what} has row {show(distinct[counts > 1])} more than once")
+    return array.astype(np.int64)
+
+
+def check_train_val(graph: Graph, train: Any = None, val: Any = None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows to learn from and rows to select on: labelled, disjoint, at least two classes.
+
+    ``train`` and ``val`` are row numbers or boolean masks. Without ``train`` every labelled row outside ``val`` is
+    learned from. Without ``val`` selection is by folds, which needs two labelled nodes of each class.
+    """
+    labelled = graph.codes >= 0
+    if not labelled.any():
+        raise InputError("the graph has no labels to learn from: give labels for some of its nodes")
+    val_rows = None if val is None else _labelled_rows(graph, val, "val")
+    if train is None:
+        rest = labelled.copy()
+        if val_rows is not None:
+            rest[val_rows] = False
+        train_rows = np.flatnonzero(rest)
+    else:
+        train_rows = _labelled_rows(graph, train, "train")
+    if len(train_rows) == 0:
+        raise InputError("train has no labelled rows: nothing is left to learn from")
+    if val_rows is not None:
+        shared = np.intersect1d(train_rows, val_rows)
+        if len(shared):
+            raise InputError(
+                f"train and val must not overlap, but they share {number_of(len(shared), 'row')}: {show(shared)}"
+            )
+    _check_classes(graph, train_rows, folds=val_rows is None)
+    return train_rows, val_rows
+
+
+def _labelled_rows(graph: Graph, rows: Any, what: str) -> np.ndarray:
+    found = as_rows(rows, graph.n, what)
+    if len(found) == 0:
+        raise InputError(f"{what} has no rows: give at least one, or leave it out")
+    bare = found[graph.codes[found] < 0]
+    if len(bare):
+        raise InputError(
+            f"{what} has {number_of(len(bare), 'row')} without a label (ids {show(graph.ids[bare])}):"
+            " label these nodes or leave them out"
+        )
+    return found
+
+
+def _check_classes(graph: Graph, train: np.ndarray, folds: bool) -> None:
+    counts = np.bincount(graph.codes[train], minlength=len(graph.classes))
+    present = np.flatnonzero(counts)
+    if len(present) == 1:
+        raise InputError(
+            f"at least two classes are needed, but every labelled node is {show(graph.classes[present])}:"
+            " label some nodes of another class"
+        )
+    single = np.flatnonzero(counts == 1)
+    if folds and len(single):
+        node = graph.ids[train[graph.codes[train] == single[0]]]
+        raise InputError(
+            f"each class needs two labelled nodes, but {show(graph.classes[single])} has one (id {show(node)}):"
+            " label another, drop the class, or choose validation rows with val="
+        )
+
+
+def _sparse_features(features: Any) -> sp.csr_array:
+    if np.iscomplexobj(features):
+        raise InputError("features must be real numbers, not complex ones")
+    matrix = sp.csr_array(features)
+    with np.errstate(over="ignore"):
+        matrix = matrix.astype(np.float32) if matrix.dtype != np.float32 else matrix
+    if not matrix.has_canonical_format:
+        if features.format == "csr" and np.shares_memory(matrix.indices, features.indices):
+            matrix = matrix.copy()  # the caller's own matrix stays as it is
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _dense_features(features: Any) -> np.ndarray:
+    if type(features).__module__.startswith("torch"):
+        features = features.detach().cpu().numpy()
+    try:
+        array = np.asarray(features)
+        if array.dtype.kind not in "biuf":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"features must be numbers ({error}): turn text and categories into columns of numbers first"
+        ) from None
+    if array.ndim != 2:
+        raise InputError(f"features must be a matrix of nodes × columns, not an array of shape {array.shape}")
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _check_finite(matrix: Any, ids: np.ndarray) -> None:
+    values = matrix.data if sp.issparse(matrix) else matrix
+    # minimum and maximum carry NaN and infinity through without an n × d array of booleans
+    if values.size == 0 or (np.isfinite(values.min()) and np.isfinite(values.max())):
+        return
+    if sp.issparse(matrix):
+        rows = np.unique(matrix.tocoo().row[~np.isfinite(matrix.data)])
+    else:
+        rows = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    raise InputError(
+        f"features must be finite in float32, but {number_of(len(rows), 'row holds', 'rows hold')} NaN or infinity"
+        f" (rows {show(rows)}; ids {show(ids[rows])}): fill or drop them"
+    )
