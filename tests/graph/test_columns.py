@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import torch
 
 from slimg.errors import InputError
 from slimg.graph.columns import as_column, codes_of, missing, show
@@ -24,7 +23,7 @@ from slimg.graph.columns import as_column, codes_of, missing, show
         (pd.Index([3, 4]), "i", [3, 4]),
         (pa.array([1, 2]), "i", [1, 2]),
         (pa.chunked_array([["a"], ["b"]]), "O", ["a", "b"]),
-        (torch.tensor([[1], [2]]), "i", [1, 2]),
+        (np.array([[1], [2]]), "i", [1, 2]),
         (range(3), "i", [0, 1, 2]),
         ((k for k in "ab"), "O", ["a", "b"]),
     ],

@@ -1,0 +1,171 @@
+"""Edge lists of any shape and ids against the dense matrix they mean."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slimg import Graph
+from slimg.errors import InputError
+
+PAIRS = [("b", "a"), ("a", "c"), ("c", "a"), ("a", "c"), ("c", "c")]
+FRAME = pd.DataFrame(PAIRS, columns=["source", "target"])
+DENSE = np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        FRAME,
+        pa.Table.from_pandas(FRAME),
+        PAIRS,
+        np.array(PAIRS),
+        np.array(PAIRS, object),
+        {"source": [p[0] for p in PAIRS], "target": [p[1] for p in PAIRS]},
+        FRAME.astype("category"),
+    ],
+    ids=["pandas", "arrow", "list", "array", "objects", "columns", "category"],
+)
+def test_every_kind_of_table_gives_the_same_graph(edges):
+    graph = Graph.from_edges(edges)
+    assert graph.ids.tolist() == ["a", "b", "c"]
+    assert np.array_equal(graph.adjacency.to_scipy().toarray(), DENSE) and graph.adjacency.weights is None
+    assert graph.notes[-4:] == (
+        "1 self-loop dropped.",
+        "1 repeated edge merged (counted once).",
+        "Edges are taken as undirected (given in one direction: 1, in both: 1).",
+        "The graph has no features: structure alone can be used.",
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(*[st.sampled_from([7, "x", (1, 2), 2.5, "y", -3])] * 2, st.integers(1, 3)), min_size=1, max_size=20
+    ),
+    st.booleans(),
+)
+def test_mixed_ids_weights_and_direction(triples, directed):
+    graph = Graph.from_edges(triples, directed=directed)
+    A = np.zeros((graph.n, graph.n))
+    place = {node: k for k, node in enumerate(graph.ids)}
+    for u, v, w in triples:
+        if u != v:
+            A[place[u], place[v]] += w
+    A = np.maximum(A, A.T) if directed else A + A.T
+    assert set(place) == {t[k] for t in triples for k in (0, 1)}
+    assert np.array_equal(graph.adjacency.to_scipy().toarray(), A)
+
+
+NODES = pd.DataFrame(
+    {"user": ["z", "a", "b", "c"], "team": [None, "red", "blue", "red"], "age": [1, 2, 3, 4], "town": list("klmn")}
+)
+
+
+def test_node_table_keeps_its_order_and_nodes_without_edges():
+    graph = Graph.from_edges(FRAME, NODES, id="user", label="team")
+    assert graph.ids.tolist() == ["z", "a", "b", "c"] and graph.classes.tolist() == ["blue", "red"]
+    assert graph.codes.tolist() == [-1, 1, 0, 1] and graph.features.tolist() == [[1], [2], [3], [4]]
+    assert graph.feature_names == ("age",)
+    assert np.array_equal(graph.adjacency.to_scipy().toarray()[1:, 1:], DENSE)
+    assert "1 node has no edge (ids 'z')." in graph.notes
+    assert "Columns of the nodes that are not numbers are not used: 'town'." in graph.notes
+    arrow = Graph.from_edges(pa.Table.from_pandas(FRAME), pa.Table.from_pandas(NODES), id="user", label="team")
+    assert arrow.codes.tolist() == graph.codes.tolist() and np.array_equal(arrow.features, graph.features)
+    chosen = Graph.from_edges(FRAME, NODES.set_index("user"), label="town", features=[])
+    assert chosen.features is None and chosen.ids.tolist() == ["z", "a", "b", "c"]
+
+
+def test_guesses_are_told():
+    edges = pd.DataFrame({"u": ["a"], "v": ["b"], "weight": [2.0], "when": [3]})
+    graph = Graph.from_edges(edges, pd.DataFrame({"name": ["a", "b"], "x": [0.0, 1]}))
+    assert graph.adjacency.weights is None
+    assert graph.notes[:4] == (
+        "Edges are read from columns 'u' and 'v'.",
+        "Columns of the edges that are not used: 'weight', 'when'.",
+        "Node ids are read from column 'name'.",
+        "Features are the 1 columns of numbers: 'x'.",
+    )
+    weighted = Graph.from_edges(edges, source="u", target="v", weight="weight")
+    assert weighted.adjacency.weights.tolist() == [2, 2]
+
+
+def test_data_in_the_order_of_the_nodes_or_by_id():
+    X = np.arange(6.0).reshape(3, 2)
+    by_order = Graph.from_edges(FRAME, ["c", "a", "b"], features=X, label=[0, 1, None])
+    assert by_order.ids.tolist() == ["c", "a", "b"] and by_order.codes.tolist() == [0, 1, -1]
+    indexed = pd.DataFrame(X, index=["c", "a", "b"], columns=["p", "q"])
+    for graph in (
+        Graph.from_edges(FRAME, features=indexed, label={"c": 0, "a": 1}),
+        Graph.from_edges(FRAME, ["b", "c", "a"], features=indexed, label=pd.Series([0, 1], index=["c", "a"])),
+        Graph.from_edges(FRAME, pd.DataFrame({"id": ["b", "c", "a"]}), features=indexed, label={"c": 0, "a": 1}),
+    ):
+        rows = graph.positions(["c", "a", "b"])
+        assert np.array_equal(graph.features[rows], X) and graph.codes[rows].tolist() == [0, 1, -1]
+        assert graph.feature_names == ("p", "q")
+    sparse = Graph.from_edges(FRAME, ["c", "a", "b"], features=sp.csr_matrix(X))
+    assert np.array_equal(sparse.features.toarray(), X)
+
+
+def test_numbered_rows_need_no_node_table():
+    edges = np.array([[0, 1], [1, 3]])
+    graph = Graph.from_edges(edges, features=np.eye(5), label=[0, 1, 0, 1, 0])
+    assert graph.n == 5 and graph.ids.tolist() == [0, 1, 2, 3, 4] and "(ids 2, 4)" in graph.notes[-1]
+    assert Graph.from_edges(np.array([[0.0, 1, 0.5], [1, 2, 1.5]])).ids.tolist() == [0, 1, 2]
+
+
+def test_unknown_ids_by_each_rule():
+    nodes, X = ["a", "b"], np.ones((2, 2))
+    with pytest.raises(InputError, match=r"1 id of the edges is not among the nodes: 'c'; ids of the nodes look like"):
+        Graph.from_edges(FRAME, nodes, features=X)
+    kept = Graph.from_edges(FRAME, nodes, features=X, label=[0, 1], unknown="keep")
+    assert kept.ids.tolist() == ["a", "b", "c"] and kept.features[2].tolist() == [0, 0]
+    assert kept.codes.tolist() == [0, 1, -1] and np.array_equal(kept.adjacency.to_scipy().toarray(), DENSE)
+    assert any("kept without label and with zero features (ids 'c')" in note for note in kept.notes)
+    sparse = Graph.from_edges(FRAME, nodes, features=sp.csr_matrix(X), label={"a": 0}, unknown="keep")
+    assert sparse.features.toarray().tolist() == [[1, 1], [1, 1], [0, 0]]
+    dropped = Graph.from_edges(FRAME, nodes, unknown="drop", weight=None)
+    assert dropped.n == 2 and dropped.edges == 1 and any("4 edges dropped (ids 'c')" in note for note in dropped.notes)
+
+
+def test_integer_labels_with_gaps_stay_integers_in_arrow():
+    nodes = pa.table({"id": [1, 2, 3], "y": pa.array([4, None, 5])})
+    graph = Graph.from_edges([(1, 2), (2, 3)], nodes, label="y")
+    assert graph.classes.dtype == np.int64 and graph.codes.tolist() == [0, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("edges", "options", "words"),
+    [
+        (FRAME, {"source": "from"}, "no column 'from' for source: their columns are 'source', 'target'"),
+        (FRAME, {"source": "target", "target": "target"}, "same column"),
+        (FRAME, {"weight": "w"}, "no column 'w' for weight"),
+        (FRAME[["source"]], {}, "two columns"),
+        (pd.DataFrame({"source": ["a", None], "target": ["b", "b"]}), {}, r"'source' must not be missing.*row 1"),
+        (np.ones((2, 7), int), {}, "transpose"),
+        ([("a", "b"), ("a", "b", 2)], {}, "all alike"),
+        ([[["x"], "b"]], {}, "hashable"),
+        (sp.eye(3), {}, "from_arrays"),
+        (PAIRS, {"nodes": ["a", "b", "c", "a"]}, "more than once: 'a'"),
+        (PAIRS, {"nodes": ["a", "b", "c"], "label": "team"}, "not a table"),
+        (PAIRS, {"nodes": ["a", "b", "c"], "features": ["age"]}, "not a table"),
+        (PAIRS, {"nodes": NODES, "label": "club"}, "no column 'club' for label"),
+        (PAIRS, {"nodes": NODES, "features": ["town"]}, "'town' do not"),
+        (PAIRS, {"nodes": NODES, "features": ["height"]}, "no column 'height' for features"),
+        (PAIRS, {"label": {"q": 1}}, "labels has 1 id that no node has: 'q'"),
+        (PAIRS, {"features": np.ones((3, 2))}, "ids like 'b', 'a': pass nodes="),
+        ([(0, 1), (1, 7)], {"features": np.ones((3, 2))}, "edges have node 7, but features or labels have 3 rows"),
+        (PAIRS, {"features": pd.DataFrame({"p": [1.0]}, index=["a"])}, "2 ids of the edges are not among"),
+        (PAIRS, {"nodes": ["a", "b", "c"], "features": pd.DataFrame({"p": [1.0]}, index=["a"])}, "lack rows for 2"),
+        (PAIRS, {"unknown": "ignore"}, "choose one of drop, fail, keep"),
+        ([(1, 2), (2, 3)], {"nodes": ["1", "2", "3"]}, "ids of the edges are not among the nodes: 1, 2, 3; ids of"),
+        ([], {}, "empty"),
+        ({"source": ["a"], "target": []}, {}, "same length"),
+    ],
+)
+def test_bad_tables_are_named(edges, options, words):
+    with pytest.raises(InputError, match=words):
+        Graph.from_edges(edges, **options)
