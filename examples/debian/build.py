@@ -35,10 +35,10 @@ SECTIONS_KEPT = 10
 LINK_FIELDS = ("Pre-Depends", "Depends", "Recommends")
 MIN_PACKAGES_PER_WORD = 3
 MIN_PACKAGES_PER_MAINTAINER = 5
-FUNCTION_WORDS = frozenset(
-    ("an", "and", "are", "as", "at", "be", "by", "can", "for", "from", "in", "into", "is", "it", "its", "not", "of")
-    + ("on", "or", "other", "that", "the", "this", "to", "used", "using", "via", "which", "with", "you", "your")
-)
+FUNCTION_WORDS = {
+    *("an", "and", "are", "as", "at", "be", "by", "can", "for", "from", "in", "into", "is", "it", "its", "not", "of"),
+    *("on", "or", "other", "that", "the", "this", "to", "used", "using", "via", "which", "with", "you", "your"),
+}
 
 Package = dict[str, str]
 

@@ -76,8 +76,9 @@ def weight_table(model: SlimG) -> Table:
     norms = {name: float(np.linalg.norm(weights)) for name, weights in model.coef_.items()}
     total = sum(norms.values()) or 1.0
     table = Table(title="What SlimG used (seed 0)")
-    for column, side in (("component", "left"), ("‖W‖", "right"), ("share", "right")):
-        table.add_column(column, justify=side)
+    table.add_column("component")
+    table.add_column("‖W‖", justify="right")
+    table.add_column("share", justify="right")
     for name, norm in norms.items():
         table.add_row(name, *(("0", "not used") if norm == 0 else (f"{norm:.1f}", f"{norm / total:.0%}")))
     return table

@@ -1,0 +1,68 @@
+# Everything works from nothing: the environment is made on first use, and made again when pyproject.toml changes.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
+
+# torch is only needed by tests and benchmarks. PyPI's build brings CUDA: take the CPU build, from the configured index
+# if it has it, otherwise from its publisher.
+TORCH := 2.13.0
+TORCH_INDEX := https://download.pytorch.org/whl/cpu
+# adelie declares numpy<2, yet works with numpy 2: as long as it does, its requirements are in the extra `test` instead.
+ADELIE := adelie==1.1.52
+
+ifndef SLIMG_DATA
+ifneq ($(wildcard ../shared/data),)
+export SLIMG_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench clean
+
+help:
+	@echo "make run    SlimG on a graph of Debian packages, compared with simple methods"
+	@echo "make test   ruff, mypy and pytest"
+	@echo "make lint   ruff and mypy"
+	@echo "make bench  the recorded benchmarks: accuracy and speed"
+	@echo "make clean  remove what these commands made"
+
+run: $(VENV)/.installed
+	$(BIN)/python -m examples.debian.run
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/speed.py
+
+clean:
+	rm -rf $(VENV) build dist out src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests examples benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/.created:
+	@$(PYTHON) -c "import ensurepip, venv" 2>/dev/null || $(MAKE) --no-print-directory python3-venv
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.created pyproject.toml
+	$(PIP) torch==$(TORCH)+cpu || $(PIP) --index-url $(TORCH_INDEX) torch==$(TORCH)
+	$(PIP) --editable '.[gnn,test,lint]'
+	$(PIP) --no-deps $(ADELIE)
+	@touch $@ $(VENV)/.installed
+
+# Debian splits this part of Python off; installed only where it is missing.
+.PHONY: python3-venv
+python3-venv:
+	@if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+	  echo "$(PYTHON) lacks the module venv: install it (Debian: apt-get install python3-venv) and call make again"; exit 1; fi
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv
