@@ -45,6 +45,9 @@ def missing(column: np.ndarray) -> np.ndarray:
 
 def codes_of(column: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
     """Distinct values, sorted, and for each value its place among them (int64; −1 where missing)."""
+    if column.dtype.kind in "biu":
+        distinct, codes = np.unique(column, return_inverse=True)
+        return distinct, codes.astype(np.int64, copy=False)
     import pandas as pd
 
     absent = missing(column)
