@@ -6,6 +6,7 @@ Needs torch; `slimg.gnnexp.linearize` imports it on first use.
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -124,9 +125,7 @@ def _called(rule: Any, site: Site, args: Any, kwargs: Any) -> Any:
 
 
 def _attribute(root: Any, target: str, path: str) -> Weight:
-    value = root
-    for part in target.split("."):
-        value = getattr(value, part)
+    value = operator.attrgetter(target)(root)
     if not isinstance(value, torch.Tensor):
         raise InputError(f"the attribute {_joined(path, target)} is not a tensor: it cannot be followed")
     return Weight(_joined(path, target), value, bool(value.requires_grad))

@@ -2,9 +2,9 @@
 
     residual(P, Y) = min_W ‖Y − P W‖_F / ‖Y‖_F
 
-Zero (up to rounding) means that P contains the network for these weights. With n rows this is a statement only when P has
-far fewer columns than n, so at least three rows are asked for each column. Columns are scaled to unit length first: powers
-of an operator shrink.
+Zero (up to rounding) means that P contains the network for these weights. With n rows this is a statement only when P
+has far fewer columns than n, so at least three rows are asked for each column. Columns are scaled to unit length first:
+powers of an operator shrink.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import inspect
 import math
 import operator
 import re
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ from slimg.gnnexp.rules import unknown_layer
 _NOT_THE_USERS = tuple(
     str(Path(module.__file__).parent) for module in (torch, inspect.getmodule(InputError)) if module and module.__file__
 )
+_STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"]
 _FRAME = re.compile(r'File "(?P<file>.+?)", line (?P<line>\d+), in .*\n\s+(?P<code>.*)')
 
 
@@ -75,6 +77,37 @@ class _Proxy(torch.fx.Proxy):
         self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
 
 
+class _Parameter(_Proxy):
+    """A recorded parameter: its shape is known, so loops over its entries can be followed."""
+
+    def __init__(self, node: torch.fx.Node, tracer: torch.fx.Tracer, tensor: torch.Tensor):
+        super().__init__(node, tracer)
+        self._tensor: torch.Tensor = tensor
+
+    @property
+    def shape(self) -> torch.Size:
+        return self._tensor.shape
+
+    @property
+    def ndim(self) -> int:
+        return self._tensor.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.shape[dim]
+
+    def dim(self) -> int:
+        return self.ndim
+
+    def numel(self) -> int:
+        return self._tensor.numel()
+
+    def __len__(self) -> int:
+        return len(self._tensor)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (operator.getitem(self, place) for place in range(len(self)))  # type: ignore[call-overload]
+
+
 class _Tracer(torch.fx.Tracer):
     record_stack_traces = True
 
@@ -89,6 +122,10 @@ class _Tracer(torch.fx.Tracer):
 
     def proxy(self, node: torch.fx.Node) -> torch.fx.Proxy:
         return _Proxy(node, self)
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Any) -> Any:
+        found = super().getattr(attr, attr_val, parameter_proxy_cache)
+        return _Parameter(found.node, self, attr_val) if isinstance(found, torch.fx.Proxy) else found
 
     def create_arg(self, a: Any) -> Any:
         return a.node if isinstance(a, torch.fx.Proxy) else super().create_arg(a)
@@ -165,4 +202,7 @@ def _one_sentence(error: Exception, entered: list[torch.nn.Module], module: torc
 
 
 def _is_the_users(file: str) -> bool:
-    return not (file.startswith("<") or file.startswith(_NOT_THE_USERS) or "torch_geometric" in Path(file).parts)
+    parts = Path(file).parts
+    in_the_standard_library = file.startswith(_STANDARD_LIBRARY) and "site-packages" not in parts
+    libraries = file.startswith(("<", *_NOT_THE_USERS)) or "torch_geometric" in parts
+    return not (in_the_standard_library or libraries)
