@@ -34,7 +34,8 @@ def test_majority_reads_only_the_known_labels(cliques):
 
 def test_label_propagation_does_not_read_features(cliques):
     graph, side = cliques
-    misled = Graph.from_arrays(graph.adjacency, features=graph.features[::-1], labels=graph.labels)
+    shuffled = graph.features[np.random.default_rng(0).permutation(graph.n)]
+    misled = Graph.from_arrays(graph.adjacency, features=shuffled, labels=graph.labels)
     assert (baselines.label_propagation(misled, 0) == side).all()
     assert not (baselines.features_alone(misled, 0) == side).all()
 

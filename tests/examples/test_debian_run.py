@@ -11,7 +11,7 @@ from examples.debian import run
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """One run on every tenth package: what was printed, and the rows of predictions.csv."""
+    """One run on every fifth package: the graph, and the rows of predictions.csv."""
     out = tmp_path_factory.mktemp("debian")
     graph = run.load()
     small = graph.subgraph(np.arange(0, graph.n, 5))
