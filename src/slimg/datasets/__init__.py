@@ -6,6 +6,19 @@
 """
 
 from slimg.datasets.dataset import Dataset, RemoteFile, Statistics
-from slimg.datasets.load import info, load, names
+from slimg.datasets.download import DownloadError
+from slimg.datasets.fetcher import Fetched, fetch
+from slimg.datasets.loader import Info, info, load, names
 
-__all__ = ["Dataset", "RemoteFile", "Statistics", "info", "load", "names"]
+__all__ = [
+    "Dataset",
+    "DownloadError",
+    "Fetched",
+    "Info",
+    "RemoteFile",
+    "Statistics",
+    "fetch",
+    "info",
+    "load",
+    "names",
+]

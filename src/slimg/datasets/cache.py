@@ -41,6 +41,12 @@ def present(dataset: Dataset, folder: Path) -> dict[str, Path]:
     return found
 
 
+def folder_of(path: Path, name: str) -> Path:
+    """The dataset's folder, from the path at which `present` found the file ``name``."""
+    depth = len(Path(name).parts)
+    return path.parents[depth - 1] if path.parts[-depth:] == Path(name).parts else path.parent
+
+
 def missing(dataset: Dataset, found: dict[str, Path]) -> list[str]:
     """Names of the files that are needed and not there."""
     return [file.name for file in dataset.files if not file.optional and file.name not in found]

@@ -75,7 +75,7 @@ def _check_files(dataset: Dataset, files: dict[str, Path]) -> None:
         if file.name not in files:
             continue
         path = files[file.name]
-        recorded = verify.recorded_sums(path.parent).get(path.name)
+        recorded = verify.recorded_sums(cache.folder_of(path, file.name)).get(file.name)
         wrong = verify.fault(path, file, TABLE.values(), recorded)
         if wrong:
             raise InputError(
