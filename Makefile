@@ -30,8 +30,9 @@ help:
 run: $(VENV)/.installed
 	$(BIN)/python -m examples.debian.run
 
+# Two workers with one BLAS thread each: as many threads as cores, and a file's tests share what they load.
 test: lint
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
@@ -51,13 +52,15 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.created pyproject.toml
-	$(PIP) --editable .
+	@echo "Installing slimg into $(VENV): about a minute, once"
+	@$(PIP) --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.created pyproject.toml
-	$(PIP) torch==$(TORCH)+cpu || $(PIP) --index-url $(TORCH_INDEX) torch==$(TORCH)
-	$(PIP) --editable '.[gnn,test,lint]'
-	$(PIP) --no-deps $(ADELIE)
+	@echo "Installing slimg with what tests and benchmarks need into $(VENV): about two minutes, once"
+	@$(PIP) torch==$(TORCH)+cpu 2>/dev/null || $(PIP) --index-url $(TORCH_INDEX) torch==$(TORCH)
+	@$(PIP) --editable '.[gnn,test,lint]'
+	@$(PIP) --no-deps $(ADELIE)
 	@touch $@ $(VENV)/.installed
 
 # Debian splits this part of Python off; installed only where it is missing.
