@@ -60,7 +60,7 @@ def test_citeseer_decisions(load_real):
     graph = load_real("citeseer")
     empty = np.flatnonzero(np.diff(graph.features.indptr) == 0)
     assert len(empty) == 15 and (graph.labels[empty] == 0).all()
-    assert graph.notes[0] == "15 nodes are in no feature file: they get zero features and label 0."
+    assert graph.notes[0] == "15 nodes are in no feature file: zero features and label 0."
     assert "248 self-loops dropped." in graph.notes, "124 loops, each listed from both ends"
 
 

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from slimg.datasets.dataset import Dataset
 from slimg.errors import InputError
 from slimg.graph import Adjacency, Graph
+from slimg.graph.columns import number_of
 
 PUBLIC_VALIDATION = 500
 
@@ -45,7 +46,8 @@ def read(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     target = np.fromiter(chain.from_iterable(neighbours.values()), np.int64, len(source))
     adjacency, counts = Adjacency.from_edges(source, target, n)
     absent = int(np.count_nonzero(place == allx.shape[0] + tx.shape[0]))
-    notes = (f"{absent} nodes are in no feature file: they get zero features and label 0.",) if absent else ()
+    said = number_of(absent, "node is", "nodes are")
+    notes = (f"{said} in no feature file: zero features and label 0.",) if absent else ()
     graph = Graph(adjacency, features, labels, masks=_masks(n, len(y), test), notes=(*notes, *counts.notes()))
     return graph.noting(*graph.remarks())
 
