@@ -44,7 +44,8 @@ def from_edges(
     nodes : table with one row per node, or a vector of ids
     source, target, weight : columns of ``edges``; by default the columns of these names, else the first two, and no
         weights (the third column of an array or triple is the weight)
-    id : column of ``nodes`` with the ids; by default its index if it has one, the column ``id``, else the first
+    id : column of ``nodes`` with the ids; by default the column ``id`` or ``node``, else its index if that is named or
+        not of numbers, else the first column
     label : column of ``nodes``, or a vector in the order of the nodes, or a mapping (or indexed series) id → label
     features : columns of ``nodes`` (by default all other columns of numbers; ``[]`` for none), or a matrix in the order
         of the nodes, or a frame indexed by id. Without ``nodes``, row i belongs to id i.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _SOURCES = ("source", "src", "from")
 _TARGETS = ("target", "dst", "to")
+_IDS = ("id", "node")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +76,11 @@ class NodeTable:
             return cls(ids, *_aligned(ids, label, features))
         frame = as_frame(nodes)
         notes = []
-        if id is None and has_ids(frame):
+        if id is None and _is_indexed(frame):
             ids, used = as_id_column(frame.index, "nodes' index"), []
+            notes.append("Node ids are read from the index.")
         else:
-            used = [_choose(frame, id, ("id", "node"), 0, "nodes", "id")]
+            used = [_choose(frame, id, _IDS, 0, "nodes", "id")]
             ids = as_id_column(frame[used[0]], f"nodes' {used[0]!r}")
             if id is None:
                 notes.append(f"Node ids are read from column {used[0]!r}.")
@@ -148,6 +150,14 @@ def by_id(values: Any, ids: np.ndarray, what: str) -> np.ndarray:
     if (rows < 0).any():
         raise InputError(f"{what} lack rows for {int((rows < 0).sum()):,} nodes (ids {show(ids[rows < 0])})")
     return rows
+
+
+def _is_indexed(frame: pd.DataFrame) -> bool:
+    """Whether a node table keeps its ids in the index; row numbers left over from a selection are not ids."""
+    import pandas as pd
+
+    leftover = frame.index.name is None and pd.api.types.is_integer_dtype(frame.index.dtype)
+    return has_ids(frame) and not leftover and not any(name in frame.columns for name in _IDS)
 
 
 def _aligned(ids: np.ndarray, label: Any, features: Any) -> tuple[Any, Any]:
