@@ -68,6 +68,9 @@ class Engine(Protocol):
     def rows(self, tall: Tall, index: Any) -> Array:
         """The chosen rows as a dense float32 array."""
 
+    def is_sparse(self, tall: Tall) -> bool:
+        """Whether the tall was handed over sparse and kept so."""
+
     def to_array(self, tall: Tall) -> Array:
         """All rows as a dense float32 array."""
 

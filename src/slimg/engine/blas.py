@@ -22,8 +22,8 @@ from threadpoolctl import ThreadpoolController
 from slimg.engine.base import Array
 
 
-def matmul(a: Array, b: Array, out: Array | None = None, beta: float = 0.0) -> Array:
-    """a b (+ beta·out) for float32 or float64 matrices, row-major result; transposed views cost nothing."""
+def matmul(a: Array, b: Array, out: Array | None = None, alpha: float = 1.0, beta: float = 0.0) -> Array:
+    """alpha·a b (+ beta·out) for float32 or float64 matrices, row-major result; transposed views cost nothing."""
     dtype = a.dtype
     a, b = _unit_stride(a), _unit_stride(np.asarray(b, dtype))
     if out is None:
@@ -38,8 +38,8 @@ def matmul(a: Array, b: Array, out: Array | None = None, beta: float = 0.0) -> A
     name = "sgemm" if dtype == np.float32 else "dgemm"
     scalar = _scalar(dtype)
     routine("blas", name)(
-        _char(b_flip), _char(a_flip), _int(n), _int(m), _int(k), scalar(1.0), b_ptr, _int(b_lead), a_ptr, _int(a_lead),
-        scalar(beta), _pointer(out), _int(out.strides[0] // out.itemsize),
+        char(b_flip), char(a_flip), integer(n), integer(m), integer(k), scalar(alpha), b_ptr, integer(b_lead), a_ptr, integer(a_lead),
+        scalar(beta), pointer(out), integer(out.strides[0] // out.itemsize),
     )  # fmt: skip
     return out
 
@@ -53,7 +53,7 @@ def self_gram(a: Array) -> Array:
         name = "ssyrk" if a.dtype == np.float32 else "dsyrk"
         lead = a.strides[0] // a.itemsize
         routine("blas", name)(
-            _char("L"), _char("N"), _int(k), _int(rows), scalar(1.0), _pointer(a), _int(lead), scalar(0.0), _pointer(out), _int(k)
+            char("L"), char("N"), integer(k), integer(rows), scalar(1.0), pointer(a), integer(lead), scalar(0.0), pointer(out), integer(k)
         )  # fmt: skip
         mirror_upper(out)
     return out
@@ -136,19 +136,19 @@ def _fortran(a: Array) -> tuple[ctypes.c_void_p, int, str]:
     """Pointer, leading dimension and flag of the transpose of a as Fortran sees it."""
     item = a.itemsize
     if a.strides[1] == item and a.strides[0] >= a.shape[1] * item:
-        return _pointer(a), max(a.strides[0] // item, 1), "N"
-    return _pointer(a), max(a.strides[1] // item, 1), "T"
+        return pointer(a), max(a.strides[0] // item, 1), "N"
+    return pointer(a), max(a.strides[1] // item, 1), "T"
 
 
-def _pointer(a: Array) -> ctypes.c_void_p:
+def pointer(a: Array) -> ctypes.c_void_p:
     return ctypes.c_void_p(a.ctypes.data)
 
 
-def _int(value: int) -> Any:
+def integer(value: int) -> Any:
     return ctypes.byref(ctypes.c_int(value))
 
 
-def _char(value: str) -> Any:
+def char(value: str) -> Any:
     return ctypes.byref(ctypes.c_char(value.encode()))
 
 

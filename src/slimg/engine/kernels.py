@@ -87,3 +87,18 @@ def scatter(indptr, indices, values, tall, out, first, last):
             j = indices[p]
             for c in range(first, last):
                 out[j, c] += np.float64(values[p]) * tall[i, c]
+
+
+@njit(nogil=True, cache=True)
+def scatter_self(indptr, indices, values, out, first, last):
+    """Rows [first, last) of out += MᵀM, in float64; the indices of each row of M rise."""
+    for i in range(len(indptr) - 1):
+        start, stop = indptr[i], indptr[i + 1]
+        begin = start + np.searchsorted(indices[start:stop], first)
+        for p in range(begin, stop):
+            j = indices[p]
+            if j >= last:
+                break
+            value = np.float64(values[p])
+            for q in range(start, stop):
+                out[j, indices[q]] += value * values[q]

@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any
 
@@ -22,10 +23,10 @@ from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.errors import InputError
 
-BLOCK_ENTRIES = 1 << 21
-"""Entries of a dense block: 8 MiB of float32, small beside memory and large beside the cost of a task."""
-BLOCK_ROWS = 1 << 10, 1 << 16
-"""Fewest and most rows of a block."""
+BLOCKS = 16
+"""Blocks a tall is cut into, when that leaves them neither too small to be worth a task nor too large for the cache."""
+BLOCK_ENTRIES = 1 << 17, 1 << 21
+"""Fewest and most entries of a dense block (0.5 to 8 MiB of float32)."""
 PRODUCT_WORK = 1 << 18
 """Stored entries (plus eight per row) of one block of a sparse product."""
 RANDOM_ROWS = 1 << 12
@@ -46,6 +47,9 @@ class MemoryEngine:
         self._count = _thread_count(threads)
         self._pool: ThreadPoolExecutor | None = None
         self._worker = threading.local()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MemoryEngine, (self.threads,)
 
     # handing over and back ------------------------------------------------------------------------------------------
 
@@ -69,6 +73,9 @@ class MemoryEngine:
         chosen = tall[np.asarray(index)]
         return chosen.toarray() if sparse.issparse(chosen) else chosen
 
+    def is_sparse(self, tall: Tall) -> bool:
+        return sparse.issparse(tall)
+
     def to_array(self, tall: Tall) -> Array:
         return tall.toarray() if sparse.issparse(tall) else tall
 
@@ -87,9 +94,9 @@ class MemoryEngine:
     def gram(self, a: Tall, b: Tall | None = None) -> Array:
         if sparse.issparse(a):
             return self._sparse_gram(a, b)
-        if b is None:
-            return self.sum_rows(lambda block: self_gram(block.astype(np.float64)), a)
-        return self.sum_rows(lambda x, y: matmul(x.astype(np.float64).T, y.astype(np.float64)), a, b)
+        talls = (a,) if b is None else (a, b)
+        blocks = _row_blocks(talls, least=2 * max(t.shape[1] for t in talls))
+        return self._sum(_block_gram, talls, blocks)
 
     def combine(self, tall: Tall, small: Array) -> Tall:
         small = np.ascontiguousarray(small, np.float32)
@@ -104,15 +111,14 @@ class MemoryEngine:
         return out
 
     def _sparse_gram(self, a: Tall, b: Tall | None) -> Array:
-        """Columns of the result are independent: threads share them out, sixteen at a time."""
+        """Threads share out the columns of the result (its rows, without b): nothing needs to be added up."""
+        rows = a.indptr, a.indices, a.data
         if b is None:
-            return (a.T.astype(np.float64) @ a).toarray()
-        out = np.zeros((a.shape[1], b.shape[1]))
-
-        def columns(first: int, last: int) -> None:
-            kernels.scatter(a.indptr, a.indices, a.data, b, out, first, last)
-
-        self._for_each(columns, list(pairwise(_edges(b.shape[1], kernels.LINE))))
+            out = np.zeros((a.shape[1], a.shape[1]))
+            self._for_each(partial(kernels.scatter_self, *rows, out), list(pairwise(_edges(a.shape[1], 64))))
+        else:
+            out = np.zeros((a.shape[1], b.shape[1]))
+            self._for_each(partial(kernels.scatter, *rows, b, out), list(pairwise(_edges(b.shape[1], kernels.LINE))))
         return out
 
     # maps and sums --------------------------------------------------------------------------------------------------
@@ -133,7 +139,10 @@ class MemoryEngine:
         return out
 
     def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
-        results = self._in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), _row_blocks(talls))
+        return self._sum(fn, talls, _row_blocks(talls))
+
+    def _sum(self, fn: Callable[..., Any], talls: Sequence[Tall], blocks: Sequence[tuple[int, int]]) -> Array:
+        results = self._in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), blocks)
         total = np.array(next(results), dtype=np.float64)
         for part in results:
             total += part
@@ -165,6 +174,11 @@ class MemoryEngine:
                 yield result
 
 
+def _block_gram(a: Array, b: Array | None = None) -> Array:
+    left = a.astype(np.float64)
+    return self_gram(left) if b is None else matmul(left.T, b.astype(np.float64))
+
+
 def _thread_count(threads: int | None) -> int:
     if threads is None:
         from numba import config
@@ -181,11 +195,11 @@ def _edges(n: int, step: int) -> list[int]:
     return [*range(0, n, step), n]
 
 
-def _row_blocks(talls: Sequence[Tall]) -> list[tuple[int, int]]:
-    """Runs of rows of about `BLOCK_ENTRIES` entries of the widest tall."""
-    n, width = talls[0].shape[0], max(t.shape[1] for t in talls)
-    low, high = BLOCK_ROWS
-    step = min(max(BLOCK_ENTRIES // max(width, 1), low), high)
+def _row_blocks(talls: Sequence[Tall], least: int = 1) -> list[tuple[int, int]]:
+    """Runs of at least ``least`` rows, their number set by `BLOCKS` and `BLOCK_ENTRIES` of the widest tall."""
+    n, width = talls[0].shape[0], max(1, *(t.shape[1] for t in talls))
+    low, high = BLOCK_ENTRIES
+    step = max(least, min(max(-(-n // BLOCKS), low // width), high // width), 1)
     return list(pairwise(_edges(n, step))) or [(0, 0)]
 
 

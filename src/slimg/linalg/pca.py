@@ -1,9 +1,12 @@
-"""Centred principal components of B = Opʰ X (n × d), by the cheaper of two Gram matrices.
+"""Centred principal components of B = Opʰ X (n × d), by the cheaper of two Gram matrices or by block Lanczos.
 
-With μ = Bᵀ1/n, the centred B̄ = B − 1μᵀ is never formed:
+With μ = Bᵀ1/n, the centred B̄ = B − 1μᵀ is never formed when B is tall:
 
-    B̄ᵀB̄ = BᵀB − n μμᵀ                      (d × d)      eigenvectors V, eigenvalues σ²;   scores  B V − 1(μᵀV)
-    B̄B̄ᵀ = BBᵀ − m1ᵀ − 1mᵀ + (μᵀμ)11ᵀ       (n × n)      m = Bμ;   scores  U σ;            V = B̄ᵀU σ⁻¹
+    B̄ᵀB̄ = BᵀB − n μμᵀ   (d × d),  n ≥ d:   eigenvectors V, eigenvalues σ²;   scores  B V − 1(μᵀV)
+    B̄B̄ᵀ                 (n × n),  n < d:   eigenvectors U, eigenvalues σ²;   scores  U σ,   V = B̄ᵀU σ⁻¹
+
+When both are large, V comes from block Lanczos on v ↦ B̄ᵀ(B̄ v): a sparse X stays sparse, its hops are passes over blocks of a
+few columns, and B itself is never formed.
 
 A direction with σ ≤ 4ε‖B‖_F, ε that of float32, is rounding of B and is dropped: a component keeps the directions it has.
 Signs are fixed: the loading of largest magnitude is positive.
@@ -13,13 +16,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from scipy.linalg import eigh
 
 from slimg.engine.base import Array, Engine, Tall
 from slimg.engine.blas import matmul, one_thread, self_gram
-from slimg.linalg.svd import signs
+from slimg.engine.memory import MemoryEngine
+from slimg.linalg.eigen import tridiagonalise
+from slimg.linalg.krylov import leading_eigenpairs
+from slimg.linalg.operators import Operator
+from slimg.linalg.rank import RankRule
+
+GRAM_AT_MOST = 4_096
+"""Largest Gram matrix that is decomposed whole."""
+SINGLE_FROM, SINGLE_RANGE = 1_024, 1e-4
+"""A Gram matrix larger than the first is decomposed in float32 as long as λ_r ≥ the second · λ₁, which keeps the
+relative error of every kept direction below 1 %."""
 
 RowMap = Callable[[Array], Array]
 
@@ -32,64 +45,182 @@ class PCA:
     components: Array
     singular_values: Array
 
-    def project(self, block: Array) -> Array:
-        """Scores (rows × k) of dense rows (rows × d)."""
-        components = np.asarray(self.components, block.dtype)
-        return matmul(block, components.T) - components @ self.mean.astype(block.dtype)
+    def project(self, rows: Array) -> Array:
+        """Scores (m × k) of dense rows (m × d)."""
+        components = np.asarray(self.components, rows.dtype)
+        with one_thread():
+            return matmul(rows, components.T) - (components @ self.mean.astype(rows.dtype))
 
 
-def principal_components(engine: Engine, tall: Tall, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
-    """The first ``rank`` components of a tall and its scores (n × k, k ≤ rank), to which ``then`` is applied by rows."""
-    n, d = tall.shape
-    mean = engine.sum_rows(lambda block: np.asarray(block.sum(axis=0, dtype=np.float64)).ravel(), tall) / n
-    if n < d:
-        return _by_rows(engine, tall, mean, rank, then)
-    return _by_columns(engine, tall, mean, rank, then)
+@dataclass(frozen=True)
+class Chain:
+    """B = Opʰ X, known by what it does to small matrices (d × k) and talls (n × k)."""
+
+    features: Tall
+    operator: Operator | None = None
+    hops: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.features.shape
+
+    def times(self, engine: Engine, small: Array) -> Tall:
+        """B · small."""
+        tall = engine.combine(self.features, small)
+        return self.operator.power(engine, tall, self.hops) if self.operator else tall
+
+    def transposed_times(self, engine: Engine, tall: Tall) -> Array:
+        """Bᵀ · tall."""
+        if self.operator:
+            tall = self.operator.transposed.power(engine, tall, self.hops)
+        return engine.gram(self.features, tall)
 
 
-def _by_columns(engine: Engine, tall: Tall, mean: Array, rank: int, then: RowMap | None) -> tuple[PCA, Tall]:
+class PCAPlan(Protocol):
+    """A decomposition prepared as far as it can be before the rank is known."""
+
+    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
+        """The first ``rank`` components and the scores (n × k, k ≤ rank), to whose rows ``then`` is applied."""
+
+
+def plan_pca(engine: Engine, source: Tall | Chain) -> PCAPlan:
+    """The cheapest way for this shape; a `Chain` is always taken implicitly."""
+    n, d = source.shape
+    if isinstance(source, Chain):
+        return _Implicit(engine, source)
+    if min(n, d) > GRAM_AT_MOST:
+        return _Implicit(engine, Chain(source))
+    return _ByColumns(engine, source) if n >= d else _ByRows(engine, source)
+
+
+def principal_components(
+    engine: Engine, source: Tall | Chain, rank: int, then: RowMap | None = None
+) -> tuple[PCA, Tall]:
+    """The first ``rank`` components of a tall and its scores."""
+    return plan_pca(engine, source).solve(rank, then)
+
+
+class _ByColumns:
     """Through B̄ᵀB̄."""
-    n, _ = tall.shape
-    gram = engine.gram(tall)
-    norm = float(np.trace(gram))
-    gram -= n * np.outer(mean, mean)
-    values, vectors = _top(gram, rank, norm)
-    pca = PCA(mean, (vectors * signs(vectors)).T, np.sqrt(values))
-    return pca, scores(engine, tall, pca, then)
+
+    def __init__(self, engine: Engine, tall: Tall):
+        self._engine, self._tall = engine, tall
+        n = tall.shape[0]
+        self._mean = engine.sum_rows(_column_sums, tall) / n
+        gram = engine.gram(tall)
+        norm = float(np.trace(gram))
+        gram -= n * np.outer(self._mean, self._mean)
+        self._top = _Top(gram, norm)
+
+    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
+        values, vectors = self._top.eigenpairs(rank)
+        pca = PCA(self._mean, (vectors * _signs(vectors)).T, np.sqrt(values))
+        loadings, shift = _loadings(pca)
+        finish = then or _as_is
+        if self._engine.is_sparse(self._tall):
+            scores = self._engine.combine(self._tall, loadings)
+            return pca, self._engine.map_rows(lambda block: finish(block - shift), scores)
+        return pca, self._engine.map_rows(lambda block: finish(matmul(block, loadings) - shift), self._tall)
 
 
-def scores(engine: Engine, tall: Tall, pca: PCA, then: RowMap | None = None) -> Tall:
-    """B V − 1(μᵀV), and ``then`` in the same pass."""
-    loadings = np.ascontiguousarray(pca.components.T, np.float32)
-    shift = (pca.components @ pca.mean).astype(np.float32)
-    finish = then or (lambda block: block)
-    if isinstance(tall, np.ndarray):
-        return engine.map_rows(lambda block: finish(matmul(block, loadings) - shift), tall)
-    return engine.map_rows(lambda block: finish(block - shift), engine.combine(tall, loadings))
-
-
-def _by_rows(engine: Engine, tall: Tall, mean: Array, rank: int, then: RowMap | None) -> tuple[PCA, Tall]:
+class _ByRows:
     """Through B̄B̄ᵀ: n < d, so B is small enough to be an array."""
-    b = engine.to_array(tall).astype(np.float64)
-    with one_thread():
-        norm = float(np.square(b).sum())
-        b -= mean
-        values, vectors = _top(self_gram(np.ascontiguousarray(b.T)), rank, norm)
+
+    def __init__(self, engine: Engine, tall: Tall):
+        self._engine = engine
+        centred = engine.to_array(tall).astype(np.float64)
+        norm = float(np.square(centred).sum())
+        self._mean = centred.mean(axis=0)
+        centred -= self._mean
+        self._centred = centred
+        with one_thread():
+            gram = self_gram(np.ascontiguousarray(centred.T))
+        self._top = _Top(gram, norm)
+
+    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
+        values, vectors = self._top.eigenpairs(rank)
         sigma = np.sqrt(values)
-        components = matmul(np.ascontiguousarray(vectors.T), b) / sigma[:, None]
-        sign = signs(components.T)
-        components *= sign[:, None]
-    pca = PCA(mean, components, sigma)
-    result = engine.tall(vectors * (sigma * sign))
-    return pca, engine.map_rows(then, result) if then else result
+        with one_thread():
+            components = matmul(vectors.T.astype(np.float32), self._centred.astype(np.float32)) / sigma[:, None]
+        sign = _signs(components.T)
+        pca = PCA(self._mean, components * sign[:, None], sigma)
+        scores = self._engine.tall(vectors * (sigma * sign))
+        return pca, self._engine.map_rows(then, scores) if then else scores
 
 
-def _top(gram: Array, rank: int, norm: float) -> tuple[Array, Array]:
-    """The largest eigenvalues above rounding, falling, and their eigenvectors."""
-    size = len(gram)
-    with one_thread():
-        values, vectors = eigh(gram, subset_by_index=(max(size - rank, 0), size - 1), driver="evr")
-    floor = (4 * np.finfo(np.float32).eps) ** 2 * norm
-    values, vectors = values[::-1], vectors[:, ::-1]
-    keep = int(np.count_nonzero(values > floor))
-    return values[:keep], vectors[:, :keep]
+class _Implicit:
+    """By block Lanczos in the space of features; vectors there (d × k) are talls of an engine in memory."""
+
+    def __init__(self, engine: Engine, chain: Chain):
+        self._engine, self._chain = engine, chain
+        n = chain.shape[0]
+        self._mean = chain.transposed_times(engine, engine.tall(np.ones((n, 1), np.float32)))[:, 0] / n
+
+    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
+        engine, chain = self._engine, self._chain
+        memory = engine if isinstance(engine, MemoryEngine) else MemoryEngine()
+        n, d = chain.shape
+        rule = RankRule(np.inf, min(rank, n, d))
+        values, vectors = leading_eigenpairs(memory, self._covariance, d, rule, tolerance=1e-3)
+        keep = values > _floor(float(values[0]) + n * float(self._mean @ self._mean))
+        values, vectors = values[keep], vectors[:, keep]
+        pca = PCA(self._mean, (vectors * _signs(vectors)).T, np.sqrt(values))
+        loadings, shift = _loadings(pca)
+        finish = then or _as_is
+        return pca, engine.map_rows(lambda block: finish(block - shift), chain.times(engine, loadings))
+
+    def _covariance(self, small: Tall) -> Tall:
+        """B̄ᵀB̄ · small."""
+        engine = self._engine
+        shift = (self._mean @ small).astype(np.float32)
+        centred = engine.map_rows(lambda block: block - shift, self._chain.times(engine, small))
+        sums = engine.sum_rows(_column_sums, centred)
+        image = self._chain.transposed_times(engine, centred) - np.outer(self._mean, sums)
+        return np.ascontiguousarray(image, np.float32)
+
+
+class _Top:
+    """The largest eigenpairs of a Gram matrix that are above rounding."""
+
+    def __init__(self, gram: Array, norm: float):
+        self._norm = norm
+        single = len(gram) > SINGLE_FROM
+        self._gram = gram if single else None
+        self._form = tridiagonalise(gram.astype(np.float32) if single else gram)
+
+    def eigenpairs(self, rank: int) -> tuple[Array, Array]:
+        """Eigenvalues, falling, and eigenvectors (columns), in float64."""
+        size = len(self._form.diagonal)
+        rank = min(rank, size)
+        if self._gram is not None:
+            values = self._form.eigenvalues()
+            if values[size - rank] < SINGLE_RANGE * values[-1]:
+                self._form = tridiagonalise(self._gram)
+            self._gram = None
+        values, vectors = self._form.eigenpairs(np.arange(size - rank, size)[::-1])
+        keep = values > _floor(self._norm)
+        return values[keep].astype(np.float64), vectors[:, keep].astype(np.float64)
+
+
+def _floor(squared_norm: float) -> float:
+    """σ² of rounding in a matrix of that ‖B‖_F²."""
+    return (4 * np.finfo(np.float32).eps) ** 2 * squared_norm
+
+
+def _loadings(pca: PCA) -> tuple[Array, Array]:
+    """V (d × k) and μᵀV (k) in float32."""
+    return np.ascontiguousarray(pca.components.T, np.float32), (pca.components @ pca.mean).astype(np.float32)
+
+
+def _column_sums(block: Array) -> Array:
+    return np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+
+
+def _as_is(block: Array) -> Array:
+    return block
+
+
+def _signs(vectors: Array) -> Array:
+    """±1 for each column so that its entry of largest magnitude becomes positive (the first one on ties)."""
+    largest = np.argmax(np.abs(vectors), axis=0)
+    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

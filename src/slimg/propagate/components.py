@@ -2,34 +2,41 @@
 
     P(A, X) = U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X)
 
-- X (n × d) is prepared first: in each row the minimum is subtracted if any entry of X is negative, then the row is divided
-  by its sum; a row of zeros stays zero.
+- X (n × d) is prepared first (`slimg.propagate.features`).
 - U (n × r) is U·Σ of the truncated SVD of A, the rank r chosen by energy and capped at min(n, d); g is PCA to r columns.
   Both end with rows of length one; a row of zeros stays zero.
-- Hops are passes over A and are shared: both first hops gather the same rows once, and k_row = {2, 4} takes four passes.
+- Hops are passes over A and are shared: the first hops of both kinds gather the same rows once, and k_row = {2, 4} takes
+  four passes, not six.
+
+Components of a small graph are computed side by side, those of a large one after the other: then no more than the
+components and one temporary of their size are held at any time.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from slimg.engine.base import Array, Engine, Tall
+from slimg.engine.blas import matmul, one_thread
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
-from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import operator, products
-from slimg.linalg.pca import PCA, principal_components
-from slimg.linalg.svd import Spectrum, truncated_svd
+from slimg.linalg.pca import GRAM_AT_MOST, PCA, Chain, plan_pca
+from slimg.linalg.svd import Spectrum, SVDPlan, plan_svd
+from slimg.propagate.features import dense_rows, prepare_features, unit_rows
 
 COMPONENTS = ("U", "X", "row", "sym")
-NORMALISATIONS = ("row", None)
+SIDE_BY_SIDE = 1 << 24
+"""Entries of X up to which components are computed side by side."""
+TASK_NODES = 1 << 13
+"""Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
 
 @dataclass
@@ -40,9 +47,9 @@ class Components:
     ----------
     rank : r, the number of columns asked for; a component may have fewer.
     blocks : name → tall (n × width), rows of length one (or zero).
-    states : name → `Spectrum`, `PCA` or None (without PCA): what is needed to place new nodes.
-    notes : what was left out or changed, one sentence each.
-    seconds : stage → wall time.
+    states : name → `Spectrum`, `PCA`, or None without PCA: what is needed to place new nodes.
+    notes : what was left out, one sentence each.
+    seconds : stage or component → wall time; components of a small graph overlap.
     """
 
     engine: Engine
@@ -68,10 +75,24 @@ class Components:
 
     def labelled_rows(self, index: Array) -> Array:
         """Chosen rows of P as one contiguous float32 array (m × Σ widths)."""
-        out = np.empty((len(index), sum(self.widths.values())), np.float32)
+        index = np.asarray(index)
+        size = int(np.count_nonzero(index)) if index.dtype == bool else len(index)
+        out = np.empty((size, sum(self.widths.values())), np.float32)
         for name, columns in self.groups.items():
             out[:, columns] = self.engine.rows(self.blocks[name], index)
         return out
+
+    def linear(self, weights: dict[str, Array]) -> Tall:
+        """Σ_g P_g W_g for all nodes (n × c), in one pass; components whose weights are all zero are not read."""
+        used = {name: np.ascontiguousarray(each, np.float32) for name, each in weights.items() if np.any(each)}
+        if not used:
+            used = {name: np.asarray(each, np.float32) for name, each in list(weights.items())[:1]}
+
+        def total(*blocks: Array) -> Array:
+            terms = [matmul(block, weight) for block, weight in zip(blocks, used.values(), strict=True)]
+            return np.add.reduce(terms)
+
+        return self.engine.map_rows(total, *(self.blocks[name] for name in used))
 
 
 def compute_components(
@@ -87,107 +108,157 @@ def compute_components(
     max_rank: int = 2048,
     random_state: int = 0,
 ) -> Components:
-    """P(A, X) with its options; the defaults are the paper's.
+    """P(A, X) of a graph; the defaults are the paper's.
 
-    ``components`` chooses among U, X, row and sym; ``pca=False`` keeps the propagated features themselves (rows of length
-    one); ``k_row`` and ``k_sym`` are numbers of hops, one component for each; ``normalize=None`` takes X as it is.
+    Parameters
+    ----------
+    components : which of U, X, row and sym.
+    pca : False keeps the prepared and propagated features themselves, with rows of length one.
+    k_row, k_sym : numbers of hops; several give one component each.
+    normalize : "row" prepares X, None takes it as it is.
+    energy, max_rank : the share of ‖A‖_F² that the columns of U may not reach, and the most columns of a component.
     """
-    engine = engine or MemoryEngine()
-    adjacency, features = graph.adjacency, graph.features
-    wanted, notes = _feasible(_checked(components), adjacency, features)
+    begun = time.perf_counter()
+    wanted, notes = _feasible(_names(components), graph)
     hops = {"row": _hops("k_row", k_row), "sym": _hops("k_sym", k_sym)}
-    cap = min(adjacency.n, max_rank, adjacency.n if features is None else features.shape[1])
-    result = Components(engine, rank=cap, notes=notes)
-    if adjacency.nnz:
-        with _timed(result, "U"):
-            spectrum = truncated_svd(engine, adjacency, energy=energy, max_rank=cap, random_state=random_state)
-        result.rank = spectrum.rank
-        if "U" in wanted:
-            scaled = engine.combine(spectrum.vectors, np.diag(spectrum.singular_values))
-            result.blocks["U"] = engine.map_rows(unit_rows, scaled)
-            result.states["U"] = spectrum
-    if features is not None and set(wanted) & {"X", "row", "sym"}:
-        _add_features(result, wanted, hops, adjacency, features, normalize, pca)
+    _check_options(normalize, energy, max_rank)
+    engine = engine or MemoryEngine()
+    n, d = graph.adjacency.n, graph.adjacency.n if graph.features is None else graph.features.shape[1]
+    result = Components(engine, min(n, d, max_rank), notes=notes)
+    featured = [name for name in wanted if name != "U"]
+
+    def structure() -> _Structure:
+        options = {"energy": energy, "max_rank": result.rank, "random_state": random_state}
+        return _Structure(engine, plan_svd(engine, graph.adjacency, **options))
+
+    needs_structure = graph.adjacency.nnz > 0 and ("U" in wanted or pca)
+    sources = _sources(result, graph, featured, hops, normalize)
+    fill = _side_by_side if featured and n * d <= SIDE_BY_SIDE else _one_by_one
+    with one_thread():
+        fill(result, structure if needs_structure else None, "U" in wanted, sources, plan_pca if pca else _AsItIs)
+    result.seconds["total"] = time.perf_counter() - begun
     return result
 
 
-def prepare_features(engine: Engine, features: Array | sparse.csr_matrix, normalize: str | None = "row") -> Tall:
-    """X as a tall: rows that sum to one, after the row's minimum is subtracted if any entry of X is negative."""
-    if normalize not in NORMALISATIONS:
-        raise choices("normalize", normalize, ["row", "None"])
-    tall = engine.tall(features)
-    if normalize is None:
-        return tall
-    if bool(engine.sum_rows(_has_negative, tall)):
-        dense = engine.map_rows(lambda block: block.toarray() if sparse.issparse(block) else block, tall)
-        tall = engine.map_rows(lambda block: block - block.min(axis=1, keepdims=True), dense)
-    return engine.map_rows(_rows_to_sum_one, tall)
-
-
-def unit_rows(block: Array) -> Array:
-    """Each row divided by its length; a row of zeros stays zero."""
-    length = np.sqrt(np.einsum("ij,ij->i", block, block))
-    return block / np.where(length > 0, length, 1)[:, None]
-
-
-def _add_features(
-    result: Components,
-    wanted: Collection[str],
-    hops: dict[str, tuple[int, ...]],
-    adjacency: Adjacency,
-    features: Array | sparse.csr_matrix,
-    normalize: str | None,
-    pca: bool,
+def _one_by_one(
+    result: Components, structure: _Structuring | None, keep: bool, sources: _NamedSources, planner: _Planner
 ) -> None:
-    """g(X) and the propagated components, hop by hop."""
+    """Each component is finished before the next is begun."""
+    if structure:
+        plan = _timed(result, "U", structure)
+        result.rank = plan.rank
+        if keep:
+            _solve(result, "U", plan)
+        del plan
+    for name, source in sources:
+        plan = _timed(result, name, planner, result.engine, source)
+        del source
+        _solve(result, name, plan)
+        del plan  # the next hop must find neither still held
+
+
+def _side_by_side(
+    result: Components, structure: _Structuring | None, keep: bool, sources: _NamedSources, planner: _Planner
+) -> None:
+    """Plans of all components as tasks, then the rank, then their solutions as tasks."""
     engine = result.engine
-    with _timed(result, "features"):
-        tall = prepare_features(engine, features, normalize)
-    chosen = [kind for kind in ("row", "sym") if kind in wanted]
-    last = {kind: max(hops[kind]) for kind in chosen}
-    walks: dict[str, Tall] = {}
-    if chosen:
-        dense = engine.map_rows(lambda block: block.toarray() if sparse.issparse(block) else block, tall)
-        matrices = {kind: operator({"row": "A_row", "sym": "Ã_sym"}[kind], adjacency) for kind in chosen}
-        with _timed(result, "hops"):
-            walks = dict(zip(chosen, products(engine, list(matrices.values()), dense), strict=True))
-        del dense
-    if "X" in wanted:
-        _add(result, "X", tall, pca)
+    jobs: dict[str, Callable[[], _Plan]] = {}
+    for name, source in sources:
+        jobs[name] = partial(_timed, result, name, planner, engine, source)
+        n = source.shape[0]
+    plans: dict[str, _Plan] = {}
+    if structure and n <= TASK_NODES:
+        jobs = {"U": partial(_timed, result, "U", structure), **jobs}
+    elif structure:
+        plans["U"] = _timed(result, "U", structure)
+    plans |= zip(jobs, engine.concurrently(*jobs.values()), strict=True)
+    jobs.clear()
+    if structure:
+        result.rank = plans["U"].rank
+        if not keep:
+            del plans["U"]
+    engine.concurrently(*(partial(_solve, result, name, plan) for name, plan in plans.items()))
+    result.blocks = {name: result.blocks[name] for name in plans}
+    result.states = {name: result.states[name] for name in plans}
+
+
+def _solve(result: Components, name: str, plan: _Plan) -> None:
+    result.states[name], result.blocks[name] = _timed(result, name, plan.solve, result.rank, unit_rows)
+
+
+def _sources(
+    result: Components, graph: Graph, featured: list[str], hops: dict[str, tuple[int, ...]], normalize: str | None
+) -> _NamedSources:
+    """What g is applied to, in order: X and its hops, each freed as soon as it is not needed."""
+    if not featured:
+        return
+    engine = result.engine
+    tall = _timed(result, "features", prepare_features, engine, graph.features, normalize)
+    kinds = [kind for kind in ("row", "sym") if kind in featured]
+    if "X" in featured:
+        yield "X", tall
+    matrices = {kind: operator({"row": "A_row", "sym": "Ã_sym"}[kind], graph.adjacency) for kind in kinds}
+    if engine.is_sparse(tall):
+        if min(tall.shape) > GRAM_AT_MOST:
+            for kind in kinds:
+                yield from ((f"A_{kind}^{step} X", Chain(tall, matrices[kind], step)) for step in hops[kind])
+            return
+        tall = engine.map_rows(dense_rows, tall)
+    if not kinds:
+        return
+    walks = _timed(result, "hops", products, engine, list(matrices.values()), tall)
     del tall
-    for kind in chosen:
-        walk = walks.pop(kind)
-        for step in range(1, last[kind] + 1):
+    for kind in kinds:
+        walk = walks.pop(0)
+        for step in range(1, max(hops[kind]) + 1):
             if step > 1:
-                with _timed(result, "hops"):
-                    walk = matrices[kind].apply(engine, walk)
+                walk = _timed(result, "hops", matrices[kind].apply, engine, walk)
             if step in hops[kind]:
-                _add(result, f"A_{kind}^{step} X", walk, pca)
+                yield f"A_{kind}^{step} X", walk
+        del walk
 
 
-def _add(result: Components, name: str, tall: Tall, pca: bool) -> None:
-    """g(tall), or its rows of length one."""
-    engine = result.engine
-    with _timed(result, "PCA"):
-        if pca:
-            result.states[name], result.blocks[name] = principal_components(engine, tall, result.rank, unit_rows)
-        else:
-            dense = lambda block: block.toarray() if sparse.issparse(block) else block  # noqa: E731
-            result.states[name], result.blocks[name] = None, engine.map_rows(lambda b: unit_rows(dense(b)), tall)
+class _Plan(Protocol):
+    """Prepared as far as it can be before the rank is known."""
+
+    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Any, Tall]:
+        """The fitted state and the tall, to whose rows ``then`` is applied."""
 
 
-def _has_negative(block: Array | sparse.csr_matrix) -> Array:
-    entries = block.data if sparse.issparse(block) else block
-    return np.asarray(entries.min(initial=0.0) < 0)
+class _Structure:
+    """U·Σ."""
+
+    def __init__(self, engine: Engine, svd: SVDPlan):
+        self._engine, self._svd = engine, svd
+        self.rank = svd.rank
+
+    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Spectrum, Tall]:
+        spectrum = self._svd.solve()
+        scale = spectrum.singular_values.astype(np.float32)
+        return spectrum, self._engine.map_rows(lambda block: then(block * scale), spectrum.vectors)
 
 
-def _rows_to_sum_one(block: Array | sparse.csr_matrix) -> Array | sparse.csr_matrix:
-    total = np.asarray(block.sum(axis=1)).ravel()
-    scale = np.where(total > 0, 1 / np.where(total > 0, total, 1), 1).astype(np.float32)
-    return sparse.diags(scale) @ block if sparse.issparse(block) else block * scale[:, None]
+class _AsItIs:
+    """Without PCA: the rows themselves."""
+
+    def __init__(self, engine: Engine, source: Tall | Chain):
+        self._engine, self._source = engine, source
+
+    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[None, Tall]:
+        source = self._source
+        if isinstance(source, Chain):
+            source = source.times(self._engine, np.eye(source.shape[1], dtype=np.float32))
+        return None, self._engine.map_rows(lambda block: then(dense_rows(block)), source)
 
 
-def _checked(names: Collection[str]) -> list[str]:
+_Structuring = Callable[[], _Structure]
+_Planner = Callable[[Engine, Tall | Chain], _Plan]
+_NamedSources = Iterator[tuple[str, Tall | Chain]]
+
+
+def _names(names: Collection[str]) -> list[str]:
+    if isinstance(names, str):
+        names = [names]
     for name in names:
         if name not in COMPONENTS:
             raise choices("component", name, COMPONENTS)
@@ -196,32 +267,39 @@ def _checked(names: Collection[str]) -> list[str]:
     return [name for name in COMPONENTS if name in names]
 
 
-def _feasible(wanted: list[str], adjacency: Adjacency, features: object) -> tuple[list[str], tuple[str, ...]]:
+def _feasible(wanted: list[str], graph: Graph) -> tuple[list[str], tuple[str, ...]]:
     """Components that this graph can have, and a sentence about those that it cannot."""
-    if adjacency.n == 0:
-        raise InputError("the graph has no nodes: components need at least one")
-    if features is None and adjacency.nnz == 0:
-        raise InputError("the graph has neither edges nor features: there is nothing to learn from, give at least one")
-    if features is None:
-        kept, note = ["U"], "No features: structure alone (component U)."
-    elif adjacency.nnz == 0:
-        kept, note = ["X"], "No edges: features alone (component X)."
-    else:
+    edges, features = graph.adjacency.nnz > 0, graph.features is not None and graph.features.shape[1] > 0
+    if not edges and not features:
+        raise InputError("the graph has neither edges nor features: there is nothing to learn from, add one of them")
+    if edges and features:
         return wanted, ()
-    if not set(kept) & set(wanted):
-        raise InputError(f"components {', '.join(wanted)} need {'features' if features is None else 'edges'}: add {kept[0]}")
-    return kept, (note,)
+    only, lacking = ("U", "features") if edges else ("X", "edges")
+    if only not in wanted:
+        raise InputError(f"components {', '.join(wanted)} need {lacking}, which the graph has not: ask for {only}")
+    note = f"No {lacking}: {'structure' if edges else 'features'} alone (component {only})."
+    return [only], (note,)
 
 
 def _hops(name: str, given: int | Collection[int]) -> tuple[int, ...]:
-    steps = [given] if isinstance(given, (int, np.integer)) else list(given)
-    if not steps or any(not isinstance(step, (int, np.integer)) or isinstance(step, bool) or step < 1 for step in steps):
-        raise InputError(f"{name} must be a positive integer or several, not {given!r}")
+    steps = [given] if isinstance(given, int | np.integer) else list(given)
+    whole = all(isinstance(step, int | np.integer) and not isinstance(step, bool) and step > 0 for step in steps)
+    if not steps or not whole:
+        raise InputError(f"{name} must be a positive number of hops or several of them, not {given!r}")
     return tuple(sorted({int(step) for step in steps}))
 
 
-@contextmanager
-def _timed(result: Components, stage: str) -> Iterator[None]:
-    start = time.perf_counter()
-    yield
-    result.seconds[stage] = result.seconds.get(stage, 0.0) + time.perf_counter() - start
+def _check_options(normalize: str | None, energy: float, max_rank: int) -> None:
+    if normalize not in ("row", None):
+        raise choices("normalize", normalize, ["row", "None"])
+    if not 0 < energy <= 1:
+        raise InputError(f"energy must lie above 0 and at most at 1, not {energy!r}")
+    if not isinstance(max_rank, int | np.integer) or max_rank < 1:
+        raise InputError(f"max_rank must be a positive integer, not {max_rank!r}")
+
+
+def _timed(result: Components, stage: str, fn: Callable[..., Any], *arguments: Any) -> Any:
+    begun = time.perf_counter()
+    value = fn(*arguments)
+    result.seconds[stage] = result.seconds.get(stage, 0.0) + time.perf_counter() - begun
+    return value

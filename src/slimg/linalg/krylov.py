@@ -1,0 +1,179 @@
+"""Leading eigenpairs, by magnitude, of a symmetric operator A (n × n): block Lanczos with thick restarts.
+
+With Q = [Q₁ … Q_s] orthonormal (n × m) and T = QᵀAQ, each step appends a block, an orthonormal basis of what A Q_s has
+outside of Q:
+
+    A Q_s = Q H + R,        H = QᵀA Q_s the new columns of T,        Q_{s+1} spans R
+
+Ritz pairs (θ, Q y), with T y = θ y, have the residual ‖A Q y − θ Q y‖ = ‖R y_s‖, y_s the last rows of y: known without a pass
+over A. The basis grows until the wanted pairs have residuals below tolerance · |θ|; at its limit the leading Ritz vectors
+replace it, and it grows on from there. When R vanishes before the rule is met, as it does for an eigenvalue of higher
+multiplicity than a block is wide, a random block takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from slimg.engine.base import Array, Engine, Tall
+from slimg.engine.blas import matmul, one_thread
+from slimg.linalg.eigen import tridiagonalise
+from slimg.linalg.rank import RankRule
+
+CHECK_GROWTH = 1.25
+"""The small eigenproblem, which costs m³, is solved when the basis has grown by this factor."""
+ROUNDING = 1e-6
+"""Size, relative to A, of directions that are float32 rounding."""
+
+
+def leading_eigenpairs(
+    engine: Engine,
+    apply: Callable[[Tall], Tall],
+    n: int,
+    rule: RankRule,
+    *,
+    tolerance: float = 1e-2,
+    random_state: int = 0,
+) -> tuple[Array, Tall]:
+    """Eigenvalues (r) by falling magnitude and eigenvectors (n × r), r by the rule; at most 4 cap columns are held."""
+    width = int(np.clip(rule.cap // 4, 8, 64))
+    limit = min(n, max(4 * rule.cap, 8 * width))
+    with one_thread():
+        search = _Search(engine, apply, n, min(width, n), random_state)
+        due = 0.0
+        while True:
+            search.grow()
+            complete, full = search.size >= n, search.size + width > limit
+            decided = rule.is_decided(search.size / 1.5, search.energy)
+            if complete or full or (decided and search.size >= due):
+                ritz, due = search.ritz(), CHECK_GROWTH * search.size
+                rank = rule.rank(np.abs(ritz.values))
+                settled = ritz.residuals[:rank] <= tolerance * np.abs(ritz.values[:rank])
+                if complete or (decided and settled.all()):
+                    return ritz.values[:rank], search.vectors(ritz, rank)
+                if full:
+                    search.restart(ritz, min((rank + limit) // 2, limit - 2 * width))
+
+
+class Ritz(NamedTuple):
+    """Values by falling magnitude, coordinates in the basis (m × m), and residuals."""
+
+    values: Array
+    coordinates: Array
+    residuals: Array
+
+
+class _Search:
+    """The state of the iteration: the blocks of Q, T, and the block that comes next."""
+
+    def __init__(self, engine: Engine, apply: Callable[[Tall], Tall], n: int, width: int, random_state: int):
+        self._engine, self._apply, self._n, self._width = engine, apply, n, width
+        self._seed = random_state
+        self._basis: list[Tall] = []
+        self._small = np.zeros((0, 0))
+        start = apply(engine.random(n, width, random_state))
+        self._next = _orthonormal(engine, start, engine.gram(start), 0.0)
+        self._gram = np.zeros((0, 0))
+
+    @property
+    def size(self) -> int:
+        return len(self._small)
+
+    @property
+    def energy(self) -> float:
+        """Σθ² over all Ritz values, without computing them."""
+        return float(np.square(self._small).sum())
+
+    def grow(self) -> None:
+        """Append a block to Q and its columns to T; find the next."""
+        engine = self._engine
+        block = self._next if self._next.shape[1] else self._fresh()
+        self._basis.append(block)
+        image = self._apply(block)
+        columns = self._coordinates(image)
+        self._small = _bordered(self._small, columns)
+        remainder = self._without(image, columns)
+        self._gram = engine.gram(remainder)
+        scale = np.sqrt(np.square(self._small).sum(axis=0).max())
+        self._next = _orthonormal(engine, remainder, self._gram, ROUNDING * scale)
+
+    def ritz(self) -> Ritz:
+        values, vectors = tridiagonalise(self._small.copy()).eigenpairs(np.arange(self.size))
+        order = np.argsort(-np.abs(values), kind="stable")
+        last = vectors[-len(self._gram) :, order]
+        residuals = np.sqrt(np.maximum(np.einsum("ij,ij->j", last, matmul(self._gram, last)), 0))
+        return Ritz(values[order], vectors[:, order], residuals)
+
+    def vectors(self, ritz: Ritz, count: int) -> Tall:
+        """Q · coordinates of the first ``count`` pairs."""
+        parts = self._split(ritz.coordinates[:, :count])
+
+        def combine(*blocks: Array) -> Array:
+            out = matmul(blocks[0], parts[0])
+            for block, part in zip(blocks[1:], parts[1:], strict=True):
+                matmul(block, part, out=out, beta=1.0)
+            return out
+
+        return self._engine.map_rows(combine, *self._basis)
+
+    def restart(self, ritz: Ritz, keep: int) -> None:
+        """Replace the basis by the leading Ritz vectors; the next block stays as it is."""
+        self._basis = [self.vectors(ritz, keep)]
+        self._small = np.diag(ritz.values[:keep])
+
+    def _fresh(self) -> Tall:
+        """Random columns outside of Q."""
+        self._seed += 1
+        engine, count = self._engine, min(self._width, self._n - self.size)
+        block = engine.random(self._n, count, self._seed)
+        for _ in range(2):
+            block = self._without(block, self._coordinates(block))
+            block = _orthonormal(engine, block, engine.gram(block), 0.0)
+        return block
+
+    def _coordinates(self, tall: Tall) -> Array:
+        """Qᵀ tall, in one pass: float32 products of row blocks, added in float64."""
+        fn = lambda rows, *blocks: np.vstack([matmul(block.T, rows) for block in blocks])  # noqa: E731
+        return self._engine.sum_rows(fn, tall, *self._basis)
+
+    def _without(self, tall: Tall, coordinates: Array) -> Tall:
+        """tall − Q · coordinates, in one pass."""
+        parts = self._split(coordinates)
+
+        def subtract(rows: Array, *blocks: Array) -> Array:
+            rest = rows.copy()
+            for block, part in zip(blocks, parts, strict=True):
+                matmul(block, part, out=rest, alpha=-1.0, beta=1.0)
+            return rest
+
+        return self._engine.map_rows(subtract, tall, *self._basis)
+
+    def _split(self, coordinates: Array) -> list[Array]:
+        edges = np.cumsum([block.shape[1] for block in self._basis])[:-1]
+        return [np.ascontiguousarray(part, np.float32) for part in np.split(coordinates, edges)]
+
+
+def _bordered(small: Array, columns: Array) -> Array:
+    """T with new columns, and their transposes as rows."""
+    old, size = len(small), len(columns)
+    grown = np.zeros((size, size))
+    grown[:old, :old] = small
+    grown[:, old:] = columns
+    grown[old:, :old] = columns[:old].T
+    grown[old:, old:] = (columns[old:] + columns[old:].T) / 2
+    return grown
+
+
+def _orthonormal(engine: Engine, tall: Tall, gram: Array, floor: float) -> Tall:
+    """An orthonormal basis of the columns, twice through the Gram matrix, without directions no longer than ``floor``."""
+    for _ in range(2):
+        values, vectors = np.linalg.eigh(gram)
+        keep = values > max(floor**2, ROUNDING**2 * max(values[-1], 0.0))
+        tall = engine.combine(tall, vectors[:, keep] / np.sqrt(values[keep]))
+        if not keep.any():
+            return tall
+        gram, floor = engine.gram(tall), 0.0
+    return tall

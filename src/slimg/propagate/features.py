@@ -1,0 +1,52 @@
+"""Rows of X and of components: preparation and normalisation.
+
+    prepared x = (x − min x) / Σ(x − min x)        the minimum only if any entry of X is negative
+    unit     x = x / ‖x‖₂
+
+A row of zeros stays zero in both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from slimg.engine.base import Array, Engine, Tall
+
+Rows = Array | sparse.csr_matrix | sparse.csr_array
+
+
+def prepare_features(engine: Engine, features: Rows, normalize: str | None = "row") -> Tall:
+    """X as a tall, its rows summing to one; ``normalize=None`` takes it as it is. A sparse X without negatives stays so."""
+    tall = engine.tall(features)
+    if normalize is None:
+        return tall
+    if engine.sum_rows(_has_negative, tall):
+        return engine.map_rows(lambda block: _to_sum_one(_above_minimum(dense_rows(block))), tall)
+    return engine.map_rows(_to_sum_one, tall)
+
+
+def unit_rows(block: Array) -> Array:
+    """Each row divided by its length."""
+    length = np.sqrt(np.einsum("ij,ij->i", block, block))
+    return block / np.where(length > 0, length, 1)[:, None]
+
+
+def dense_rows(block: Rows) -> Array:
+    """A block of a tall as an array."""
+    return block.toarray() if sparse.issparse(block) else block
+
+
+def _has_negative(block: Rows) -> Array:
+    entries = np.asarray(block.data if sparse.issparse(block) else block)
+    return np.asarray(entries.min(initial=0.0) < 0)
+
+
+def _above_minimum(block: Array) -> Array:
+    return block - block.min(axis=1, keepdims=True)
+
+
+def _to_sum_one(block: Rows) -> Rows:
+    total = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+    scale = np.divide(1, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)
+    return sparse.diags(scale) @ block if sparse.issparse(block) else block * scale[:, None]
