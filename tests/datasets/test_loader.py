@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from slimg import datasets
 from slimg.datasets import loader as module
 from slimg.datasets import verify
+from slimg.datasets.duplicates import without_duplicates
 from slimg.errors import InputError
 from slimg.graph import splits
 
@@ -86,11 +87,17 @@ def test_cornell_labels_are_genders_and_one_hot_rows_have_six_ones(load_real):
     assert graph.feature_names[0] == "status=0" and not any(n.startswith("gender") for n in graph.feature_names)
 
 
-@pytest.mark.parametrize(("name", "nodes"), [("chameleon-filtered", 1229), ("squirrel-filtered", 3314)])
+@pytest.mark.parametrize(("name", "nodes"), [("chameleon-filtered", 2145), ("squirrel-filtered", 5192)])
 def test_cleaned_graphs_have_no_copies_left(load_real, name, nodes):
     graph = load_real(name)
-    keys = {(graph.adjacency.neighbours(k).tobytes(), int(graph.codes[k])) for k in range(graph.n)}
-    assert graph.n == nodes == len(keys) and "dropped" in graph.notes[-1]
+    X, A = graph.features.toarray(), graph.adjacency
+    keys = {(A.neighbours(k).tobytes(), int(graph.codes[k]), X[k].tobytes()) for k in range(graph.n)}
+    assert graph.n == nodes == len(keys) and graph.notes[-1].endswith("features with another dropped.")
+
+
+@pytest.mark.parametrize(("name", "nodes"), [("chameleon", 1229), ("squirrel", 3314)])
+def test_the_looser_rule_drops_more(load_real, name, nodes):
+    assert without_duplicates(load_real(name), features=False).n == nodes
 
 
 def test_names_are_the_thirteen_and_three_more():

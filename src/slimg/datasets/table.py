@@ -2,7 +2,7 @@
 
 Checksums and ``measured`` sizes were recorded from the publishers' files. Where these have not been seen (no SHA-256
 below), the checksum is recorded at first download. ``paper`` is the paper's own table; its edge counts include
-duplicates, loops or both directions for some graphs. Licences are those of the publisher's repository or page.
+duplicates, loops or both directions for some graphs. A licence is stated where the publisher's own was seen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OGB = "http://snap.stanford.edu/ogb/data/nodeproppred"
 _TWITCH = "https://snap.stanford.edu/data/twitch_gamers.zip"
 _POKEC = "https://drive.usercontent.google.com/download?id=1dNs5E7BrWJbgcHeQ_zuy5Ozp2tRCWG0y&confirm=t"
 
-_NOT_STATED = "not stated by the publisher"
+_UNKNOWN = "not known to slimg: see the publisher's page"
 _YANG = "Yang, Cohen, Salakhutdinov: Revisiting Semi-Supervised Learning with Graph Embeddings, ICML 2016"
 _SHCHUR = "Shchur, Mumme, Bojchevski, Günnemann: Pitfalls of Graph Neural Network Evaluation, 2018"
 _PEI = "Pei, Wei, Chang, Lei, Yang: Geom-GCN: Geometric Graph Convolutional Networks, ICLR 2020"
@@ -88,7 +88,7 @@ def _wikipedia(name: str, size: int, digest: str, measured: Statistics, paper: S
 
 
 def _cleaned(source: Dataset, measured: Statistics) -> Dataset:
-    about = f"{source.name} with one node kept of those that share both neighbours and label"
+    about = f"{source.name} with one node kept of those that share neighbours, label and features"
     return Dataset(
         f"{source.name}-filtered",
         f"{source.title} (filtered)",
@@ -118,7 +118,7 @@ def _ogb(name: str, title: str, split: str, licence: str, paper: Statistics, abo
 def _facebook(file: RemoteFile, name: str, measured: Statistics | None, paper: Statistics | None) -> Dataset:
     about = "students of one university on Facebook in 2005; the label is gender"
     return Dataset(
-        name, name.title(), "facebook100", (file,), _NOT_STATED, f"{_TRAUD}; {_LIM}", measured, paper, about=about
+        name, name.title(), "facebook100", (file,), _UNKNOWN, f"{_TRAUD}; {_LIM}", measured, paper, about=about
     )
 
 
@@ -165,7 +165,7 @@ _ALL = (
         "ogbn-products",
         "ogbn-Products",
         "sales_ranking",
-        "Amazon licence",
+        _UNKNOWN,
         Statistics(2449029, 61859140, 100, 30),
         "products; edges join those bought together; classes with fewer than 100 nodes are dropped (47 → 39)",
         rare=100,
@@ -190,7 +190,7 @@ _ALL = (
                 "997cdce67ea9c29257d3ffe796328391931901cf823830affa453178b60e2c3e",
             ),
         ),
-        _NOT_STATED,
+        _UNKNOWN,
         _PEI,
         Statistics(7600, 26659, 932, 5),
         Statistics(7600, 29926, 931, 5),
@@ -204,7 +204,7 @@ _ALL = (
         "Twitch",
         "twitch",
         (RemoteFile("large_twitch_edges.csv"), RemoteFile("large_twitch_features.csv")),
-        _NOT_STATED,
+        _UNKNOWN,
         f"{_GAMERS}; {_LIM}",
         paper=Statistics(168114, 6797557, 7, 2),
         archive=RemoteFile("twitch_gamers.zip", _TWITCH),
@@ -215,7 +215,7 @@ _ALL = (
         "Pokec",
         "pokec",
         (RemoteFile("pokec.mat", _POKEC),),
-        _NOT_STATED,
+        _UNKNOWN,
         f"Takac, Zabovsky: Data Analysis in Public Social Networks, 2012; {_LIM}",
         paper=Statistics(1632803, 30622564, 65, 2),
         about="users of Pokec; edges are friendships, the label is gender",
@@ -231,8 +231,8 @@ _ALL = (
         Statistics(18660, 790777, 4735, 2),
         None,
     ),
-    _cleaned(_CHAMELEON, Statistics(1229, 14611, 2325, 5)),
-    _cleaned(_SQUIRREL, Statistics(3314, 89381, 2089, 5)),
+    _cleaned(_CHAMELEON, Statistics(2145, 29460, 2325, 5)),
+    _cleaned(_SQUIRREL, Statistics(5192, 197697, 2089, 5)),
 )
 
 TABLE: dict[str, Dataset] = {dataset.name: dataset for dataset in _ALL}
