@@ -12,6 +12,9 @@ from torch_geometric import nn as pyg
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import add_self_loops, degree
 
+from slimg.gnnexp import linearize
+from slimg.gnnexp.residual import residual
+
 D, HIDDEN, CLASSES = 3, 8, 4
 
 
@@ -333,3 +336,36 @@ class TutorialGCN(pyg.MessagePassing):
 
     def message(self, x_j, norm):
         return norm.view(-1, 1) * x_j
+
+
+class Steps(nn.Module):
+    """A network whose forward is a given function of itself, x and edge_index."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.lin, self.deep = nn.Linear(D, CLASSES), nn.Linear(CLASSES, CLASSES)
+        self.hop = pyg.LGConv()
+        self.matrix = nn.Parameter(torch.empty(CLASSES, CLASSES))
+        self.row = nn.Parameter(torch.empty(CLASSES))
+        self.scalars = nn.Parameter(torch.empty(3))
+        self.per_node = nn.Parameter(torch.empty(120, CLASSES))
+        self.register_buffer("fixed", torch.tensor([0.5]))
+        self.function = function
+
+    def forward(self, x, edge_index):
+        return self.function(self, x, edge_index)
+
+
+def check_steps(function, formula, exact=True):
+    network = Steps(function)
+    result = linearize(network)
+    assert result.formula == formula and result.exact == exact
+    network, (a, x) = randomised(network), random_graph(120)
+    output = linear_output(network, torch.as_tensor(x), edge_index(a))
+    blocks = linearize(network).propagator(a, x, bias=True)
+    assert residual(np.column_stack(list(blocks.values())), output) <= 1e-8
+    return result
+
+
+def one_hop(s, x, e):
+    return s.hop(s.lin(x), e)

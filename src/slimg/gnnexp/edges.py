@@ -24,6 +24,11 @@ from slimg.gnnexp.terms import Value
 End = Literal["source", "target"]
 
 
+def loop_strength(add_self_loops: bool, improved: bool, weights: EdgeWeights | None) -> int:
+    """s of A + s·I in `gcn_norm`; ``improved`` loops count twice only where edges have weights, as in the library."""
+    return (2 if improved and weights is not None else 1) if add_self_loops else 0
+
+
 @dataclass(frozen=True)
 class Edges:
     """An `edge_index` or an adjacency matrix.

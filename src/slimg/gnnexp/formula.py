@@ -126,7 +126,8 @@ def _polynomial(polynomial: Polynomial, notation: _Notation) -> str:
         return "0"
     if len(terms) > _LONG:
         terms = [*terms[:3], f"+ {notation.dots}", *terms[-3:]]
-    return " ".join(terms).removeprefix("+ ")
+    text = " ".join(terms)
+    return text.removeprefix("+ ") if text.startswith("+") else text.replace(" ", "", 1)
 
 
 def _from_longest(item: tuple[Word, Fraction]) -> tuple:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from slimg.gnnexp.algebra import IDENTITY, Polynomial, rational
-from slimg.gnnexp.edges import EdgeWeights
+from slimg.gnnexp.edges import EdgeWeights, loop_strength
 from slimg.gnnexp.functions import each
 from slimg.gnnexp.rules import Site, rule
 from slimg.gnnexp.symbols import Attention, Laplacian, Operator
@@ -273,7 +273,7 @@ def _gcn_operator(site: Site, edge_index: Any, edge_weight: EdgeWeights | None) 
         site.fail(f"aggregates by {layer.aggr} over normalised weights, which has no rule: use aggr='add'")
     if not layer.normalize:
         return site.operator(edge_index, weights=edge_weight)
-    loops = (2 if getattr(layer, "improved", False) else 1) if layer.add_self_loops else 0
+    loops = loop_strength(layer.add_self_loops, getattr(layer, "improved", False), edge_weight)
     return site.operator(edge_index, "sym", loops, edge_weight)
 
 

@@ -13,7 +13,7 @@ import inspect
 from dataclasses import replace
 from typing import Any
 
-from slimg.gnnexp.edges import Degree, EdgeEnd, Edges, EdgeWeights, Messages
+from slimg.gnnexp.edges import Degree, EdgeEnd, Edges, EdgeWeights, Messages, loop_strength
 from slimg.gnnexp.functions import function
 from slimg.gnnexp.rules import Site
 from slimg.gnnexp.terms import Value, total
@@ -67,7 +67,7 @@ def gcn_norm(
     dtype: Any = None,
 ) -> tuple[Edges, EdgeWeights]:
     """(edges with loops, weights of D̃^-½ (A + I) D̃^-½)."""
-    loops = (2 if improved else 1) if add_self_loops else 0
+    loops = loop_strength(add_self_loops, improved, edge_weight)
     weights = _as_edges(site, edge_index).weights("sym", loops, edge_weight)
     return weights.edges, weights
 

@@ -14,9 +14,10 @@ import inspect
 import math
 import operator
 import re
+import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +34,7 @@ _NOT_THE_USERS = tuple(
     str(Path(module.__file__).parent) for module in (torch, inspect.getmodule(InputError)) if module and module.__file__
 )
 _STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"]
+_A_TENSOR = torch.empty(0)
 _FRAME = re.compile(r'File "(?P<file>.+?)", line (?P<line>\d+), in .*\n\s+(?P<code>.*)')
 
 
@@ -46,7 +48,7 @@ def trace(
     tracer = _Tracer(is_leaf, constants, method)
     root = _shallow_copy(module)
     try:
-        with torch.no_grad(), tracer.propagating(root):
+        with torch.no_grad(), tracer.entering(root):
             return tracer.trace(root), root
     except InputError:
         raise
@@ -67,11 +69,19 @@ def propagate(path: str, edge_index: Any, **inputs: Any) -> Any:
 
 
 class _Proxy(torch.fx.Proxy):
-    """A recorded tensor: user code that asks whether it is one gets yes, and may assign to its entries."""
+    """A recorded tensor: changes in place are recorded as such, since others may hold the same tensor."""
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return torch.Tensor
+    def __iadd__(self, other: Any) -> Any:
+        return self.tracer.create_proxy("call_function", operator.iadd, (self, other), {})
+
+    def __isub__(self, other: Any) -> Any:
+        return self.tracer.create_proxy("call_function", operator.isub, (self, other), {})
+
+    def __imul__(self, other: Any) -> Any:
+        return self.tracer.create_proxy("call_function", operator.imul, (self, other), {})
+
+    def __itruediv__(self, other: Any) -> Any:
+        return self.tracer.create_proxy("call_function", operator.itruediv, (self, other), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
@@ -113,6 +123,7 @@ class _Tracer(torch.fx.Tracer):
 
     def __init__(self, is_leaf: Callable[[Any], bool], constants: Mapping[str, Any], method: str):
         super().__init__(autowrap_modules=(math, *_pyg_modules()))  # type: ignore[arg-type]
+        self._autowrap_search += _modules_that_hold(self._autowrap_function_ids)
         self._is_leaf, self._constants = is_leaf, constants
         self.traced_func_name = method
         self.entered: list[torch.nn.Module] = []
@@ -134,7 +145,7 @@ class _Tracer(torch.fx.Tracer):
         if self._is_leaf(m):
             return super().call_module(m, forward, args, kwargs)
         self.entered.append(m)
-        with self.propagating(m):
+        with self.entering(m):
             result = super().call_module(m, forward, args, kwargs)
         self.entered.pop()
         return result
@@ -145,21 +156,36 @@ class _Tracer(torch.fx.Tracer):
         return super()._proxy_placeholder(name, concrete_args, sig, fn)
 
     @contextmanager
-    def propagating(self, module: torch.nn.Module) -> Iterator[None]:
-        """While it lasts, `module.propagate` records a call; other modules are left alone."""
-        if not hasattr(module, "propagate"):
-            yield
-            return
+    def entering(self, module: torch.nn.Module) -> Iterator[None]:
+        """While it lasts, `module.propagate` records a call, and the module's code takes recorded tensors for tensors.
 
+        Code that asks whether edges are a tensor would otherwise skip its normalisation without a word. Letting the
+        recorded tensors themselves claim to be tensors is no way out: torch reads their memory.
+        """
+        scope = getattr(type(module), self.traced_func_name).__globals__
+        changes = [(scope, "isinstance", _isinstance)]
+        if hasattr(module, "propagate"):
+            changes.append((module.__dict__, "propagate", self._recorder(module)))
+        changes = [(place, name, new) for place, name, new in changes if name not in place]
+        for place, name, new in changes:
+            place[name] = new
+        try:
+            yield
+        finally:
+            for place, name, _ in changes:
+                del place[name]
+
+    def _recorder(self, module: torch.nn.Module) -> Callable[..., Any]:
         def record(edge_index: Any, size: Any = None, **inputs: Any) -> Any:
             path = "" if module is self.root else self.path_of_module(module)
             return self.create_proxy("call_function", propagate, (path, edge_index), inputs)
 
-        module.__dict__["propagate"] = record
-        try:
-            yield
-        finally:
-            del module.__dict__["propagate"]
+        return record
+
+
+def _isinstance(value: Any, kinds: Any) -> bool:
+    """isinstance, for which a recorded tensor is a tensor."""
+    return isinstance(_A_TENSOR if isinstance(value, torch.fx.Proxy) else value, kinds)
 
 
 def _shallow_copy(module: torch.nn.Module) -> torch.nn.Module:
@@ -177,6 +203,12 @@ def _pyg_modules() -> tuple[ModuleType, ...]:
     normalisation = ModuleType("gcn_norm")
     normalisation.__dict__["gcn_norm"] = gcn_conv.gcn_norm
     return utils, normalisation
+
+
+def _modules_that_hold(functions: Set[int]) -> list[ModuleType]:
+    """The user's modules that imported one of these functions: torch.fx looks for them in forward's own module only."""
+    users = [module for module in list(sys.modules.values()) if _is_the_users(getattr(module, "__file__", None) or "<")]
+    return [module for module in users if any(id(value) in functions for value in list(vars(module).values()))]
 
 
 def _one_sentence(error: Exception, entered: list[torch.nn.Module], module: torch.nn.Module) -> InputError:
