@@ -35,10 +35,12 @@ class Symbol(Protocol):
     """An operator as the algebra sees it: hashable, with a name in two notations. Its text determines it."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """In unicode."""
 
     @property
-    def latex(self) -> str: ...
+    def latex(self) -> str:
+        """In LaTeX."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ and words that end alike share those products. Double precision, because the pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,7 @@ from slimg.gnnexp.formula import block_text
 from slimg.gnnexp.symbols import Attention, Laplacian, Operator
 
 TWO_HOP = "A2"
+Array = TypeVar("Array")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Propagator:
     @property
     def vectors(self) -> tuple[str, ...]:
         """Names of the weight vectors (d,) an attention form needs; empty for a linear network."""
-        symbols = [symbol for symbol in _symbols(self.blocks) if isinstance(symbol, Attention)]
+        symbols = [symbol for symbol in symbols_of(self.blocks) if isinstance(symbol, Attention)]
         return tuple(sorted({name for symbol in symbols for name in symbol.vectors}))
 
     def __call__(
@@ -62,42 +63,67 @@ class Propagator:
         vectors : the weight vectors named by `vectors`
         graphs : matrices of further graphs by letter; "A2" is by default the strict two-hop neighbours of A
         """
-        matrices, x = _as_matrices(graph, features, graphs or {}, _symbols(self.blocks + self.bias_blocks))
+        matrices, x = _as_matrices(graph, features, graphs or {}, symbols_of(self.blocks + self.bias_blocks))
         missing = [name for name in self.vectors if name not in (vectors or {})]
         if missing:
             raise InputError(f"this propagator needs the weight vectors {', '.join(missing)}: give vectors={{name: w}}")
         operators = {
-            symbol: matrix(symbol, matrices, x, vectors or {}) for symbol in _symbols(self.blocks + self.bias_blocks)
+            symbol: matrix(symbol, matrices, x, vectors or {}) for symbol in symbols_of(self.blocks + self.bias_blocks)
         }
-        named = dict(zip(self.names, evaluate(self.blocks, operators, x), strict=True))
+
+        def apply(symbol: Symbol, array: np.ndarray) -> np.ndarray:
+            return operators[symbol] @ array
+
+        named = dict(zip(self.names, evaluate(self.blocks, x, apply, weighted_sum), strict=True))
         if bias:
-            ones = evaluate(self.bias_blocks, operators, np.ones((len(x), 1)))
+            ones = evaluate(self.bias_blocks, np.ones((len(x), 1)), apply, weighted_sum)
             named |= dict(zip((block_text(block, "1") for block in self.bias_blocks), ones, strict=True))
         return named
 
+    def talls(self, graph: Any, engine: Any) -> dict[str, Any]:
+        """The same blocks by an engine, in float32, for a `slimg.Graph` of any size; see `slimg.gnnexp.passes`."""
+        from slimg.gnnexp.passes import talls
 
-def evaluate(blocks: Sequence[Polynomial], operators: Mapping[Symbol, Any], x: np.ndarray) -> list[np.ndarray]:
-    """p_b x for each polynomial; every suffix of a word is computed once."""
-    reached: dict[Word, np.ndarray] = {Word(): x}
+        return dict(zip(self.names, talls(self.blocks, graph, engine), strict=True))
 
-    def reach(word: Word) -> np.ndarray:
+
+def evaluate(
+    blocks: Sequence[Polynomial],
+    x: Array,
+    apply: Callable[[Symbol, Array], Array],
+    combine: Callable[[Sequence[float], Sequence[Array]], Array],
+) -> list[Array]:
+    """p_b x for each polynomial; every suffix of a word is computed once.
+
+    ``apply`` is one operator times an array, ``combine`` a weighted sum of arrays.
+    """
+    reached: dict[Word, Array] = {Word(): x}
+
+    def reach(word: Word) -> Array:
         path = []
         while word not in reached:
             symbol, rest = word.split()
             path.append((word, symbol))
             word = rest
         for longer, symbol in reversed(path):
-            reached[longer] = operators[symbol] @ reached[word]
+            reached[longer] = apply(symbol, reached[word])
             word = longer
         return reached[word]
 
-    def apply(block: Polynomial) -> np.ndarray:
-        result = np.zeros_like(x)
-        for word, value in block.items():
-            result += float(value) * reach(word)
-        return result
+    def block(polynomial: Polynomial) -> Array:
+        words, shares = zip(*polynomial.items(), strict=True)
+        values = [reach(word) for word in words]
+        return values[0] if shares == (1,) else combine([float(share) for share in shares], values)
 
-    return [apply(block) for block in blocks]
+    return [block(polynomial) for polynomial in blocks]
+
+
+def weighted_sum(shares: Sequence[float], arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Σ share · array, in order."""
+    result = shares[0] * arrays[0]
+    for share, array in zip(shares[1:], arrays[1:], strict=True):
+        result += share * array
+    return result
 
 
 def matrix(
@@ -128,7 +154,8 @@ def two_hop_neighbours(adjacency: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((np.ones(int(distant.sum())), ends), shape=adjacency.shape)
 
 
-def _symbols(blocks: Sequence[Polynomial]) -> list[Symbol]:
+def symbols_of(blocks: Sequence[Polynomial]) -> list[Symbol]:
+    """The operators of these polynomials, by name."""
     return sorted({symbol for block in blocks for symbol in block.symbols}, key=lambda symbol: symbol.text)
 
 

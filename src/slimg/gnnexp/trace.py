@@ -64,8 +64,8 @@ def where(node: Any) -> Where | None:
 
 
 def propagate(path: str, edge_index: Any, **inputs: Any) -> Any:
-    """Stands in a recorded graph for the call of `propagate` on the layer at ``path``; never run."""
-    raise NotImplementedError
+    """Stands in a recorded graph for the call of `propagate` on the layer at ``path``."""
+    raise InputError(f"the recorded call of propagate on {path} is there to be read, not to be run")
 
 
 class _Proxy(torch.fx.Proxy):
