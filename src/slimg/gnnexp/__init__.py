@@ -2,5 +2,6 @@
 
 from slimg.gnnexp.linearize import Linearization, linearize
 from slimg.gnnexp.rules import rule
+from slimg.gnnexp.verify import Record, verify
 
-__all__ = ["Linearization", "linearize", "rule"]
+__all__ = ["Linearization", "Record", "linearize", "rule", "verify"]

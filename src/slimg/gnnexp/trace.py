@@ -17,7 +17,7 @@ import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -122,8 +122,9 @@ class _Tracer(torch.fx.Tracer):
     record_stack_traces = True
 
     def __init__(self, is_leaf: Callable[[Any], bool], constants: Mapping[str, Any], method: str):
-        super().__init__(autowrap_modules=(math, *_pyg_modules()))  # type: ignore[arg-type]
-        self._autowrap_search += _modules_that_hold(self._autowrap_function_ids)
+        libraries = _pyg_modules()
+        super().__init__(autowrap_modules=(math, *libraries))  # type: ignore[arg-type]
+        self._autowrap_search += _users_modules_with(libraries)
         self._is_leaf, self._constants = is_leaf, constants
         self.traced_func_name = method
         self.entered: list[torch.nn.Module] = []
@@ -162,7 +163,7 @@ class _Tracer(torch.fx.Tracer):
         Code that asks whether edges are a tensor would otherwise skip its normalisation without a word. Letting the
         recorded tensors themselves claim to be tensors is no way out: torch reads their memory.
         """
-        scope = getattr(type(module), self.traced_func_name).__globals__
+        scope = getattr(inspect.unwrap(getattr(type(module), self.traced_func_name)), "__globals__", {})
         changes = [(scope, "isinstance", _isinstance)]
         if hasattr(module, "propagate"):
             changes.append((module.__dict__, "propagate", self._recorder(module)))
@@ -205,8 +206,9 @@ def _pyg_modules() -> tuple[ModuleType, ...]:
     return utils, normalisation
 
 
-def _modules_that_hold(functions: Set[int]) -> list[ModuleType]:
-    """The user's modules that imported one of these functions: torch.fx looks for them in forward's own module only."""
+def _users_modules_with(libraries: Iterable[ModuleType]) -> list[ModuleType]:
+    """The user's modules that imported a function of these: torch.fx looks for them in forward's own module only."""
+    functions = {id(value) for library in libraries for value in vars(library).values() if callable(value)}
     users = [module for module in list(sys.modules.values()) if _is_the_users(getattr(module, "__file__", None) or "<")]
     return [module for module in users if any(id(value) in functions for value in list(vars(module).values()))]
 
