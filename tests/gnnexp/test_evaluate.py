@@ -58,6 +58,16 @@ def test_the_laplacian_and_other_powers_of_degrees():
     np.testing.assert_allclose(second, np.sqrt(degree)[:, None] * plain * inverse @ x, atol=1e-12)
 
 
+def test_names_of_blocks_differ_even_where_formulas_are_shortened():
+    a, x = networks.random_graph(40)
+    step = normalised()
+    near = (step + IDENTITY) ** 12
+    blocks = (near, near + step**6 * 1e-3)
+    propagator = Propagator(blocks)
+    assert propagator.names[1] == propagator.names[0] + " #2"
+    assert len(propagator(a, x)) == 2
+
+
 def test_every_hop_is_computed_once():
     applied = []
 

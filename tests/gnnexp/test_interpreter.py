@@ -39,6 +39,16 @@ def test_functions_of_parameters_are_equal_when_made_alike():
     assert linearize(Steps(normalised)).formula == "X ‖ A_sym X"
 
 
+def test_a_tied_weight_is_one_weight():
+    def tied(s, x, e):
+        by_layer = s.deep(s.lin(x))
+        by_function = torch.nn.functional.linear(h(s, x, e), s.deep.weight)
+        by_transpose = h(s, x, e) @ s.deep.weight.t() + h(s, x, e) @ s.deep.weight.T
+        return by_layer + by_function + by_transpose
+
+    assert linearize(Steps(tied)).formula == "(0.75 A_sym + 0.25 I) X"
+
+
 def test_dropped_out_parameters_are_never_equal():
     function = torch.nn.functional.dropout
     step = Steps(lambda s, x, e: function(s.scalars)[0] * s.lin(x) + function(s.scalars)[0] * h(s, x, e))

@@ -116,7 +116,7 @@ class Twice(Hop):
 @pytest.mark.parametrize(
     ("layer", "message"),
     [
-        (Attending(), r"Attending sends messages that read the receiving node \(x_i\)"),
+        (Attending(), r"Attending sends messages that read the receiving node \(x_i\).*@gnnexp.rule\(Attending\)"),
         (OwnAggregation(), "OwnAggregation has an aggregation of its own"),
         (Twice(), "the product of two edge weights is not an operator"),
     ],
@@ -124,6 +124,29 @@ class Twice(Hop):
 def test_messages_without_a_linear_form_are_refused(layer, message):
     with pytest.raises(InputError, match=message):
         linearize(layer)
+
+
+class Asking(pyg.MessagePassing):
+    """Normalises only what it takes for a tensor, as many layers do."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(D, C)
+
+    def forward(self, x, edge_index, edge_weight=None):
+        if isinstance(edge_index, torch.Tensor):
+            edge_index, edge_weight = gcn_norm(edge_index, edge_weight, x.size(self.node_dim), dtype=x.dtype)
+        elif isinstance(edge_index, dict):
+            edge_weight = None
+        return self.propagate(edge_index, x=self.lin(x), edge_weight=edge_weight)
+
+    def message(self, x_j, edge_weight):
+        return x_j if edge_weight is None else edge_weight.view(-1, 1) * x_j
+
+
+def test_recorded_edges_are_taken_for_a_tensor():
+    assert linearize(Asking()).formula == "Ã_sym X"
+    assert "isinstance" not in globals() and "propagate" not in vars(Asking())
 
 
 def test_a_graph_is_normalised_once():

@@ -27,6 +27,7 @@ def halves(s, x, e):
         (lambda s, x, e: h(s, x, e).contiguous().to(x.dtype).clone(), "A_sym X"),
         (lambda s, x, e: h(s, x, e) + torch.zeros_like(s.lin(x)), "A_sym X"),
         (lambda s, x, e: h(s, x, e) + torch.ones_like(s.lin(x)), "A_sym X"),
+        (lambda s, x, e: h(s, x, e) + torch.zeros((x.size(0), C)) + x.new_ones(x.shape[0], 1), "A_sym X"),
         (lambda s, x, e: F.batch_norm(h(s, x, e), s.row * 0, s.row * 0 + 1), "A_sym X"),
         (lambda s, x, e: h(s, x, e).split(2, dim=1)[1], "A_sym X"),
     ],

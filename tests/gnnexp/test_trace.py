@@ -49,6 +49,17 @@ def test_a_trace_that_fails_is_one_sentence():
         linearize(Converts())
 
 
+def test_functions_that_cannot_be_recorded_are_one_sentence():
+    class Leaves(nn.Module):
+        def forward(self, x, edge_index):
+            return x + torch.as_tensor(x.numpy().cumsum())
+
+    with pytest.raises(
+        InputError, match=r"test_trace.py:\d+ `return x \+ torch.as_tensor.*`: Leaves could not be"
+    ):
+        linearize(Leaves())
+
+
 def test_user_code_may_ask_whether_it_holds_tensors_and_how_large_parameters_are():
     class Asks(nn.Module):
         def __init__(self):

@@ -37,8 +37,9 @@ class Propagator:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the column blocks."""
-        return tuple(block_text(block) for block in self.blocks)
+        """Names of the column blocks, all different; long formulas are shortened and may need a number."""
+        texts = [block_text(block) for block in self.blocks]
+        return tuple(text if texts.index(text) == place else f"{text} #{place + 1}" for place, text in enumerate(texts))
 
     @property
     def vectors(self) -> tuple[str, ...]:

@@ -148,6 +148,8 @@ def _computed(node: Any, name: str, args: Any, kwargs: Any) -> Any:
     weights = _weights((args, kwargs))
     if not isinstance(value, torch.Tensor):
         return value
+    if name == "t" or (name == "getattr" and args[1] in ("T", "mT")):
+        return Weight(f"{weights[0].name}ᵀ", value, weights[0].learned)
     described = ", ".join(weight.name for weight in weights)
     random = name in ("dropout", "rand_like", "randn_like", "bernoulli")
     made = f"{name}({described}; {_constants((args, kwargs))}{node.name if random else ''})"

@@ -26,7 +26,7 @@ _ACTIVATIONS = (
 @rule("torch.Linear", "torch_geometric.Linear")
 def linear(site: Site, x: Any) -> Any:
     """X W + b."""
-    return each(x, lambda value: site.bias(value.times(site.weight("weight"))))
+    return each(x, lambda value: site.bias(value.times(site.weight("weightᵀ"))))
 
 
 @rule("torch.Identity", "torch.Dropout", "torch.Dropout1d", "torch.AlphaDropout", "torch.FeatureAlphaDropout")

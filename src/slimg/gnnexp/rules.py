@@ -137,7 +137,8 @@ class Site:
         if type(self.module).__module__.startswith("torch_geometric.") and rule_for(self.module) is None:
             raise unknown_layer(type(self.module).__name__, self.where)
         at = f"{self.where} `{self.where.code}`: " if self.where else ""
-        raise InputError(f"{at}{self.name} {text}")
+        hint = f"; add one with @gnnexp.rule({self.name})" if hasattr(self.module, "propagate") else ""
+        raise InputError(f"{at}{self.name} {text}{hint}")
 
 
 def _public_name(layer: type) -> str:

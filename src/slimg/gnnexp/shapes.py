@@ -93,14 +93,14 @@ def size(site: Site, *args: Any, **options: Any) -> Opaque:
     return Opaque("size", is_number=True)
 
 
-@function("zeros_like")
-def zeros_like(site: Site, x: Any, **options: Any) -> Value:
-    """0."""
+@function("zeros_like", "zeros", "new_zeros")
+def zeros(site: Site, *shape: Any, **options: Any) -> Value:
+    """0 at every node."""
     return ZERO
 
 
-@function("ones_like")
-def ones_like(site: Site, x: Any, **options: Any) -> Value:
+@function("ones_like", "ones", "new_ones")
+def ones(site: Site, *shape: Any, **options: Any) -> Value:
     """The same row of ones at every node."""
     return Value.row("row of ones")
 
