@@ -1,0 +1,1 @@
+"""Learning: loss, penalty, solver, path and selection."""

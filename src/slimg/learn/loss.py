@@ -1,0 +1,100 @@
+"""The multinomial loss, its intercept, and the dual value.
+
+    f(T) = Σ_i w_i [ logsumexp(t_i + b) − (t_i + b)_{y_i} ],     T = F W  (m × c),     Σ_i w_i = 1
+
+    ∂f/∂T = R = w ∘ (P − Y),      P = softmax(T + b)
+    dual value at the residual s·R:   Σ_i w_i H(y_i + s(p_i − y_i)),     H the entropy, 0 ≤ s ≤ 1
+
+The intercept b is free, so a dual point is feasible only if the columns of R sum to zero. `with_intercept` minimises over b
+by Newton's method on the c-dimensional problem that T leaves, which costs no product with F.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from slimg.engine.base import Array
+
+NEWTON_STEPS = 50
+
+
+class Fit(NamedTuple):
+    """Loss and class probabilities at given scores T and intercept b."""
+
+    value: float
+    probabilities: Array
+    intercept: Array
+
+
+@dataclass(frozen=True)
+class MultinomialLoss:
+    """Labels ``codes`` in 0 … c−1 with weights that sum to one; float32 or float64 as the scores are."""
+
+    codes: Array
+    row_weights: Array
+    classes: int
+    fit_intercept: bool = True
+
+    def at_zero(self) -> float:
+        """The loss at W = 0 (with the best intercept): the unit in which gaps are given."""
+        if not self.fit_intercept:
+            return float(np.log(self.classes))
+        share = np.bincount(self.codes, self.row_weights.astype(np.float64), self.classes)
+        share = share[share > 0]
+        return float(-(share * np.log(share)).sum())
+
+    def evaluate(self, scores: Array, intercept: Array) -> Fit:
+        rows = np.arange(len(scores))
+        p = scores + intercept.astype(scores.dtype)
+        p -= p.max(axis=1, keepdims=True)
+        own = p[rows, self.codes]
+        np.exp(p, out=p)
+        total = p.sum(axis=1, keepdims=True)
+        p /= total
+        value = np.dot(self.row_weights, np.log(total[:, 0], dtype=np.float64) - own)
+        return Fit(float(value), p, intercept)
+
+    def residual(self, probabilities: Array) -> Array:
+        """R = w ∘ (P − Y)."""
+        out = probabilities * self.row_weights[:, None].astype(probabilities.dtype)
+        out[np.arange(len(out)), self.codes] -= self.row_weights.astype(out.dtype)
+        return out
+
+    def with_intercept(self, scores: Array, intercept: Array) -> Fit:
+        """The loss minimised over the intercept, which is made to sum to zero."""
+        fit = self.evaluate(scores, intercept)
+        if not self.fit_intercept:
+            return fit
+        tolerance = 1e-12 if scores.dtype == np.float64 else 1e-8
+        share = np.bincount(self.codes, self.row_weights.astype(np.float64), self.classes)
+        for _ in range(NEWTON_STEPS):
+            gradient = self.row_weights @ fit.probabilities.astype(np.float64) - share
+            if np.abs(gradient).max() <= tolerance:
+                break
+            step, best = self._newton_step(fit, gradient), None
+            while best is None and np.abs(step).max() > 1e-14:
+                trial = self.evaluate(scores, fit.intercept - step)
+                best = trial if trial.value <= fit.value + 1e-12 * abs(fit.value) else None
+                step = step / 2
+            if best is None:
+                break
+            fit = best
+        return fit._replace(intercept=fit.intercept - fit.intercept.mean())
+
+    def dual_value(self, probabilities: Array, scale: float) -> float:
+        q = scale * probabilities.astype(np.float64)
+        q[np.arange(len(q)), self.codes] += 1.0 - scale
+        entropy = -(q * np.log(np.maximum(q, np.finfo(np.float64).tiny))).sum(axis=1)
+        return float(np.dot(self.row_weights, entropy))
+
+    def _newton_step(self, fit: Fit, gradient: Array) -> Array:
+        p = fit.probabilities
+        weighted = p * self.row_weights[:, None].astype(p.dtype)
+        hessian = np.diag(weighted.sum(axis=0, dtype=np.float64)) - (weighted.T @ p).astype(np.float64)
+        # The vector of ones is in the null space; filling it makes the system definite and leaves the step sum-free.
+        hessian += np.full_like(hessian, max(np.trace(hessian), 1e-12) / self.classes**2)
+        hessian[np.diag_indices(self.classes)] += 1e-12
+        return np.linalg.solve(hessian, gradient)

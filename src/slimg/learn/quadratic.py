@@ -1,0 +1,221 @@
+"""The step of the proximal Newton method: a quadratic model of the loss with the exact penalty, minimised by projected
+conjugate gradients.
+
+At W (only groups that are not zero take part) the model of the objective at W + V, intercept b + v, is
+
+    q(V, v) = ⟨Z, V⟩ + ½ ⟨(V, v), H (V, v)⟩ + λ₁ ‖W + V‖₁ + λ₂ Σ_g ‖W_g + V_g‖_F,      H (V, v) = Fᵀ D (F V + 1vᵀ)
+
+It is minimised in rounds. In a round, coordinates that are zero and want to stay so are left out and the others keep their
+sign; there the norms are smooth, and conjugate gradients, scaled by the diagonal, solve with H plus the group norms' second
+derivative (λ₂/‖·‖)(I − uuᵀ), u the unit vector of the group. What crosses zero is set to zero, and the free coordinates
+are chosen anew. So whole sets of coordinates enter and leave in one step, which a line search over the true objective
+would admit one kink at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from slimg.engine.base import Array
+from slimg.learn.penalty import SparseGroup, soft
+from slimg.learn.rows import Rows
+
+ROUNDS = 50
+ROUGH = 0.3
+"""How far conjugate gradients go while the free coordinates still change; then ever further."""
+PRODUCTS = 150
+"""Products with F that one step may cost."""
+DAMPING = 1e-6
+SELECT_BELOW = 0.7
+"""Columns are copied together when fewer than this share take part."""
+
+
+class Step(NamedTuple):
+    """Displacement of the weights (p × c) and of the intercept, F·V, and how many products with F were made."""
+
+    weights: Array
+    intercept: Array
+    scores: Array
+    products: float
+
+
+def newton_step(
+    rows: Rows,
+    penalty: SparseGroup,
+    weights: Array,
+    probabilities: Array,
+    row_weights: Array,
+    gradient: Array,
+    accuracy: float,
+) -> Step:
+    """Minimise the model around ``weights``, where the loss has the given gradient, until its slope fell to ``accuracy``."""
+    alive = (penalty.of_rows(penalty.norms(weights), 1.0) > 0)[:, 0]
+    chosen = np.flatnonzero(alive & ((weights != 0) | (np.abs(gradient) > 0.9 * penalty.l1)).any(axis=1))
+    if len(chosen) >= SELECT_BELOW * len(weights):
+        chosen = np.arange(len(weights))
+    part = rows if len(chosen) == len(weights) else rows.select(chosen)
+    inside = SparseGroup(penalty.l1, penalty.group, penalty.group_of[chosen], penalty.groups)
+    model = _Model(part, inside, alive[chosen], probabilities, row_weights)
+    moved, shift = model.minimise(weights[chosen], gradient[chosen], accuracy)
+    whole = np.zeros_like(weights)
+    whole[chosen] = moved
+    return Step(whole, shift, part.times(moved), (model.products + 0.5) * len(chosen) / len(weights))
+
+
+class _Point(NamedTuple):
+    """A point of the model: displacement (V, v), its image under H, and the value q."""
+
+    moved: Array
+    shift: Array
+    image: Array
+    image_shift: Array
+    value: float
+
+
+class _Model:
+    """The model on the chosen rows of W; rows that are not alive belong to groups that are zero and stay so."""
+
+    def __init__(self, part: Rows, penalty: SparseGroup, alive: Array, probabilities: Array, row_weights: Array):
+        self.part, self.penalty, self.alive = part, penalty, alive[:, None]
+        self.p, self.w = probabilities, row_weights
+        spread = probabilities * (1 - probabilities) * row_weights[:, None]
+        self.diagonal = part.squared_transposed_times(spread)
+        tiny = np.finfo(part.dtype).tiny
+        self.damping = np.asarray(DAMPING * float(self.diagonal.max(initial=0.0)) + tiny, part.dtype)
+        self.shift_diagonal = np.maximum(spread.sum(axis=0), 1e-3 * spread.mean() * len(spread) + tiny)
+        self.products = 0.5
+
+    def times(self, direction: Array, shift: Array) -> tuple[Array, Array]:
+        """H (V, v), with a little damping."""
+        self.products += 1
+        image, image_shift = self.part.curvature(self.p, self.w, direction, shift)
+        return image + self.damping * direction, image_shift
+
+    def minimise(self, weights: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
+        none, no_shift = np.zeros_like(weights), np.zeros(weights.shape[1], weights.dtype)
+        here = _Point(none, no_shift, none, no_shift, self.penalty.value(weights))
+        first, rough = 0.0, ROUGH
+        for _ in range(ROUNDS):
+            at = weights + here.moved
+            norms = self.penalty.of_rows(self.penalty.norms(at), np.inf).astype(at.dtype)
+            bend = self.penalty.group / np.where(norms > 0, norms, np.inf)
+            slope = _steepest(gradient + here.image + bend * at, at, self.penalty.l1) * self.alive
+            diagonal = self.diagonal + bend + self.damping
+            size = _dot(slope, slope / diagonal) + _dot(here.image_shift, here.image_shift / self.shift_diagonal)
+            first = max(first, size)
+            if size <= accuracy**2 * first or self.products > PRODUCTS:
+                break
+            system = _System(self, at, norms, bend, diagonal, (at != 0) | (slope != 0))
+            course = system.solve(slope, here.image_shift, max(rough, accuracy / 2))
+            side = np.where(at != 0, np.sign(at), -np.sign(slope))
+            there, crossed = self._search(weights, gradient, here, course, side)
+            rough = rough if crossed else rough * ROUGH
+            if there is None:
+                there = self._prox_step(weights, gradient, here, diagonal)
+            if there is None:
+                break
+            here = there
+        return here.moved, here.shift
+
+    def _prox_step(self, weights: Array, gradient: Array, here: _Point, diagonal: Array) -> _Point | None:
+        """A scaled proximal gradient step for the ℓ₁ part with the best length: it finds out what should be zero."""
+        at = weights + here.moved
+        norms = self.penalty.of_rows(self.penalty.norms(at), np.inf).astype(at.dtype)
+        smooth = gradient + here.image + self.penalty.group / np.where(norms > 0, norms, np.inf) * at
+        course = (soft_by(at - smooth / diagonal, self.penalty.l1 / diagonal) - at) * self.alive
+        turn = -here.image_shift / self.shift_diagonal
+        image, image_turn = self.times(course, turn)
+        slope = _dot(gradient + here.image, course) + _dot(here.image_shift, turn)
+        slope += self.penalty.value(at + course) - self.penalty.value(at)
+        bending = _dot(course, image) + _dot(turn, image_turn)
+        length = at.dtype.type(min(1.0, -slope / max(bending, np.finfo(np.float32).tiny)))
+        moved, shift = here.moved + length * course, here.shift + length * turn
+        return self._better(
+            weights, gradient, here, moved, shift, here.image + length * image, here.image_shift + length * image_turn
+        )
+
+    def _better(
+        self,
+        weights: Array,
+        gradient: Array,
+        here: _Point,
+        moved: Array,
+        shift: Array,
+        image: Array,
+        image_shift: Array,
+    ) -> _Point | None:
+        value = _dot(gradient, moved) + 0.5 * (_dot(moved, image) + _dot(shift, image_shift))
+        value += self.penalty.value(weights + moved)
+        return _Point(moved, shift, image, image_shift, value) if value < here.value else None
+
+    def _search(
+        self, weights: Array, gradient: Array, here: _Point, course: _Point, side: Array
+    ) -> tuple[_Point | None, bool]:
+        """A point along the course, bent where it crosses zero, with a lower value; whether it crossed."""
+        length, any_crossed = weights.dtype.type(1), False
+        while length > 0.01:
+            moved, shift = here.moved + length * course.moved, here.shift + length * course.shift
+            crossed = (weights + moved) * side < 0
+            if crossed.any():
+                any_crossed = True
+                moved = np.where(crossed, -weights, moved)
+                image, image_shift = self.times(moved, shift)
+            else:
+                image, image_shift = here.image + length * course.image, here.image_shift + length * course.image_shift
+            there = self._better(weights, gradient, here, moved, shift, image, image_shift)
+            if there is not None:
+                return there, any_crossed
+            length /= 4
+        return None, True
+
+
+class _System:
+    """H plus the second derivative of the group norms at a point, on its free coordinates."""
+
+    def __init__(self, model: _Model, at: Array, norms: Array, bend: Array, diagonal: Array, free: Array):
+        self.model, self.bend, self.diagonal, self.free = model, bend, diagonal, free
+        self.unit = at / np.where(norms > 0, norms, np.inf)
+
+    def times(self, direction: Array, image: Array) -> Array:
+        penalty = self.model.penalty
+        along = penalty.per_group(np.einsum("ij,ij->i", self.unit, direction, dtype=np.float64))
+        return (image + self.bend * (direction - self.unit * penalty.of_rows(along).astype(image.dtype))) * self.free
+
+    def solve(self, slope: Array, slope_shift: Array, accuracy: float) -> _Point:
+        """x with (H + …) x ≈ −slope by conjugate gradients, and its image under H."""
+        model = self.model
+        r, rb = -slope * self.free, -slope_shift
+        x, xb, hx, hxb = np.zeros_like(r), np.zeros_like(rb), np.zeros_like(r), np.zeros_like(rb)
+        z, zb = r / self.diagonal, rb / model.shift_diagonal
+        d, db = z, zb
+        size = begun = _dot(r, z) + _dot(rb, zb)
+        while size > (accuracy / 2) ** 2 * begun and model.products < PRODUCTS:
+            h, hb = model.times(d, db)
+            full = self.times(d, h)
+            bending = _dot(d, full) + _dot(db, hb)
+            if bending <= 0:
+                break
+            length = slope.dtype.type(size / bending)
+            x, xb, hx, hxb = x + length * d, xb + length * db, hx + length * h, hxb + length * hb
+            r, rb = r - length * full, rb - length * hb
+            z, zb = r / self.diagonal, rb / model.shift_diagonal
+            size, before = _dot(r, z) + _dot(rb, zb), size
+            turn = slope.dtype.type(size / before)
+            d, db = z + turn * d, zb + turn * db
+        return _Point(x, xb, hx, hxb, 0.0)
+
+
+def _steepest(smooth: Array, at: Array, l1: float) -> Array:
+    """The shortest subgradient of a smooth part plus λ₁‖·‖₁."""
+    return np.where(at != 0, smooth + l1 * np.sign(at), soft(smooth, l1))
+
+
+def soft_by(values: Array, thresholds: Array) -> Array:
+    """`soft` with one threshold per entry."""
+    return np.sign(values) * np.maximum(np.abs(values) - thresholds, 0)
+
+
+def _dot(a: Array, b: Array) -> float:
+    return float(np.vdot(a, b))

@@ -1,0 +1,241 @@
+"""Sparse-group multinomial logistic regression, solved to a certified duality gap.
+
+    min_{W, b}  f(F W + 1bᵀ) + λ₁ ‖W‖₁ + λ₂ Σ_g ‖W_g‖_F              f: `learn.loss`, penalty: `learn.penalty`
+
+Each iteration
+1. minimises over the intercept, and takes the residual as a dual point: scaled until it is feasible it gives the gap;
+2. moves each row of W by the constant over classes that makes the penalty least (the loss does not see it);
+3. lets a group that is zero and should not be start along its steepest descent, which a quadratic model cannot see, the
+   norm having a kink there;
+4. takes a proximal Newton step over the groups that are not zero (`learn.quadratic`) with a line search;
+5. sets a group that is shrinking to exactly zero if zero is optimal for it, the others being as they are.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from slimg.engine.base import Array
+from slimg.learn.loss import Fit, MultinomialLoss
+from slimg.learn.penalty import SparseGroup, soft
+from slimg.learn.quadratic import newton_step
+from slimg.learn.rows import Rows
+
+ACCURACY = 0.1
+"""A Newton step is worked out until the slope of its model has fallen to this share."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What does not change along a path: rows, labels and groups."""
+
+    rows: Rows
+    loss: MultinomialLoss
+    group_of: Array
+    groups: int
+
+    @classmethod
+    def build(
+        cls,
+        matrix: Array,
+        codes: Array,
+        classes: int,
+        group_of: Array,
+        engine: Any,
+        row_weights: Array | None = None,
+        fit_intercept: bool = True,
+    ) -> Problem:
+        weights = np.ones(len(codes)) if row_weights is None else np.asarray(row_weights, np.float64)
+        weights = (weights / weights.sum()).astype(matrix.dtype)
+        loss = MultinomialLoss(np.asarray(codes), weights, classes, fit_intercept)
+        return cls(Rows(matrix, engine), loss, np.asarray(group_of), int(max(group_of, default=-1)) + 1)
+
+    def penalty(self, l1: float, group: float) -> SparseGroup:
+        return SparseGroup(float(l1), float(group), self.group_of, self.groups)
+
+    def gradient_at_zero(self) -> Array:
+        """Z at W = 0 with the best intercept: λ_max follows from it."""
+        zero = np.zeros((self.rows.shape[0], self.loss.classes), self.rows.dtype)
+        fit = self.loss.with_intercept(zero, np.zeros(self.loss.classes))
+        return self.rows.transposed_times(self.loss.residual(fit.probabilities))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights (p × c), intercept (c, sums to zero) and what is known of them.
+
+    ``gap`` is the duality gap divided by the loss at W = 0; ``products`` counts products with F and Fᵀ, in pairs.
+    """
+
+    weights: Array
+    intercept: Array
+    objective: float
+    gap: float
+    converged: bool
+    iterations: int
+    products: float
+    seconds: float
+
+
+def solve(
+    problem: Problem, l1: float, group: float, start: Solution | None = None, tol: float = 1e-4, max_iter: int = 200
+) -> Solution:
+    """The solution for one pair (λ₁, λ₂), from zero or from another pair's solution."""
+    state = _State(problem, problem.penalty(l1, group), start)
+    begun, unit = time.perf_counter(), problem.loss.at_zero()
+    iterations, gap = 0, state.certify()
+    best = state.weights, state.fit.intercept, state.objective, gap
+    while gap > tol * unit and iterations < max_iter:
+        iterations += 1
+        state.wake_groups()
+        state.newton()
+        state.rest_groups()
+        state.centre_classes()
+        gap = state.certify()
+        if gap < best[3]:
+            best = state.weights, state.fit.intercept, state.objective, gap
+        if state.stuck:
+            break
+    weights, intercept, objective, gap = best
+    seconds = time.perf_counter() - begun
+    return Solution(
+        weights, intercept, objective, gap / unit, gap <= tol * unit, iterations, state.products, seconds
+    )
+
+
+class _State:
+    """Weights, scores T (up to a constant per row, which softmax does not see), loss and gradient, kept together."""
+
+    def __init__(self, problem: Problem, penalty: SparseGroup, start: Solution | None):
+        self.rows, self.loss, self.penalty = problem.rows, problem.loss, penalty
+        p, c = problem.rows.shape[1], problem.loss.classes
+        dtype = problem.rows.dtype
+        self.products, self.stuck = 0.0, False
+        self.weights = np.zeros((p, c), dtype) if start is None else start.weights.astype(dtype)
+        intercept = np.zeros(c) if start is None else start.intercept
+        self.scores = np.zeros((self.rows.shape[0], c), dtype)
+        if self.weights.any():
+            self.scores = self.rows.times(self.weights)
+            self.products += 0.5
+        self.fit = self.loss.with_intercept(self.scores, intercept)
+        self.gradient = self._gradient(self.fit)
+
+    @property
+    def objective(self) -> float:
+        return self.fit.value + self.penalty.value(self.weights)
+
+    def certify(self) -> float:
+        """The duality gap at the best intercept."""
+        self.fit = self.loss.with_intercept(self.scores, self.fit.intercept)
+        self.gradient = self._gradient(self.fit)
+        scale = self.penalty.feasible_scale(self.gradient)
+        return self.objective - self.loss.dual_value(self.fit.probabilities, scale)
+
+    def wake_groups(self) -> None:
+        """A zero group whose gradient is too large moves along −S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖)."""
+        shrunk = soft(self.gradient, self.penalty.l1)
+        sizes = self.penalty.norms(shrunk)
+        asleep = (self.penalty.norms(self.weights) == 0) & (sizes > self.penalty.group)
+        for which in np.flatnonzero(asleep):
+            mine = np.flatnonzero(self.penalty.group_of == which)
+            self._start_group(mine, -shrunk[mine] * (1 - self.penalty.group / sizes[which]))
+        if asleep.any():
+            self.gradient = self._gradient(self.fit)
+
+    def newton(self) -> None:
+        """One proximal Newton step; the line search needs no further product with F."""
+        before, fit = self.objective, self.fit
+        step = newton_step(
+            self.rows, self.penalty, self.weights, fit.probabilities, self.loss.row_weights, self.gradient, ACCURACY
+        )
+        self.products += step.products
+        slope = float(np.vdot(self.gradient, step.weights))
+        slope += self.penalty.value(self.weights + step.weights) - self.penalty.value(self.weights)
+        length = 1.0
+        while True:
+            weights = self.weights + self.weights.dtype.type(length) * step.weights
+            scores = self.scores + self.scores.dtype.type(length) * step.scores
+            fit = self.loss.evaluate(scores, self.fit.intercept + length * step.intercept)
+            after = fit.value + self.penalty.value(weights)
+            if after <= before + 1e-4 * length * min(slope, 0.0) or length < 1e-6:
+                break
+            length /= 2
+        self.stuck = not after < before
+        if not self.stuck:
+            self.weights, self.scores, self.fit = weights, scores, fit
+
+    def rest_groups(self) -> None:
+        """A small group is set to zero if, the others being as they are, zero is its minimiser."""
+        norms = self.penalty.norms(self.weights)
+        for which in np.flatnonzero((norms > 0) & (norms < 0.5 * np.maximum(norms.max(initial=0.0), 1.0))):
+            if norms[which] < 0.5 * self.norms_seen[which]:
+                self._try_zero(int(which))
+                self.norms_seen[which] = norms[which]
+        self.norms_seen = np.maximum(self.norms_seen, norms)
+
+    def centre_classes(self) -> None:
+        """Row j of W minus the a_j that minimises λ₁ Σ_k|w_jk − a| + λ₂/(2‖W_g‖) Σ_k (w_jk − a)².
+
+        The minimiser is the median of the c weights and of the c + 1 points where the slope of the quadratic part takes
+        the values −λ₁c, −λ₁(c−2), …, λ₁c. Adding a constant over classes changes no probability.
+        """
+        norms = self.penalty.of_rows(self.penalty.norms(self.weights))
+        live = np.flatnonzero((norms[:, 0] > 0) & (self.weights != 0).any(axis=1))
+        if not len(live):
+            return
+        w, c = self.weights[live].astype(np.float64), self.weights.shape[1]
+        with np.errstate(divide="ignore"):
+            reach = self.penalty.l1 / (self.penalty.group / norms[live]) if self.penalty.group else np.inf * norms[live]
+        steps = (np.arange(c + 1) * 2 - c) / c
+        points = w.mean(axis=1, keepdims=True) - np.where(steps == 0, 0.0, reach * steps)
+        self.weights = self.weights.copy()
+        centre = np.median(np.concatenate([w, points], axis=1), axis=1, keepdims=True).astype(self.weights.dtype)
+        self.weights[live] -= centre
+
+    @property
+    def norms_seen(self) -> Array:
+        if not hasattr(self, "_norms_seen"):
+            self._norms_seen = self.penalty.norms(self.weights)
+        return self._norms_seen
+
+    @norms_seen.setter
+    def norms_seen(self, values: Array) -> None:
+        self._norms_seen = values
+
+    def _gradient(self, fit: Fit) -> Array:
+        self.products += 0.5
+        return self.rows.transposed_times(self.loss.residual(fit.probabilities))
+
+    def _start_group(self, mine: Array, direction: Array) -> None:
+        scores = self.rows.select(mine).times(direction)
+        self.products += 0.5 * len(mine) / len(self.weights)
+        p, w = self.fit.probabilities, self.loss.row_weights
+        mixed = (p * scores).sum(axis=1)
+        bending = float(np.dot(w, (p * scores * scores).sum(axis=1) - mixed * mixed))
+        length = float(np.vdot(direction, direction)) / max(bending, np.finfo(np.float64).tiny)
+        before = self.objective
+        while length > 1e-12:
+            weights = self.weights.copy()
+            weights[mine] = self.weights.dtype.type(length) * direction
+            fit = self.loss.evaluate(self.scores + scores.dtype.type(length) * scores, self.fit.intercept)
+            if fit.value + self.penalty.value(weights) < before:
+                self.weights, self.fit = weights, fit
+                self.scores = self.scores + scores.dtype.type(length) * scores
+                return
+            length /= 2
+
+    def _try_zero(self, which: int) -> None:
+        mine = np.flatnonzero(self.penalty.group_of == which)
+        part = self.rows.select(mine)
+        scores = self.scores - part.times(self.weights[mine])
+        fit = self.loss.evaluate(scores, self.fit.intercept)
+        gradient = part.transposed_times(self.loss.residual(fit.probabilities))
+        self.products += len(mine) / len(self.weights)
+        if np.linalg.norm(soft(gradient, self.penalty.l1)) <= self.penalty.group:
+            self.weights = self.weights.copy()
+            self.weights[mine] = 0
+            self.scores, self.fit = scores, fit
