@@ -3,9 +3,9 @@
 from itertools import pairwise
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
+from gnnexp_graphs import D, random_graph
 from torch import nn
 from torch.overrides import TorchFunctionMode
 from torch_geometric import nn as pyg
@@ -15,7 +15,7 @@ from torch_geometric.utils import add_self_loops, degree
 from slimg.gnnexp import linearize
 from slimg.gnnexp.residual import residual
 
-D, HIDDEN, CLASSES = 3, 8, 4
+HIDDEN, CLASSES = 8, 4
 
 
 class WithoutActivations(TorchFunctionMode):
@@ -27,24 +27,6 @@ class WithoutActivations(TorchFunctionMode):
         if func.__name__.strip("_") in self.NAMES:
             return args[0]
         return func(*args, **(kwargs or {}))
-
-
-def random_graph(n, mean_degree=6, weighted=False, seed=0, isolated=2):
-    """Symmetric A (float64 CSR) whose last nodes are isolated, and X (n × D)."""
-    rng = np.random.default_rng(seed)
-    upper = np.triu(rng.random((n, n)) < mean_degree / n, 1).astype(float)
-    if weighted:
-        upper *= rng.uniform(0.5, 2.0, (n, n))
-    upper[:, n - isolated :] = 0
-    return sp.csr_array(upper + upper.T), rng.standard_normal((n, D))
-
-
-def two_hop(a):
-    """Pairs at distance exactly two, dense."""
-    near = a.toarray() != 0
-    reached = (near.astype(float) @ near.astype(float) > 0) & ~near
-    np.fill_diagonal(reached, False)
-    return sp.csr_array(reached.astype(float))
 
 
 def edge_index(a):

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-import gnnexp_networks as networks
+import gnnexp_graphs as graphs
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -29,7 +29,7 @@ def dense(name, a):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", ["A", "A_row", "A_sym", "A_col", "Ã", "Ã_row", "Ã_sym", "Ã_col"])
 def test_operators_equal_their_definitions(name, weighted):
-    a, x = networks.random_graph(50, weighted=weighted)
+    a, x = graphs.random_graph(50, weighted=weighted)
     letter, _, norm = name.partition("_")
     operator = normalised("A", norm or "none", 1 if letter == "Ã" else 0)
     blocks = Propagator((operator, operator**3))(a, x)
@@ -40,7 +40,7 @@ def test_operators_equal_their_definitions(name, weighted):
 
 
 def test_words_are_applied_from_the_right_and_sums_are_sums():
-    a, x = networks.random_graph(40)
+    a, x = graphs.random_graph(40)
     s, t = normalised("A", "sym", 1), normalised("A", "row")
     (block,) = Propagator((s * t * 2 - IDENTITY,))(a, x).values()
     expected = 2 * dense("Ã_sym", a.toarray()) @ dense("A_row", a.toarray()) @ x - x
@@ -48,7 +48,7 @@ def test_words_are_applied_from_the_right_and_sums_are_sums():
 
 
 def test_the_laplacian_and_other_powers_of_degrees():
-    a, x = networks.random_graph(40, weighted=True)
+    a, x = graphs.random_graph(40, weighted=True)
     plain = a.toarray()
     odd = Polynomial.of(Operator("A", Fraction(0), Fraction(1, 2), Fraction(-1)))
     first, second = Propagator((Polynomial.of(Laplacian()), odd))(a, x).values()
@@ -59,7 +59,7 @@ def test_the_laplacian_and_other_powers_of_degrees():
 
 
 def test_names_of_blocks_differ_even_where_formulas_are_shortened():
-    a, x = networks.random_graph(40)
+    a, x = graphs.random_graph(40)
     step = normalised()
     near = (step + IDENTITY) ** 12
     blocks = (near, near + step**6 * 1e-3)
@@ -82,13 +82,13 @@ def test_every_hop_is_computed_once():
 
 
 def test_two_hop_neighbours_are_at_distance_two():
-    a, _ = networks.random_graph(60, mean_degree=3)
-    assert (two_hop_neighbours(a).toarray() == networks.two_hop(a).toarray()).all()
+    a, _ = graphs.random_graph(60, mean_degree=3)
+    assert (two_hop_neighbours(a).toarray() == graphs.two_hop(a).toarray()).all()
 
 
 def test_a_second_graph_may_be_given_and_is_asked_for():
-    a, x = networks.random_graph(30)
-    other, _ = networks.random_graph(30, seed=5)
+    a, x = graphs.random_graph(30)
+    other, _ = graphs.random_graph(30, seed=5)
     (block,) = Propagator((normalised("A2", "row"),))(a, x, graphs={"A2": other}).values()
     np.testing.assert_allclose(block, dense("A_row", other.toarray()) @ x, atol=1e-12)
     with pytest.raises(InputError, match="uses a further graph C"):
@@ -98,7 +98,7 @@ def test_a_second_graph_may_be_given_and_is_asked_for():
 def test_a_graph_object_brings_its_own_features():
     from slimg.graph.graph import Graph
 
-    a, x = networks.random_graph(30)
+    a, x = graphs.random_graph(30)
     propagator = Propagator((normalised(),), (IDENTITY,))
     for features in (x, sp.csr_array(x)):
         blocks = propagator(Graph.from_arrays(a, features), bias=True)
@@ -108,7 +108,7 @@ def test_a_graph_object_brings_its_own_features():
 
 
 def test_what_is_missing_or_does_not_fit_is_named():
-    a, x = networks.random_graph(30)
+    a, x = graphs.random_graph(30)
     propagator = Propagator((normalised(),))
     with pytest.raises(InputError, match="needs features X"):
         propagator(a)

@@ -7,6 +7,7 @@ import gnnexp_networks as networks
 import numpy as np
 import pytest
 import torch
+from gnnexp_graphs import two_hop
 from gnnexp_networks import HIDDEN, D, linear_output, random_graph, randomised
 from torch_geometric import nn as pyg
 
@@ -93,7 +94,7 @@ def test_gprgnn_as_published_takes_a_data_object():
 
 
 def h2gcn_arguments(a, x):
-    return torch.as_tensor(x), networks.edge_index(a), networks.edge_index(networks.two_hop(a))
+    return torch.as_tensor(x), networks.edge_index(a), networks.edge_index(two_hop(a))
 
 
 def test_h2gcn_with_strict_two_hop_neighbours_has_a_second_operator():

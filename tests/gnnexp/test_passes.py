@@ -1,6 +1,6 @@
 """Derived propagators by an engine against the same ones in double precision."""
 
-import gnnexp_networks as networks
+import gnnexp_graphs as graphs
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ NAMES = [(norm, loops) for norm in ("none", "row", "sym", "col") for loops in (0
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("norm", "loops"), NAMES)
 def test_every_pass_equals_its_matrix(norm, loops, weighted):
-    a, x = networks.random_graph(80, weighted=weighted)
+    a, x = graphs.random_graph(80, weighted=weighted)
     operator = normalised("A", norm, loops)
     propagator = Propagator((IDENTITY, operator, operator**2 * 0.25 - operator * 2, normalised("B", "row") * operator))
     engine = MemoryEngine()
@@ -29,7 +29,7 @@ def test_every_pass_equals_its_matrix(norm, loops, weighted):
 
 
 def test_two_hop_neighbours_are_a_graph_of_their_own():
-    a, x = networks.random_graph(80)
+    a, x = graphs.random_graph(80)
     propagator = Propagator((normalised("A2", "sym"),))
     (block,) = propagator.talls(Graph.from_arrays(a, x), MemoryEngine()).values()
     np.testing.assert_allclose(block, propagator(a, x)["A₂_sym X"], atol=1e-5)
@@ -44,12 +44,12 @@ def test_two_hop_neighbours_are_a_graph_of_their_own():
     ],
 )
 def test_operators_that_are_no_pass_are_named(block, message):
-    a, x = networks.random_graph(20)
+    a, x = graphs.random_graph(20)
     with pytest.raises(InputError, match=message):
         Propagator((block,)).talls(Graph.from_arrays(a, x), MemoryEngine())
 
 
 def test_features_are_needed():
-    a, _ = networks.random_graph(20)
+    a, _ = graphs.random_graph(20)
     with pytest.raises(InputError, match="needs features X"):
         Propagator((IDENTITY,)).talls(Graph.from_arrays(a), MemoryEngine())

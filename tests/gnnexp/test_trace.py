@@ -54,9 +54,7 @@ def test_functions_that_cannot_be_recorded_are_one_sentence():
         def forward(self, x, edge_index):
             return x + torch.as_tensor(x.numpy().cumsum())
 
-    with pytest.raises(
-        InputError, match=r"test_trace.py:\d+ `return x \+ torch.as_tensor.*`: Leaves could not be"
-    ):
+    with pytest.raises(InputError, match=r"test_trace.py:\d+ `return x \+ torch.as_tensor.*`: Leaves could not be"):
         linearize(Leaves())
 
 
