@@ -1,82 +1,127 @@
 """Sparse × tall, compiled. Kernels take arrays, work on a run of rows, and release the interpreter lock.
 
-For rows i in [start, stop):   out_i = after_i · ( Σ_j w_ij · before_j · T_j  +  loop · before_i · T_i )
+For rows i in [start, stop) of M, with T (n × k):
 
-Weights, ``before`` and ``after`` may be None (ones): numba compiles one version per combination, without the multiplication.
-Entries are added in the order in which they are stored, column by column independent, so a row's bits depend on nothing else.
+    out_i = after_i · ( loop · before_i · T_i  +  Σ_j w_ij · before_j · T_j )
 
-The rows T_j are scattered over memory: each is asked for `AHEAD` entries before it is needed (`llvm.prefetch`), which hides
-most of the latency that a plain loop waits for.
+Weights, ``before`` and ``after`` may be None (ones): numba compiles one version for each combination, without the
+multiplication. Entries are added in the order in which they are stored, each column by itself, so that the bits of a row
+depend on nothing else.
+
+The rows T_j are scattered over memory: each is asked for `AHEAD` entries before it is needed (`prefetch`), which hides most
+of the latency that a plain loop waits for. Sums stay in registers (`slimg.engine.vectors`): two vectors of ``lanes`` columns
+cover a tile of the row, overlapping when the tile is not a multiple of them (columns in both get the same sum twice).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
 
-AHEAD = 16
-LINE = 16  # float32 per cache line
+from slimg.engine.vectors import add, load, prefetch, scale, store, zeros
 
-
-@intrinsic
-def prefetch(typingctx: Any, array: Any, row: Any, column: Any):
-    """Ask for the cache line of array[row, column], to be read soon."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any):
-        array_type = signature.args[0]
-        view = context.make_array(array_type)(context, builder, args[0])
-        index = [context.cast(builder, a, t, types.intp) for a, t in zip(args[1:], signature.args[1:], strict=True)]
-        shapes, strides = cgutils.unpack_tuple(builder, view.shape), cgutils.unpack_tuple(builder, view.strides)
-        address = cgutils.get_item_pointer2(context, builder, view.data, shapes, strides, array_type.layout, index)
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        read, keep, data = (ir.Constant(word, v) for v in (0, 3, 1))
-        builder.call(function, [builder.bitcast(address, byte), read, keep, data])
-        return context.get_dummy_value()
-
-    return types.void(array, row, column), codegen
+AHEAD = 24
+LINE = 16
+"""float32 per cache line."""
+MOST_LANES = 64
 
 
-@njit(nogil=True, cache=True)
-def gather(indptr, indices, weights, tall, before, after, loop, out, start, stop):
-    """One scaling over rows [start, stop)."""
-    k = tall.shape[1]
-    last = len(indices) - AHEAD
-    for i in range(start, stop):
-        row = out[i]
-        if loop != 0.0:
-            scale = np.float32(loop) if before is None else np.float32(loop) * before[i]
-            for c in range(k):
-                row[c] = scale * tall[i, c]
-        else:
-            for c in range(k):
-                row[c] = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            if p < last:
-                ahead = indices[p + AHEAD]
-                for c in range(0, k, LINE):
-                    prefetch(tall, ahead, c)
-            j = indices[p]
-            if weights is None and before is None:
-                for c in range(k):
-                    row[c] += tall[j, c]
-            else:
-                scale = np.float32(1.0)
-                if weights is not None:
-                    scale *= weights[p]
-                if before is not None:
-                    scale *= before[j]
-                for c in range(k):
-                    row[c] += scale * tall[j, c]
-        if after is not None:
-            for c in range(k):
-                row[c] *= after[i]
+def lanes_for(columns: int) -> int:
+    """The fewest lanes, a power of two, of which two vectors cover the columns; at most `MOST_LANES`."""
+    return min(MOST_LANES, 1 << max((columns - 1).bit_length() - 1, 0))
+
+
+@cache
+def gather(lanes: int) -> Callable[..., None]:
+    """The kernel of one scaling: (indptr, indices, weights, tall, before, after, loop, out, start, stop)."""
+
+    @njit(nogil=True, cache=True)
+    def kernel(indptr, indices, weights, tall, before, after, loop, out, start, stop):
+        k = tall.shape[1]
+        safe = len(indices) - AHEAD
+        for i in range(start, stop):
+            for tile in range(0, k, 2 * lanes):
+                left = max(min(tile, k - 2 * lanes), 0)
+                right = min(left + lanes, k - lanes)
+                a, b = zeros(lanes), zeros(lanes)
+                if loop != 0.0:
+                    own = np.float32(loop) if before is None else np.float32(loop) * before[i]
+                    a = scale(load(a, tall, i, left), own)
+                    b = scale(load(b, tall, i, right), own)
+                for p in range(indptr[i], indptr[i + 1]):
+                    if p < safe:
+                        coming = indices[p + AHEAD]
+                        for c in range(left, right + lanes, LINE):
+                            prefetch(tall, (coming, c))
+                        if before is not None:
+                            prefetch(before, (coming,))
+                    j = indices[p]
+                    x, y = load(a, tall, j, left), load(b, tall, j, right)
+                    if weights is not None:
+                        x, y = scale(x, weights[p]), scale(y, weights[p])
+                    if before is not None:
+                        x, y = scale(x, before[j]), scale(y, before[j])
+                    a, b = add(a, x), add(b, y)
+                if after is not None:
+                    a, b = scale(a, after[i]), scale(b, after[i])
+                store(a, out, i, left)
+                store(b, out, i, right)
+
+    return kernel
+
+
+@cache
+def gather_two(lanes: int) -> Callable[..., None]:
+    """Two scalings of the same gathered rows, the second with a ``before``:
+    (indptr, indices, weights, tall, before, after, loop, out, before2, after2, loop2, out2, start, stop)."""
+
+    @njit(nogil=True, cache=True)
+    def kernel(indptr, indices, weights, tall, before, after, loop, out, before2, after2, loop2, out2, start, stop):
+        k = tall.shape[1]
+        safe = len(indices) - AHEAD
+        for i in range(start, stop):
+            for tile in range(0, k, 2 * lanes):
+                left = max(min(tile, k - 2 * lanes), 0)
+                right = min(left + lanes, k - lanes)
+                a, b, a2, b2 = zeros(lanes), zeros(lanes), zeros(lanes), zeros(lanes)
+                if loop != 0.0:
+                    own = np.float32(loop) if before is None else np.float32(loop) * before[i]
+                    a, b = scale(load(a, tall, i, left), own), scale(load(b, tall, i, right), own)
+                if loop2 != 0.0:
+                    own = np.float32(loop2) if before2 is None else np.float32(loop2) * before2[i]
+                    a2, b2 = scale(load(a, tall, i, left), own), scale(load(b, tall, i, right), own)
+                for p in range(indptr[i], indptr[i + 1]):
+                    if p < safe:
+                        coming = indices[p + AHEAD]
+                        for c in range(left, right + lanes, LINE):
+                            prefetch(tall, (coming, c))
+                        if before2 is not None:
+                            prefetch(before2, (coming,))
+                    j = indices[p]
+                    x, y = load(a, tall, j, left), load(b, tall, j, right)
+                    if weights is not None:
+                        x, y = scale(x, weights[p]), scale(y, weights[p])
+                    if before is None:
+                        a, b = add(a, x), add(b, y)
+                    else:
+                        a, b = add(a, scale(x, before[j])), add(b, scale(y, before[j]))
+                    if before2 is None:
+                        a2, b2 = add(a2, x), add(b2, y)
+                    else:
+                        a2, b2 = add(a2, scale(x, before2[j])), add(b2, scale(y, before2[j]))
+                if after is not None:
+                    a, b = scale(a, after[i]), scale(b, after[i])
+                if after2 is not None:
+                    a2, b2 = scale(a2, after2[i]), scale(b2, after2[i])
+                store(a, out, i, left)
+                store(b, out, i, right)
+                store(a2, out2, i, left)
+                store(b2, out2, i, right)
+
+    return kernel
 
 
 @njit(nogil=True, cache=True)

@@ -84,9 +84,15 @@ class MemoryEngine:
     def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
         outs = [np.empty((len(matrix.indptr) - 1, tall.shape[1]), np.float32) for _ in scalings]
 
+        lanes = kernels.lanes_for(tall.shape[1])
+        data = matrix.indptr, matrix.indices, matrix.weights, tall
+        pairs = [(place, place + 1) for place in range(0, len(scalings) - 1, 2)]
+
         def rows(start: int, stop: int) -> None:
-            for scaling, out in zip(scalings, outs, strict=True):
-                kernels.gather(matrix.indptr, matrix.indices, matrix.weights, tall, *scaling, out, start, stop)
+            for a, b in pairs:
+                kernels.gather_two(lanes)(*data, *scalings[a], outs[a], *scalings[b], outs[b], start, stop)
+            if len(scalings) % 2:
+                kernels.gather(lanes)(*data, *scalings[-1], outs[-1], start, stop)
 
         self._for_each(rows, _balanced_blocks(matrix.indptr))
         return outs
@@ -104,8 +110,10 @@ class MemoryEngine:
             return self.map_rows(lambda block: matmul(block, small), tall)
         out = np.empty((tall.shape[0], small.shape[1]), np.float32)
 
+        kernel = kernels.gather(kernels.lanes_for(small.shape[1]))
+
         def rows(start: int, stop: int) -> None:
-            kernels.gather(tall.indptr, tall.indices, tall.data, small, None, None, 0.0, out, start, stop)
+            kernel(tall.indptr, tall.indices, tall.data, small, None, None, 0.0, out, start, stop)
 
         self._for_each(rows, _balanced_blocks(tall.indptr))
         return out
