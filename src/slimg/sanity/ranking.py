@@ -1,0 +1,47 @@
+"""Places, medals and red cells by the rules of the paper's tables.
+
+For accuracies μ_ij ± σ_ij of model i in case j, NaN where a model gave none (it counts as last):
+
+    rank   1 + how many models are better: ties share the better place
+    medal  gold, silver, bronze = ranks 1, 2, 3
+    red    μ_ij < μ_tj − 2σ_tj, t the model in third place;  judged with three models and a known σ (two runs) at least
+    mean and standard deviation over the cases (with n − 1, as the paper's table has it)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+MEDALS = ("gold", "silver", "bronze")
+
+
+def ranks(means: np.ndarray) -> np.ndarray:
+    """Places 1 … k within each column (models × cases, integers)."""
+    scores = np.where(np.isnan(means), -np.inf, means)
+    return 1 + (scores[None, :, :] > scores[:, None, :]).sum(axis=1)
+
+
+def medals(means: np.ndarray) -> list[list[str | None]]:
+    """"gold", "silver", "bronze" or None for each model and case; a failed or a lone model wins nothing."""
+    places, failed = ranks(means), np.isnan(means)
+    several = len(means) > 1
+    return [
+        [MEDALS[place - 1] if several and place <= 3 and not out else None for place, out in zip(*row, strict=True)]
+        for row in zip(places, failed, strict=True)
+    ]
+
+
+def red_cells(means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+    """Whether each cell is more than 2σ of the third place below it (models × cases, boolean)."""
+    if len(means) < 3:
+        return np.zeros(means.shape, bool)
+    scores = np.where(np.isnan(means), -np.inf, means)
+    third = np.argsort(-scores, axis=0, kind="stable")[2]
+    cases = np.arange(means.shape[1])
+    limit = scores[third, cases] - 2 * np.where(np.isfinite(spreads[third, cases]), spreads[third, cases], np.inf)
+    return scores < limit
+
+
+def over_cases(values: np.ndarray) -> tuple[float, float]:
+    """Mean and standard deviation (n − 1) of one model's values; NaN when any is missing."""
+    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
