@@ -18,6 +18,8 @@ from slimg.gnnexp import linearize
         (lambda s, x, e: -h(s, x, e) / 2 + 1, "A_sym X"),
         (lambda s, x, e: torch.add(s.lin(x), h(s, x, e), alpha=3), "(0.75 A_sym + 0.25 I) X"),
         (lambda s, x, e: 1 - h(s, x, e) * s.row, "A_sym X"),
+        (lambda s, x, e: h(s, x, e) - 1 - s.row, "A_sym X"),
+        (lambda s, x, e: h(s, x, e) - h(s, x, e).mean(), "A_sym X"),
         (lambda s, x, e: h(s, x, e) @ s.matrix + s.lin(x), "X ‖ A_sym X"),
         (lambda s, x, e: F.linear(h(s, x, e), s.matrix, s.row) + s.lin(x), "X ‖ A_sym X"),
         (lambda s, x, e: s.lin(x) + h(s, x, e) * s.scalars[1] / s.scalars[0], "X ‖ A_sym X"),
@@ -71,6 +73,16 @@ def test_division_by_a_value_is_reported():
     assert result.formula == "A_sym X" and "division is left out" in str(result.problems[0])
 
 
+def test_the_inverse_of_a_value_is_an_activation():
+    result = linearize(Steps(lambda s, x, e: 2 / h(s, x, e)))
+    assert result.formula == "A_sym X" and [remark.text for remark in result.removed] == ["reciprocal"]
+
+
+def test_a_maximum_over_features_is_reported():
+    result = linearize(Steps(lambda s, x, e: h(s, x, e).max(dim=1, keepdim=True)[0]))
+    assert result.formula == "A_sym X" and "max is not linear" in str(result.problems[0])
+
+
 def test_a_maximum_keeps_every_input():
     result = linearize(Steps(lambda s, x, e: torch.stack([s.lin(x), h(s, x, e)], dim=1).max(dim=1)[0]))
     assert result.formula == "X ‖ A_sym X" and "max is not linear" in str(result.problems[0])
@@ -85,6 +97,8 @@ def test_a_maximum_keeps_every_input():
         (lambda s, x, e: s.lin(x) @ h(s, x, e), "matmul multiplies matrices other than"),
         (lambda s, x, e: torch.cumsum(h(s, x, e), 0), "cumsum is a function without a rule"),
         (lambda s, x, e: x * e, "mul multiplies features of nodes by the edges"),
+        (lambda s, x, e: x / e, "truediv divides by the edges"),
+        (lambda s, x, e: e / x.size(0), "truediv divides the edges by a size or mask"),
         (lambda s, x, e: torch.stack([x, x]).sum(dim=1), "sum reduces over an axis"),
     ],
 )

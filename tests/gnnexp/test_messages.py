@@ -33,6 +33,13 @@ def by_degree_of_weights(s, x, e):
     return scatter(inverse[col].unsqueeze(-1) * s.lin(x)[row], col, dim=0, dim_size=x.size(0), reduce="sum")
 
 
+def by_reciprocal_degree(s, x, e):
+    row, col = e
+    inverse = 1 / degree(col, x.size(0), dtype=x.dtype)
+    inverse[inverse == float("inf")] = 0
+    return scatter(s.lin(x)[row] * inverse[row].view(-1, 1), col, dim=0, dim_size=x.size(0), reduce="sum")
+
+
 def mean_of_neighbours(s, x, e):
     e = to_undirected(remove_self_loops(dropout_edge(e, training=s.training)[0])[0])
     return scatter(s.lin(x)[e[0]], e[1], dim=0, dim_size=x.size(0), reduce="mean")
@@ -40,7 +47,12 @@ def mean_of_neighbours(s, x, e):
 
 @pytest.mark.parametrize(
     ("function", "formula"),
-    [(by_scatter, "A_sym X"), (by_degree_of_weights, "Ã_row X"), (mean_of_neighbours, "A_row X")],
+    [
+        (by_scatter, "A_sym X"),
+        (by_degree_of_weights, "Ã_row X"),
+        (mean_of_neighbours, "A_row X"),
+        (by_reciprocal_degree, "A_col X"),
+    ],
 )
 def test_normalisation_by_hand(function, formula):
     check_steps(function, formula)

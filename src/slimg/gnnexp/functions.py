@@ -12,7 +12,7 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
-from slimg.gnnexp.edges import Edges, EdgeWeights, Messages
+from slimg.gnnexp.edges import Degree, Edges, EdgeWeights, Messages
 from slimg.gnnexp.rules import Site
 from slimg.gnnexp.terms import ZERO, Value, concatenated, total
 from slimg.gnnexp.values import Opaque, Stacked, Weight
@@ -51,12 +51,16 @@ def add(site: Site, a: Any, b: Any, alpha: Any = 1) -> Any:
 @function("sub", "isub", "subtract")
 def subtract(site: Site, a: Any, b: Any) -> Any:
     """a − b."""
-    return add(site, a, multiply(site, b, -1))
+    return add(site, a, negate(site, b))
 
 
 @function("neg", "negative")
 def negate(site: Site, a: Any) -> Any:
     """−a."""
+    if isinstance(a, Real):
+        return -float(a)
+    if isinstance(a, Weight):
+        return Weight(f"−{a.name}", -a.tensor.detach(), a.learned)
     return multiply(site, a, -1)
 
 
@@ -80,15 +84,22 @@ def multiply(site: Site, a: Any, b: Any) -> Any:
 
 @function("truediv", "itruediv", "div", "divide")
 def divide(site: Site, a: Any, b: Any) -> Any:
-    """a / b; b must not depend on X."""
+    """a / b; where b depends on X, the division is left out of a value, and 1 / b is an activation."""
     if isinstance(b, Real):
         return multiply(site, a, 1 / float(b))
     if isinstance(b, Weight):
         return multiply(site, a, Weight(f"1/{b.name}", b.tensor.detach().reciprocal(), b.learned))
     if isinstance(b, Value) and isinstance(a, Value):
         site.problem("a value is divided by another that depends on X: the division is left out")
-        return a.times(f"{site.call}.left")
-    return multiply(site, a, b)
+        return a
+    if isinstance(b, Value):
+        site.activation("reciprocal")
+        return multiply(site, a, b)
+    if isinstance(b, Degree) and a == 1:
+        return b.raised(-1)
+    if _is_number(a) or isinstance(a, (Value, Messages, Stacked)):
+        return multiply(site, a, b if _is_number(b) else site.fail(f"divides by {_kind(b)}, which has no rule"))
+    site.fail(f"divides {_kind(a)} by {_kind(b)}, which has no rule")
 
 
 @function("matmul", "mm", "spmm", "sparse_mm", "addmm")
@@ -132,7 +143,7 @@ def stack(site: Site, values: Sequence[Value], dim: int = 0) -> Stacked:
 
 @function("sum", "mean", "max", "min", "amax", "amin", "logsumexp")
 def reduce_axis(site: Site, x: Any, dim: Any = None, keepdim: bool = False, axis: Any = None) -> Any:
-    """Over a stack: its sum; over the features: a weight; over the nodes: one row for all nodes."""
+    """Over a stack: its sum; over the features: a weight; over the nodes or all: one row for all nodes."""
     name = site.name
     linear_reduction = name in ("sum", "mean")
     if not linear_reduction:
@@ -143,11 +154,10 @@ def reduce_axis(site: Site, x: Any, dim: Any = None, keepdim: bool = False, axis
             return total(x.values) * (1 if name == "sum" else 1 / len(x.values))
         reduced = total(value.times(f"{site.call}[{place}]") for place, value in enumerate(x.values))
         return (reduced, Opaque("index")) if name in ("max", "min") else reduced
-    if isinstance(x, Value) and dim == 0:
-        return Value.row(site.call)
-    if isinstance(x, Value) and dim in (1, -1):
-        return x.times(site.call)
-    site.fail("reduces over an axis that is neither the nodes, the features nor a stack, which has no rule")
+    if not isinstance(x, Value) or dim not in (None, 0, 1, -1):
+        site.fail("reduces over an axis that is neither the nodes, the features nor a stack, which has no rule")
+    reduced = x.times(site.call) if dim in (1, -1) else Value.row(site.call)
+    return (reduced, Opaque("index")) if name in ("max", "min") and dim is not None else reduced
 
 
 def as_value(site: Site, x: Any) -> Value:
@@ -189,4 +199,5 @@ def _kind(x: Any) -> str:
     """What an abstract value is, in the user's words."""
     names = {"Value": "features of nodes", "Messages": "messages along edges", "Stacked": "a stack of features"}
     names |= {"EdgeWeights": "weights of edges", "Edges": "the edges", "Degree": "degrees", "Weight": "a parameter"}
+    names |= {"Opaque": "a size or mask", "DataObject": "the data object", "EdgeEnd": "the ends of edges"}
     return names.get(type(x).__name__, f"a {type(x).__name__.lower()}")
