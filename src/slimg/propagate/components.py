@@ -89,7 +89,7 @@ class Components:
             used = {name: np.asarray(each, np.float32) for name, each in list(weights.items())[:1]}
 
         def total(*blocks: Array) -> Array:
-            terms = [matmul(block, weight) for block, weight in zip(blocks, used.values(), strict=True)]
+            terms = [matmul(dense_rows(block), weight) for block, weight in zip(blocks, used.values(), strict=True)]
             return np.add.reduce(terms)
 
         return self.engine.map_rows(total, *(self.blocks[name] for name in used))
@@ -127,56 +127,50 @@ def compute_components(
     result = Components(engine, min(n, d, max_rank), notes=notes)
     featured = [name for name in wanted if name != "U"]
 
-    def structure() -> _Structure:
-        options = {"energy": energy, "max_rank": result.rank, "random_state": random_state}
-        return _Structure(engine, plan_svd(engine, graph.adjacency, **options))
-
-    needs_structure = graph.adjacency.nnz > 0 and ("U" in wanted or pca)
     sources = _sources(result, graph, featured, hops, normalize)
     fill = _side_by_side if featured and n * d <= SIDE_BY_SIDE else _one_by_one
     with one_thread():
-        fill(result, structure if needs_structure else None, "U" in wanted, sources, plan_pca if pca else _AsItIs)
+        structure = None
+        if graph.adjacency.nnz > 0 and ("U" in wanted or pca):
+            options = {"energy": energy, "max_rank": result.rank, "random_state": random_state}
+            structure = _Structure(engine, plan_svd(engine, graph.adjacency, **options), n, "U" in wanted)
+        fill(result, structure, sources, plan_pca if pca else _AsItIs)
     result.seconds["total"] = time.perf_counter() - begun
     return result
 
 
 def _one_by_one(
-    result: Components, structure: _Structuring | None, keep: bool, sources: _NamedSources, planner: _Planner
+    result: Components, structure: _Structure | None, sources: _NamedSources, planner: _Planner
 ) -> None:
     """Each component is finished before the next is begun."""
     if structure:
-        plan = _timed(result, "U", structure)
-        result.rank = plan.rank
-        if keep:
-            _solve(result, "U", plan)
-        del plan
+        result.rank = _timed(result, "U", structure.prepare)
+        if structure.wanted:
+            _solve(result, "U", structure)
+    del structure
     for name, source in sources:
-        plan = _timed(result, name, planner, result.engine, source)
+        plan = _timed(result, name, planner, result.engine, source, result.rank)
         del source
         _solve(result, name, plan)
         del plan  # the next hop must find neither still held
 
 
 def _side_by_side(
-    result: Components, structure: _Structuring | None, keep: bool, sources: _NamedSources, planner: _Planner
+    result: Components, structure: _Structure | None, sources: _NamedSources, planner: _Planner
 ) -> None:
     """Plans of all components as tasks, then the rank, then their solutions as tasks."""
-    engine = result.engine
-    jobs: dict[str, Callable[[], _Plan]] = {}
-    for name, source in sources:
-        jobs[name] = partial(_timed, result, name, planner, engine, source)
-        n = source.shape[0]
-    plans: dict[str, _Plan] = {}
-    if structure and n <= TASK_NODES:
-        jobs = {"U": partial(_timed, result, "U", structure), **jobs}
-    elif structure:
-        plans["U"] = _timed(result, "U", structure)
-    plans |= zip(jobs, engine.concurrently(*jobs.values()), strict=True)
+    engine, expected = result.engine, structure.svd.expected_rank if structure else result.rank
+    jobs = {name: partial(_timed, result, name, planner, engine, source, expected) for name, source in sources}
+    if structure and structure.nodes <= TASK_NODES:
+        prepare = partial(_timed, result, "U", structure.prepare)
+        result.rank, *planned = engine.concurrently(prepare, *jobs.values())
+    else:
+        if structure:
+            result.rank = _timed(result, "U", structure.prepare)
+        planned = engine.concurrently(*jobs.values())
+    plans: dict[str, _Plan] = {"U": structure} if structure and structure.wanted else {}
+    plans |= zip(jobs, planned, strict=True)
     jobs.clear()
-    if structure:
-        result.rank = plans["U"].rank
-        if not keep:
-            del plans["U"]
     engine.concurrently(*(partial(_solve, result, name, plan) for name, plan in plans.items()))
     result.blocks = {name: result.blocks[name] for name in plans}
     result.states = {name: result.states[name] for name in plans}
@@ -226,14 +220,17 @@ class _Plan(Protocol):
 
 
 class _Structure:
-    """U·Σ."""
+    """U·Σ, or only its rank."""
 
-    def __init__(self, engine: Engine, svd: SVDPlan):
-        self._engine, self._svd = engine, svd
-        self.rank = svd.rank
+    def __init__(self, engine: Engine, svd: SVDPlan, nodes: int, wanted: bool):
+        self._engine, self.svd, self.nodes, self.wanted = engine, svd, nodes, wanted
+
+    def prepare(self) -> int:
+        self.svd.prepare()
+        return self.svd.rank
 
     def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Spectrum, Tall]:
-        spectrum = self._svd.solve()
+        spectrum = self.svd.solve()
         scale = spectrum.singular_values.astype(np.float32)
         return spectrum, self._engine.map_rows(lambda block: then(block * scale), spectrum.vectors)
 
@@ -241,7 +238,7 @@ class _Structure:
 class _AsItIs:
     """Without PCA: the rows themselves."""
 
-    def __init__(self, engine: Engine, source: Tall | Chain):
+    def __init__(self, engine: Engine, source: Tall | Chain, expected_rank: int):
         self._engine, self._source = engine, source
 
     def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[None, Tall]:
@@ -251,8 +248,7 @@ class _AsItIs:
         return None, self._engine.map_rows(lambda block: then(dense_rows(block)), source)
 
 
-_Structuring = Callable[[], _Structure]
-_Planner = Callable[[Engine, Tall | Chain], _Plan]
+_Planner = Callable[[Engine, Tall | Chain, int], _Plan]
 _NamedSources = Iterator[tuple[str, Tall | Chain]]
 
 
