@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from slimg import propagate
 from slimg.errors import InputError
 from slimg.gnnexp import lemmas
 from slimg.gnnexp.graphs import cases
+from slimg.graph.graph import Graph
 
 LINEAR = ("lr", "sgc", "dgc", "s2gc", "g2cn")
 DECOUPLED = ("ppnp", "appnp", "gdc", "gprgnn")
@@ -27,3 +29,16 @@ def test_there_are_three_rows_for_each_column_and_the_seed_decides(name):
     again, _ = lemmas.get(name).prove(case.a, case.x, np.random.default_rng(0))
     assert len(case.a) >= 3 * sum(block.shape[1] for block in blocks.values())
     assert (output == again).all() and output.shape == (len(case.a), lemmas.CLASSES)
+
+
+@pytest.mark.parametrize("name", [*LINEAR, *DECOUPLED, *COUPLED])
+def test_the_registered_propagator_of_the_same_name_has_these_blocks(name):
+    lemma = lemmas.get(name)
+    for case in list(cases())[::3]:
+        _, blocks = lemma.prove(case.a, case.x, np.random.default_rng(0))
+        graph = Graph.from_arrays(case.a, case.x)
+        components = propagate.get(name, **lemma.hyperparameters)(graph, normalize=None)
+        registered = components.labelled_rows(np.arange(len(case.a)))
+        # an entry of GDC's diffusion that lies within its precision of ε may fall on either side
+        tolerance = 5 * lemmas.THRESHOLD if name == "gdc" else 1e-4
+        np.testing.assert_allclose(registered, np.hstack(list(blocks.values())), rtol=1e-4, atol=tolerance)

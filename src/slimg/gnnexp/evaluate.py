@@ -81,12 +81,6 @@ class Propagator:
             named |= dict(zip((block_text(block, "1") for block in self.bias_blocks), ones, strict=True))
         return named
 
-    def talls(self, graph: Any, engine: Any) -> dict[str, Any]:
-        """The same blocks by an engine, in float32, for a `slimg.Graph` of any size; see `slimg.gnnexp.passes`."""
-        from slimg.gnnexp.passes import talls
-
-        return dict(zip(self.names, talls(self.blocks, graph, engine), strict=True))
-
 
 def evaluate(
     blocks: Sequence[Polynomial],

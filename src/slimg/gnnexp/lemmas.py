@@ -11,9 +11,9 @@ uses the library's operators or propagators: all matrices are formed, see `slimg
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,26 +24,34 @@ Claim = Literal["exact", "partial", "inexact"]
 Blocks = dict[str, Array]
 HIDDEN, CLASSES = 6, 5
 K, ALPHA = 4, 0.15
+EULER_STEPS, EULER_TIME = 20, 3.7
+TIMES, BANDS = (1.5, 1.2), (0.2, 1.8)
+THRESHOLD = 1e-3
+ROUNDS = 2
 
 
 @dataclass(frozen=True)
 class Lemma:
-    """One row: ``prove(A, X, rng)`` draws weights and returns the network's output and the blocks of P."""
+    """One row: ``prove(A, X, rng)`` draws weights and returns the network's output and the blocks of P.
+
+    ``hyperparameters`` are those with which the registered propagator of the same name has these blocks.
+    """
 
     name: str
     formula: str
     claim: Claim
     prove: Callable[[Array, Array, np.random.Generator], tuple[Array, Blocks]]
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 LEMMAS: dict[str, Lemma] = {}
 
 
-def lemma(name: str, formula: str, claim: Claim = "exact") -> Callable:
+def lemma(name: str, formula: str, claim: Claim = "exact", **hyperparameters: Any) -> Callable:
     """Register a proof."""
 
     def register(prove: Callable) -> Callable:
-        LEMMAS[name] = Lemma(name, formula, claim, prove)
+        LEMMAS[name] = Lemma(name, formula, claim, prove, hyperparameters)
         return prove
 
     return register
@@ -65,7 +73,7 @@ def lr(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     return x @ _weight(rng, x.shape[1], CLASSES), {"X": x}
 
 
-@lemma("sgc", "Ã_sym^K X")
+@lemma("sgc", "Ã_sym^K X", K=K)
 def sgc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """S hops K times, then W."""
     s, h = sym_with_loops(a), x
@@ -74,10 +82,10 @@ def sgc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     return h @ _weight(rng, x.shape[1], CLASSES), {"S^K X": np.linalg.matrix_power(s, K) @ x}
 
 
-@lemma("dgc", "[(1 − T/K) I + (T/K) Ã_sym]^K X")
+@lemma("dgc", "[(1 − T/K) I + (T/K) Ã_sym]^K X", K=EULER_STEPS, T=EULER_TIME)
 def dgc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """K Euler steps of size T/K on dH/dt = −(I − S)H, then W."""
-    steps, time = 20, 3.7
+    steps, time = EULER_STEPS, EULER_TIME
     s, h = sym_with_loops(a), x
     for _ in range(steps):
         h = h - time / steps * (h - s @ h)
@@ -85,7 +93,7 @@ def dgc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     return h @ _weight(rng, x.shape[1], CLASSES), {"P": np.linalg.matrix_power(step, steps) @ x}
 
 
-@lemma("s2gc", "Σ_(k=1..K) (α I + (1 − α) Ã_sym^k) X")
+@lemma("s2gc", "Σ_(k=1..K) (α I + (1 − α) Ã_sym^k) X", K=K, alpha=ALPHA)
 def s2gc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """The mean over k of (1 − α)S^k X + αX, then W."""
     s, hop, mean = sym_with_loops(a), x, np.zeros_like(x)
@@ -97,12 +105,12 @@ def s2gc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     return mean @ _weight(rng, x.shape[1], CLASSES), {"P": p @ x}
 
 
-@lemma("g2cn", "‖_i [I − (T_i/K)((b_i − 1) I + A_sym)²]^K X")
+@lemma("g2cn", "‖_i [I − (T_i/K)((b_i − 1) I + A_sym)²]^K X", K=K, N=2, T=TIMES, b=BANDS)
 def g2cn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """Σ_i θ_i H_i W with H_i ← H_i − (T_i/K)((b_i − 1)I + A_sym)² H_i, K times."""
     s, weight, blocks = sym(a), _weight(rng, x.shape[1], CLASSES), {}
     output = np.zeros((len(a), CLASSES))
-    for place, (time, band) in enumerate(((1.5, 0.2), (2.5, 1.8))):
+    for place, (time, band) in enumerate(zip(TIMES, BANDS, strict=True)):
         h = x
         for _ in range(K):
             once = (band - 1) * h + s @ h
@@ -117,7 +125,7 @@ def g2cn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
 # decoupled networks -------------------------------------------------------------------------------------------------
 
 
-@lemma("ppnp", "(I − (1 − α) Ã_sym)⁻¹ X")
+@lemma("ppnp", "(I − (1 − α) Ã_sym)⁻¹ X", alpha=ALPHA)
 def ppnp(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """The fixed point of H ← (1 − α)S H + αXW, reached by iteration; P solves for it."""
     s, h_0 = sym_with_loops(a), _perceptron(x, rng)
@@ -127,7 +135,7 @@ def ppnp(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     return h, {"P": np.linalg.solve(np.eye(len(a)) - (1 - ALPHA) * s, x)}
 
 
-@lemma("appnp", "[Σ_(k<K) α(1 − α)^k Ã_sym^k + (1 − α)^K Ã_sym^K] X")
+@lemma("appnp", "[Σ_(k<K) α(1 − α)^k Ã_sym^k + (1 − α)^K Ã_sym^K] X", K=K, alpha=ALPHA)
 def appnp(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """H ← (1 − α)S H + αXW, K times."""
     s, h_0 = sym_with_loops(a), _perceptron(x, rng)
@@ -139,21 +147,21 @@ def appnp(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     return h, {"P": sum(share * hop for share, hop in zip(shares, hops, strict=True)) @ x}
 
 
-@lemma("gdc", "S̃_sym X,  S = sparse_ε(Σ_k α(1 − α)^k Ã_sym^k)")
+@lemma("gdc", "S̃_sym X,  S = sparse_ε(Σ_k α(1 − α)^k Ã_sym^k)", alpha=ALPHA, epsilon=THRESHOLD)
 def gdc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """One graph convolution over the diffused graph; the diffusion is a sum of 2⁹ powers, P inverts."""
-    s, threshold = sym_with_loops(a), 1e-3
+    s = sym_with_loops(a)
     power, diffused = (1 - ALPHA) * s, ALPHA * np.eye(len(a))
     for _ in range(9):
         diffused = diffused + power @ diffused
         power = power @ power
-    kept = np.where(diffused >= threshold, diffused, 0)
+    kept = np.where(diffused >= THRESHOLD, diffused, 0)
     output = sym_with_loops(kept) @ _perceptron(x, rng)
     inverse = ALPHA * np.linalg.inv(np.eye(len(a)) - (1 - ALPHA) * s)
-    return output, {"P": sym_with_loops(np.where(inverse >= threshold, inverse, 0)) @ x}
+    return output, {"P": sym_with_loops(np.where(inverse >= THRESHOLD, inverse, 0)) @ x}
 
 
-@lemma("gprgnn", "‖_(k=0..K) Ã_sym^k X")
+@lemma("gprgnn", "‖_(k=0..K) Ã_sym^k X", K=K)
 def gprgnn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """Σ_k γ_k S^k X W with learned γ."""
     s, hop = sym_with_loops(a), _perceptron(x, rng)
@@ -168,7 +176,7 @@ def gprgnn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]
 # coupled networks ---------------------------------------------------------------------------------------------------
 
 
-@lemma("chebnet", "‖_(k<K) A_sym^k X")
+@lemma("chebnet", "‖_(k<K) A_sym^k X", K=K)
 def chebnet(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """Σ_k T_k(2L/λ_max − I) X W_k with the graph's own λ_max."""
     laplacian = np.eye(len(a)) - sym(a)
@@ -180,7 +188,7 @@ def chebnet(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks
     return output, powers(sym(a), x, range(K))
 
 
-@lemma("gcn", "Ã_sym^K X")
+@lemma("gcn", "Ã_sym^K X", K=K)
 def gcn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """H ← S H W_l, K times."""
     s, h = sym_with_loops(a), x
@@ -189,7 +197,7 @@ def gcn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     return h, {"S^K X": np.linalg.matrix_power(s, K) @ x}
 
 
-@lemma("sage", "‖_(k=0..K) A_row^k X")
+@lemma("sage", "‖_(k=0..K) A_row^k X", K=K)
 def sage(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """H ← [H ‖ mean of the neighbours' H] W_l, K times."""
     h = x
@@ -198,7 +206,7 @@ def sage(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     return h, powers(row(a), x, range(K + 1))
 
 
-@lemma("gcnii", "‖_(k≤K−2) Ã_sym^k X ‖ ((1 − α) Ã_sym^K + α Ã_sym^(K−1)) X")
+@lemma("gcnii", "‖_(k≤K−2) Ã_sym^k X ‖ ((1 − α) Ã_sym^K + α Ã_sym^(K−1)) X", K=K, alpha=ALPHA)
 def gcnii(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """H ← ((1 − α)S H + αH₀)((1 − β_l)I + β_l W_l), K times."""
     s, h_0 = sym_with_loops(a), x @ _weight(rng, x.shape[1], HIDDEN)
@@ -212,7 +220,7 @@ def gcnii(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     return h @ _weight(rng, HIDDEN, CLASSES), blocks | {"last": ((1 - ALPHA) * s @ last + ALPHA * last) @ x}
 
 
-@lemma("h2gcn", "‖_(k=0..2K) A_sym^k X", "inexact")
+@lemma("h2gcn", "‖_(k=0..2K) A_sym^k X", "inexact", K=ROUNDS)
 def h2gcn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """H_l = [A_sym H ‖ A₂_sym H] with the strict two-hop neighbours A₂; all layers concatenated, then W."""
     near = a > 0
@@ -277,9 +285,8 @@ def _perceptron(x: Array, rng: np.random.Generator) -> Array:
 
 
 def _h2gcn(a: Array, x: Array, rng: np.random.Generator, two_hops: Array) -> tuple[Array, Blocks]:
-    rounds = 2
     layers = [x @ _weight(rng, x.shape[1], HIDDEN)]
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         layers.append(np.hstack([sym(a) @ layers[-1], two_hops @ layers[-1]]))
     joined = np.hstack(layers)
-    return joined @ _weight(rng, joined.shape[1], CLASSES), powers(sym(a), x, range(2 * rounds + 1))
+    return joined @ _weight(rng, joined.shape[1], CLASSES), powers(sym(a), x, range(2 * ROUNDS + 1))

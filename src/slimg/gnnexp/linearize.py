@@ -58,8 +58,14 @@ class Linearization:
 
     @property
     def propagator(self) -> Propagator:
-        """P as a function of a graph."""
+        """P as a function of a graph, in double precision; see `register` for large graphs."""
         return Propagator(self.blocks, self.bias_blocks)
+
+    def register(self, name: str) -> Any:
+        """Make P known to `slimg.propagate.get` and to `LinearGNN` under this name; returns it from there."""
+        from slimg.gnnexp.derived import register
+
+        return register(name, self.blocks, title=self.name)
 
     @property
     def exact(self) -> bool:
