@@ -95,7 +95,15 @@ class SlimG(BaseEstimator):
         self.engine = engine
         self.random_state = random_state
 
-    def fit(self, graph: Graph, y: Any = None, *, train: Any = None, val: Any = None) -> SlimG:
+    def fit(
+        self,
+        graph: Graph,
+        y: Any = None,
+        *,
+        train: Any = None,
+        val: Any = None,
+        propagated: Components | None = None,
+    ) -> SlimG:
         """Learn from the labelled nodes of a graph.
 
         Parameters
@@ -103,11 +111,12 @@ class SlimG(BaseEstimator):
         train, val : row numbers or boolean masks
             Only the labels of these rows are read. Without ``train`` all labelled nodes are used; without ``val`` the pair
             is chosen by stratified cross-validation and the model is fitted again on all of ``train``.
+        propagated : what `propagate` returned for this graph
+            Components do not depend on labels: with several splits of a graph they are needed once.
         """
         self._check(graph, y)
         train_rows, val_rows = check_train_val(graph, train, val)
-        engine = MemoryEngine() if isinstance(self.engine, str) else self.engine
-        parts = self._propagate(graph, engine)
+        parts = self.propagate(graph) if propagated is None else propagated
         begun = time.perf_counter()
         learner = _Learner(self, parts, graph, train_rows)
         solution, records, chosen = learner.select(val_rows)
@@ -147,10 +156,11 @@ class SlimG(BaseEstimator):
         if patience is not None and (not isinstance(patience, (int, np.integer)) or patience < 1):
             raise InputError(f"early_stopping must be None or a positive number of pairs, not {patience!r}")
 
-    def _propagate(self, graph: Graph, engine: Any) -> Components:
+    def propagate(self, graph: Graph) -> Components:
+        """P(A, X) of a graph, which `fit` computes unless it is given."""
         return compute_components(
             graph,
-            engine,
+            MemoryEngine() if isinstance(self.engine, str) else self.engine,
             components=self.components,
             pca=self.pca,
             k_row=self.k_row,

@@ -130,7 +130,7 @@ class _Model:
         slope = _dot(gradient + here.image, course) + _dot(here.image_shift, turn)
         slope += self.penalty.value(at + course) - self.penalty.value(at)
         bending = _dot(course, image) + _dot(turn, image_turn)
-        length = at.dtype.type(min(1.0, -slope / max(bending, np.finfo(np.float32).tiny)))
+        length = at.dtype.type(min(1.0, -slope / max(bending, 1e-30)))
         moved, shift = here.moved + length * course, here.shift + length * turn
         return self._better(
             weights, gradient, here, moved, shift, here.image + length * image, here.image_shift + length * image_turn

@@ -62,7 +62,10 @@ class Rows:
         return self.matrix[start:stop].T @ residual[start:stop]
 
     def _squared(self, residual: Array, start: int, stop: int) -> Array:
-        return sum(np.square(self.matrix[a:b]).T @ residual[a:b] for a, b in self._cache_blocks(start, stop))
+        out = np.zeros((self.shape[1], residual.shape[1]), self.dtype)
+        for a, b in self._cache_blocks(start, stop):
+            out += np.square(self.matrix[a:b]).T @ residual[a:b]
+        return out
 
     def _curvature(self, p: Array, w: Array, direction: Array, shift: Array, start: int, stop: int) -> Array:
         out = np.zeros((self.shape[1] + 1, direction.shape[1]), self.dtype)

@@ -14,8 +14,8 @@ Each iteration
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from slimg.learn.rows import Rows
 
 ACCURACY = 0.1
 """A Newton step is worked out until the slope of its model has fallen to this share."""
+STALLED = 12
+"""Steps without a smaller gap after which rounding is to blame."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ class Problem:
     def penalty(self, l1: float, group: float) -> SparseGroup:
         return SparseGroup(float(l1), float(group), self.group_of, self.groups)
 
+    def in_double(self) -> Problem:
+        """The same problem in float64."""
+        rows = Rows(self.rows.matrix.astype(np.float64), self.rows.engine)
+        weights = self.loss.row_weights.astype(np.float64)
+        return replace(self, rows=rows, loss=replace(self.loss, row_weights=weights / weights.sum()))
+
     def gradient_at_zero(self) -> Array:
         """Z at W = 0 with the best intercept: λ_max follows from it."""
         zero = np.zeros((self.rows.shape[0], self.loss.classes), self.rows.dtype)
@@ -84,27 +92,47 @@ class Solution:
 def solve(
     problem: Problem, l1: float, group: float, start: Solution | None = None, tol: float = 1e-4, max_iter: int = 200
 ) -> Solution:
-    """The solution for one pair (λ₁, λ₂), from zero or from another pair's solution."""
-    state = _State(problem, problem.penalty(l1, group), start)
+    """The solution for one pair (λ₁, λ₂), from zero or from another pair's solution.
+
+    Where float32 cannot reach the gap, because the penalties are so small that rounding is felt, float64 goes on from there.
+    """
+    solution = _descend(problem, l1, group, start, tol, max_iter)
+    if solution.converged or problem.rows.dtype == np.float64 or solution.iterations >= max_iter:
+        return solution
+    finish = _descend(problem.in_double(), l1, group, solution, tol, max_iter - solution.iterations)
+    return replace(
+        finish,
+        iterations=solution.iterations + finish.iterations,
+        products=solution.products + finish.products,
+        seconds=solution.seconds + finish.seconds,
+    )
+
+
+def _descend(
+    problem: Problem, l1: float, group: float, start: Solution | None, tol: float, max_iter: int
+) -> Solution:
     begun, unit = time.perf_counter(), problem.loss.at_zero()
-    iterations, gap = 0, state.certify()
-    best = state.weights, state.fit.intercept, state.objective, gap
-    while gap > tol * unit and iterations < max_iter:
+    state = _State(problem, problem.penalty(l1, group), start)
+    best, at, iterations = state.certified(), 0, 0
+    while best.gap > tol * unit and iterations < max_iter and iterations - at < STALLED and not state.stuck:
         iterations += 1
         state.wake_groups()
         state.newton()
         state.rest_groups()
         state.centre_classes()
-        gap = state.certify()
-        if gap < best[3]:
-            best = state.weights, state.fit.intercept, state.objective, gap
-        if state.stuck:
-            break
-    weights, intercept, objective, gap = best
+        here = state.certified()
+        if here.gap < best.gap:
+            best, at = here, iterations
     seconds = time.perf_counter() - begun
-    return Solution(
-        weights, intercept, objective, gap / unit, gap <= tol * unit, iterations, state.products, seconds
-    )
+    converged = best.gap <= tol * unit
+    return Solution(*best[:3], best.gap / unit, converged, iterations, state.products, seconds)
+
+
+class _Certified(NamedTuple):
+    weights: Array
+    intercept: Array
+    objective: float
+    gap: float
 
 
 class _State:
@@ -115,6 +143,7 @@ class _State:
         p, c = problem.rows.shape[1], problem.loss.classes
         dtype = problem.rows.dtype
         self.products, self.stuck = 0.0, False
+        self.largest = np.zeros(penalty.groups)
         self.weights = np.zeros((p, c), dtype) if start is None else start.weights.astype(dtype)
         intercept = np.zeros(c) if start is None else start.intercept
         self.scores = np.zeros((self.rows.shape[0], c), dtype)
@@ -128,12 +157,13 @@ class _State:
     def objective(self) -> float:
         return self.fit.value + self.penalty.value(self.weights)
 
-    def certify(self) -> float:
-        """The duality gap at the best intercept."""
+    def certified(self) -> _Certified:
+        """The point with the best intercept, and its duality gap."""
         self.fit = self.loss.with_intercept(self.scores, self.fit.intercept)
         self.gradient = self._gradient(self.fit)
         scale = self.penalty.feasible_scale(self.gradient)
-        return self.objective - self.loss.dual_value(self.fit.probabilities, scale)
+        gap = self.objective - self.loss.dual_value(self.fit.probabilities, scale)
+        return _Certified(self.weights, self.fit.intercept, self.objective, gap)
 
     def wake_groups(self) -> None:
         """A zero group whose gradient is too large moves along −S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖)."""
@@ -169,13 +199,12 @@ class _State:
             self.weights, self.scores, self.fit = weights, scores, fit
 
     def rest_groups(self) -> None:
-        """A small group is set to zero if, the others being as they are, zero is its minimiser."""
+        """A group that has lost half its norm is set to zero if, the others being as they are, zero is its minimiser."""
         norms = self.penalty.norms(self.weights)
-        for which in np.flatnonzero((norms > 0) & (norms < 0.5 * np.maximum(norms.max(initial=0.0), 1.0))):
-            if norms[which] < 0.5 * self.norms_seen[which]:
-                self._try_zero(int(which))
-                self.norms_seen[which] = norms[which]
-        self.norms_seen = np.maximum(self.norms_seen, norms)
+        for which in np.flatnonzero((norms > 0) & (norms < 0.5 * self.largest)):
+            self._try_zero(int(which))
+            self.largest[which] = norms[which]
+        self.largest = np.maximum(self.largest, norms)
 
     def centre_classes(self) -> None:
         """Row j of W minus the a_j that minimises λ₁ Σ_k|w_jk − a| + λ₂/(2‖W_g‖) Σ_k (w_jk − a)².
@@ -195,16 +224,6 @@ class _State:
         self.weights = self.weights.copy()
         centre = np.median(np.concatenate([w, points], axis=1), axis=1, keepdims=True).astype(self.weights.dtype)
         self.weights[live] -= centre
-
-    @property
-    def norms_seen(self) -> Array:
-        if not hasattr(self, "_norms_seen"):
-            self._norms_seen = self.penalty.norms(self.weights)
-        return self._norms_seen
-
-    @norms_seen.setter
-    def norms_seen(self, values: Array) -> None:
-        self._norms_seen = values
 
     def _gradient(self, fit: Fit) -> Array:
         self.products += 0.5
