@@ -29,6 +29,8 @@ BLOCK_ENTRIES = 1 << 17, 1 << 21
 """Fewest and most entries of a dense block (0.5 to 8 MiB of float32)."""
 PRODUCT_WORK = 1 << 18
 """Stored entries (plus eight per row) of one block of a sparse product."""
+DENSE_FROM = 0.1
+"""Density from which the Gram matrix of a sparse tall is faster through dense blocks."""
 RANDOM_ROWS = 1 << 12
 """Rows drawn from one stream of random numbers, on every engine."""
 
@@ -121,6 +123,8 @@ class MemoryEngine:
     def _sparse_gram(self, a: Tall, b: Tall | None) -> Array:
         """Threads share out the columns of the result (its rows, without b): nothing needs to be added up."""
         rows = a.indptr, a.indices, a.data
+        if b is None and a.nnz > DENSE_FROM * a.shape[0] * a.shape[1]:
+            return self._sum(_block_gram, [a], _row_blocks([a], least=2 * a.shape[1]))
         if b is None:
             out = np.zeros((a.shape[1], a.shape[1]))
             self._for_each(partial(kernels.scatter_self, *rows, out), list(pairwise(_edges(a.shape[1], 64))))
@@ -183,7 +187,7 @@ class MemoryEngine:
 
 
 def _block_gram(a: Array, b: Array | None = None) -> Array:
-    left = a.astype(np.float64)
+    left = (a.toarray() if sparse.issparse(a) else a).astype(np.float64)
     return self_gram(left) if b is None else matmul(left.T, b.astype(np.float64))
 
 

@@ -7,7 +7,7 @@ outside of Q:
 
 Ritz pairs (θ, Q y), with T y = θ y, have the residual ‖A Q y − θ Q y‖ = ‖R y_s‖, y_s the last rows of y: known without a pass
 over A. The basis grows until the wanted pairs have residuals below tolerance · |θ|; at its limit the leading Ritz vectors
-replace it, and it grows on from there. When R vanishes before the rule is met, as it does for an eigenvalue of higher
+replace it, and it grows on from there (after `RESTARTS` of these, the pairs are returned as they are). When R vanishes before the rule is met, as it does for an eigenvalue of higher
 multiplicity than a block is wide, a random block takes its place.
 """
 
@@ -25,6 +25,10 @@ from slimg.linalg.rank import RankRule
 
 CHECK_GROWTH = 1.25
 """The small eigenproblem, which costs m³, is solved when the basis has grown by this factor."""
+LIMIT, RESTARTS = 2, 50
+"""Columns of the basis, in ranks, at which it is replaced by Ritz vectors, and how often that may be."""
+SINGLE_FROM = 512
+"""Size of T from which float32 is enough: its rounding is that of the blocks."""
 ROUNDING = 1e-6
 """Size, relative to A, of directions that are float32 rounding."""
 
@@ -38,28 +42,29 @@ def leading_eigenpairs(
     tolerance: float = 1e-2,
     random_state: int = 0,
 ) -> tuple[Array, Tall]:
-    """Eigenvalues (r) by falling magnitude and eigenvectors (n × r), r by the rule; at most 4 cap columns are held."""
-    width = int(np.clip(rule.cap // 4, 8, 64))
-    limit = min(n, max(4 * rule.cap, 8 * width))
+    """Eigenvalues (r) by falling magnitude and eigenvectors (n × r), r by the rule; about 2 cap columns are held."""
+    width = int(np.clip(-(-rule.cap // 64) * 16, 16, 64))
+    limit = min(n, max(LIMIT * rule.cap, 8 * width))
     with one_thread():
         search = _Search(engine, apply, n, min(width, n), random_state)
-        due = 0.0
+        due, restarts = 0.0, 0
         while True:
             search.grow()
             complete, full = search.size >= n, search.size + width > limit
             decided = rule.is_decided(search.size / 1.5, search.energy)
             if complete or full or (decided and search.size >= due):
-                ritz, due = search.ritz(), CHECK_GROWTH * search.size
-                rank = rule.rank(np.abs(ritz.values))
-                settled = ritz.residuals[:rank] <= tolerance * np.abs(ritz.values[:rank])
-                if complete or (decided and settled.all()):
-                    return ritz.values[:rank], search.vectors(ritz, rank)
+                due = CHECK_GROWTH * search.size
+                rank, ritz = search.ritz(rule, spare=width if full else 0)
+                settled = ritz.residuals <= tolerance * np.abs(ritz.values) + ROUNDING * np.abs(ritz.values[0])
+                if complete or (decided and settled[:rank].all()) or (full and restarts == RESTARTS):
+                    return ritz.values[:rank], search.vectors(ritz.coordinates[:, :rank])
                 if full:
-                    search.restart(ritz, min((rank + limit) // 2, limit - 2 * width))
+                    search.restart(ritz)
+                    restarts += 1
 
 
 class Ritz(NamedTuple):
-    """Values by falling magnitude, coordinates in the basis (m × m), and residuals."""
+    """Leading values by falling magnitude, coordinates of the vectors in the basis (m × k), and residuals."""
 
     values: Array
     coordinates: Array
@@ -100,16 +105,20 @@ class _Search:
         scale = np.sqrt(np.square(self._small).sum(axis=0).max())
         self._next = _orthonormal(engine, remainder, self._gram, ROUNDING * scale)
 
-    def ritz(self) -> Ritz:
-        values, vectors = tridiagonalise(self._small.copy()).eigenpairs(np.arange(self.size))
+    def ritz(self, rule: RankRule, spare: int) -> tuple[int, Ritz]:
+        """The rank by the rule, and that many pairs and some to spare."""
+        form = tridiagonalise(self._small.astype(np.float32 if self.size > SINGLE_FROM else np.float64))
+        values = form.eigenvalues()
         order = np.argsort(-np.abs(values), kind="stable")
-        last = vectors[-len(self._gram) :, order]
+        rank = rule.rank(np.abs(values[order]))
+        values, coordinates = form.eigenpairs(order[: rank + spare])
+        last = coordinates[-len(self._gram) :].astype(np.float64)
         residuals = np.sqrt(np.maximum(np.einsum("ij,ij->j", last, matmul(self._gram, last)), 0))
-        return Ritz(values[order], vectors[:, order], residuals)
+        return rank, Ritz(values.astype(np.float64), coordinates, residuals)
 
-    def vectors(self, ritz: Ritz, count: int) -> Tall:
-        """Q · coordinates of the first ``count`` pairs."""
-        parts = self._split(ritz.coordinates[:, :count])
+    def vectors(self, coordinates: Array) -> Tall:
+        """Q · coordinates."""
+        parts = self._split(coordinates)
 
         def combine(*blocks: Array) -> Array:
             out = matmul(blocks[0], parts[0])
@@ -119,10 +128,10 @@ class _Search:
 
         return self._engine.map_rows(combine, *self._basis)
 
-    def restart(self, ritz: Ritz, keep: int) -> None:
-        """Replace the basis by the leading Ritz vectors; the next block stays as it is."""
-        self._basis = [self.vectors(ritz, keep)]
-        self._small = np.diag(ritz.values[:keep])
+    def restart(self, ritz: Ritz) -> None:
+        """Replace the basis by the Ritz vectors; the next block stays as it is."""
+        self._basis = [self.vectors(ritz.coordinates)]
+        self._small = np.diag(ritz.values)
 
     def _fresh(self) -> Tall:
         """Random columns outside of Q."""

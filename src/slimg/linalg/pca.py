@@ -23,7 +23,7 @@ import numpy as np
 from slimg.engine.base import Array, Engine, Tall
 from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.engine.memory import MemoryEngine
-from slimg.linalg.eigen import tridiagonalise
+from slimg.linalg.eigen import Tridiagonal, tridiagonalise
 from slimg.linalg.krylov import leading_eigenpairs
 from slimg.linalg.operators import Operator
 from slimg.linalg.rank import RankRule
@@ -83,14 +83,17 @@ class PCAPlan(Protocol):
         """The first ``rank`` components and the scores (n × k, k ≤ rank), to whose rows ``then`` is applied."""
 
 
-def plan_pca(engine: Engine, source: Tall | Chain) -> PCAPlan:
-    """The cheapest way for this shape; a `Chain` is always taken implicitly."""
+def plan_pca(engine: Engine, source: Tall | Chain, expected_rank: int | None = None) -> PCAPlan:
+    """The cheapest way for this shape; a `Chain` is always taken implicitly.
+
+    With an expected rank, the plan includes all of the work that such a rank needs anyway.
+    """
     n, d = source.shape
     if isinstance(source, Chain):
         return _Implicit(engine, source)
     if min(n, d) > GRAM_AT_MOST:
         return _Implicit(engine, Chain(source))
-    return _ByColumns(engine, source) if n >= d else _ByRows(engine, source)
+    return (_ByColumns if n >= d else _ByRows)(engine, source, expected_rank)
 
 
 def principal_components(
@@ -103,14 +106,14 @@ def principal_components(
 class _ByColumns:
     """Through B̄ᵀB̄."""
 
-    def __init__(self, engine: Engine, tall: Tall):
+    def __init__(self, engine: Engine, tall: Tall, expected_rank: int | None):
         self._engine, self._tall = engine, tall
         n = tall.shape[0]
         self._mean = engine.sum_rows(_column_sums, tall) / n
         gram = engine.gram(tall)
         norm = float(np.trace(gram))
         gram -= n * np.outer(self._mean, self._mean)
-        self._top = _Top(gram, norm)
+        self._top = _Top(gram.astype, len(gram), norm, expected_rank)
 
     def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
         values, vectors = self._top.eigenpairs(rank)
@@ -126,22 +129,23 @@ class _ByColumns:
 class _ByRows:
     """Through B̄B̄ᵀ: n < d, so B is small enough to be an array."""
 
-    def __init__(self, engine: Engine, tall: Tall):
+    def __init__(self, engine: Engine, tall: Tall, expected_rank: int | None):
         self._engine = engine
-        centred = engine.to_array(tall).astype(np.float64)
-        norm = float(np.square(centred).sum())
-        self._mean = centred.mean(axis=0)
-        centred -= self._mean
-        self._centred = centred
+        rows = engine.to_array(tall)
+        norm = float(np.square(rows, dtype=np.float64).sum())
+        self._mean = rows.mean(axis=0, dtype=np.float64)
+        self._centred = rows - self._mean.astype(np.float32)
+        self._top = _Top(self._gram, len(rows), norm, expected_rank)
+
+    def _gram(self, dtype: type) -> Array:
         with one_thread():
-            gram = self_gram(np.ascontiguousarray(centred.T))
-        self._top = _Top(gram, norm)
+            return self_gram(np.ascontiguousarray(self._centred.T, dtype))
 
     def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
         values, vectors = self._top.eigenpairs(rank)
         sigma = np.sqrt(values)
         with one_thread():
-            components = matmul(vectors.T.astype(np.float32), self._centred.astype(np.float32)) / sigma[:, None]
+            components = matmul(vectors.T.astype(np.float32), self._centred) / sigma[:, None]
         sign = _signs(components.T)
         pca = PCA(self._mean, components * sign[:, None], sigma)
         scores = self._engine.tall(vectors * (sigma * sign))
@@ -180,26 +184,40 @@ class _Implicit:
 
 
 class _Top:
-    """The largest eigenpairs of a Gram matrix that are above rounding."""
+    """The largest eigenpairs of a Gram matrix that are above rounding: by block Lanczos when they are few, else dense.
 
-    def __init__(self, gram: Array, norm: float):
-        self._norm = norm
-        single = len(gram) > SINGLE_FROM
-        self._gram = gram if single else None
-        self._form = tridiagonalise(gram.astype(np.float32) if single else gram)
+    Large matrices are taken in float32 as long as that is good enough for the smallest pair, see `SINGLE_RANGE`.
+    """
+
+    def __init__(self, gram: Callable[[type], Array], size: int, norm: float, expected_rank: int | None):
+        self._gram, self._size, self._norm = gram, size, norm
+        self._single = size > SINGLE_FROM
+        self._form = self._tridiagonal() if expected_rank and not self._are_few(expected_rank) else None
 
     def eigenpairs(self, rank: int) -> tuple[Array, Array]:
         """Eigenvalues, falling, and eigenvectors (columns), in float64."""
-        size = len(self._form.diagonal)
-        rank = min(rank, size)
-        if self._gram is not None:
-            values = self._form.eigenvalues()
-            if values[size - rank] < SINGLE_RANGE * values[-1]:
-                self._form = tridiagonalise(self._gram)
-            self._gram = None
-        values, vectors = self._form.eigenpairs(np.arange(size - rank, size)[::-1])
+        rank = min(rank, self._size)
+        values, vectors = self._krylov(rank) if self._are_few(rank) and not self._form else self._dense(rank)
+        if self._single and values[-1] < SINGLE_RANGE * values[0]:
+            self._single, self._form = False, None
+            values, vectors = self._dense(rank)
         keep = values > _floor(self._norm)
         return values[keep].astype(np.float64), vectors[:, keep].astype(np.float64)
+
+    def _are_few(self, rank: int) -> bool:
+        return self._single and 8 * rank < self._size
+
+    def _dense(self, rank: int) -> tuple[Array, Array]:
+        form, self._form = self._form or self._tridiagonal(), None
+        return form.eigenpairs(np.arange(self._size - rank, self._size)[::-1])
+
+    def _tridiagonal(self) -> Tridiagonal:
+        return tridiagonalise(self._gram(np.float32 if self._single else np.float64))
+
+    def _krylov(self, rank: int) -> tuple[Array, Array]:
+        memory, gram = MemoryEngine(threads=1), self._gram(np.float32)
+        rule = RankRule(np.inf, rank)
+        return leading_eigenpairs(memory, lambda block: matmul(gram, block), self._size, rule, tolerance=1e-3)
 
 
 def _floor(squared_norm: float) -> float:

@@ -4,12 +4,13 @@ A = Σ_i λ_i q_i q_iᵀ with |λ₁| ≥ |λ₂| ≥ …, so σ_i = |λ_i|, u_i
 
     r = the largest rank with  σ₁² + … + σ_r²  <  energy · ‖A‖_F²,  at least 1, at most ``max_rank``
 
-Twins are merged and connected parts split off first (`slimg.linalg.reduction`). Then, exactly or to a tolerance:
+Twins are merged and connected parts split off first (`slimg.linalg.reduction`). Then
 
-- dense, when the largest part is small: LAPACK gives all eigenvalues, hence r, and only then r vectors;
-- block Lanczos otherwise, or when r is certainly much smaller than the part: since (Σ_{i≤r} σ_i²)² ≤ r Σ σ_i⁴,
+- dense, exactly: LAPACK gives all eigenvalues of each part, hence r, and only then r vectors;
+- block Lanczos, to a tolerance, when parts are large or r is small beside them, which is known beforehand: since
+  (Σ_{i≤r} σ_i²)² ≤ r Σ σ_i⁴,
 
-      r ≥ (energy · ‖A‖_F²)² / ‖A²‖_F²        says so beforehand.
+      r ≥ (energy · ‖A‖_F²)² / ‖A²‖_F²,        on real graphs about a third of r.
 
 Signs are fixed by one random vector h: hᵀq > 0. (The largest entry would not do: twins and mirror images tie.)
 """
@@ -31,7 +32,7 @@ from slimg.linalg.rank import RankRule
 from slimg.linalg.reduction import Reduction, reduce
 
 DENSE_ALWAYS, DENSE_AT_MOST = 1_500, 6_000
-"""Parts up to the first size are always dense; up to the second, unless r is far smaller."""
+"""Parts up to the first size are always dense; up to the second, if more than a sixth of the spectrum is wanted."""
 REDUCE_AT_MOST = 1 << 24
 """Stored entries up to which twins are looked for."""
 TINY = 32
@@ -59,9 +60,13 @@ class Spectrum:
 
 
 class SVDPlan(Protocol):
-    """A decomposition of which the rank is known, before its vectors are computed."""
+    """A decomposition in steps: what to expect, then the rank (after `prepare`), then the vectors."""
 
+    expected_rank: int
     rank: int
+
+    def prepare(self) -> None:
+        """Find the rank."""
 
     def solve(self) -> Spectrum:
         """The vectors."""
@@ -76,10 +81,15 @@ def truncated_svd(
     tolerance: float = 1e-2,
     random_state: int = 0,
 ) -> Spectrum:
-    """The leading singular triplets of A that the energy rule asks for; A must have edges."""
-    return plan_svd(
+    """The leading singular triplets of A that the energy rule asks for; A must have edges.
+
+    ``tolerance`` bounds ‖A q − λ q‖ / |λ| where the decomposition is not exact.
+    """
+    plan = plan_svd(
         engine, adjacency, energy=energy, max_rank=max_rank, tolerance=tolerance, random_state=random_state
-    ).solve()
+    )
+    plan.prepare()
+    return plan.solve()
 
 
 def plan_svd(
@@ -91,12 +101,17 @@ def plan_svd(
     tolerance: float = 1e-2,
     random_state: int = 0,
 ) -> SVDPlan:
-    """Everything up to the rank."""
+    """Choose the way; nothing that takes long."""
     rule = RankRule(energy * squared_norm(adjacency.weights, adjacency.nnz), min(max_rank, adjacency.n))
-    reduction = reduce(adjacency) if adjacency.nnz <= REDUCE_AT_MOST else None
-    if reduction is not None and _is_dense(reduction, rule):
-        return _DenseSVD(engine, reduction, rule)
-    return _KrylovSVD(engine, adjacency, reduction, rule, tolerance, random_state)
+    if adjacency.nnz > REDUCE_AT_MOST:
+        return _KrylovSVD(engine, adjacency, None, rule, tolerance, random_state)
+    reduction = reduce(adjacency)
+    size = len(reduction.parts[0])
+    square = reduction.matrix @ reduction.matrix
+    expected = int(min(rule.cap, 3 * rule.target**2 / squared_norm(square.data, square.nnz)))
+    if size <= DENSE_ALWAYS or (size <= DENSE_AT_MOST and expected > size / 6):
+        return _DenseSVD(engine, reduction, rule, expected)
+    return _KrylovSVD(engine, adjacency, reduction, rule, tolerance, random_state, expected)
 
 
 def squared_norm(weights: Array | None, count: int) -> float:
@@ -104,34 +119,24 @@ def squared_norm(weights: Array | None, count: int) -> float:
     return float(count) if weights is None else float(np.square(weights, dtype=np.float64).sum())
 
 
-def _is_dense(reduction: Reduction, rule: RankRule) -> bool:
-    size = len(reduction.parts[0])
-    if size <= DENSE_ALWAYS:
-        return True
-    if size > DENSE_AT_MOST:
-        return False
-    square = reduction.matrix @ reduction.matrix
-    least = rule.target**2 / squared_norm(square.data, square.nnz)
-    return min(least, rule.cap) > size / 16
-
-
 class _DenseSVD:
-    """Part by part: all eigenvalues in the plan, vectors of the chosen ones in the solution.
+    """Part by part: all eigenvalues first, then vectors of the chosen ones.
 
     float32 is enough for parts beyond `DENSE_ALWAYS`: A is exact in it, and residuals stay near 1e-6 ‖A‖.
     """
 
-    def __init__(self, engine: Engine, reduction: Reduction, rule: RankRule):
-        self._engine, self._reduction = engine, reduction
-        tiny = [part for part in reduction.parts if len(part) <= TINY]
+    def __init__(self, engine: Engine, reduction: Reduction, rule: RankRule, expected: int):
+        self._engine, self._reduction, self._rule, self.expected_rank = engine, reduction, rule, expected
         self._large = [part for part in reduction.parts if len(part) > TINY]
+
+    def prepare(self) -> None:
         self._forms = [self._tridiagonal(part) for part in self._large]
-        self._tiny = _decompose_tiny(reduction, tiny)
+        self._tiny = _decompose_tiny(self._reduction)
         values = [form.eigenvalues() for form in self._forms] + [each.values for each in self._tiny]
         self._sizes = [len(each) for each in values]
         flat = np.concatenate(values).astype(np.float64)
         self._order = np.argsort(-np.abs(flat), kind="stable")
-        self.rank = rule.rank(np.abs(flat[self._order]))
+        self.rank = self._rule.rank(np.abs(flat[self._order]))
 
     def _tridiagonal(self, part: Array) -> Tridiagonal:
         dtype = np.float32 if len(part) > DENSE_ALWAYS else np.float64
@@ -161,8 +166,9 @@ class _Tiny(NamedTuple):
     vectors: Array
 
 
-def _decompose_tiny(reduction: Reduction, parts: list[Array]) -> list[_Tiny]:
+def _decompose_tiny(reduction: Reduction) -> list[_Tiny]:
     """All eigenpairs of small parts, those of one size in one call."""
+    parts = [part for part in reduction.parts if len(part) <= TINY]
     found: list[_Tiny] = []
     with one_thread():
         for size in sorted({len(part) for part in parts}, reverse=True):
@@ -173,7 +179,7 @@ def _decompose_tiny(reduction: Reduction, parts: list[Array]) -> list[_Tiny]:
 
 
 class _KrylovSVD:
-    """All of the work is in the plan: the rank is known when the pairs are."""
+    """The rank is known when the pairs are."""
 
     def __init__(
         self,
@@ -183,17 +189,17 @@ class _KrylovSVD:
         rule: RankRule,
         tolerance: float,
         random_state: int,
+        expected: int | None = None,
     ):
-        self._engine, self._reduction = engine, reduction
-        matrix: Sparse = adjacency if reduction is None else _Rows.of(reduction.matrix)
-        self._pairs = leading_eigenpairs(
-            engine,
-            lambda block: engine.products(matrix, block, [Scaling()])[0],
-            len(matrix.indptr) - 1,
-            rule,
-            tolerance=tolerance,
-            random_state=random_state,
-        )
+        self._engine, self._reduction, self._rule = engine, reduction, rule
+        self._matrix: Sparse = adjacency if reduction is None else _Rows.of(reduction.matrix)
+        self._options = {"tolerance": tolerance, "random_state": random_state}
+        self.expected_rank = rule.cap if expected is None else expected
+
+    def prepare(self) -> None:
+        engine, matrix = self._engine, self._matrix
+        apply = lambda block: engine.products(matrix, block, [Scaling()])[0]  # noqa: E731
+        self._pairs = leading_eigenpairs(engine, apply, len(matrix.indptr) - 1, self._rule, **self._options)
         self.rank = len(self._pairs[0])
 
     def solve(self) -> Spectrum:
