@@ -21,6 +21,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
 from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
+from slimg.learn.early_stopping import fit_stopped
 from slimg.learn.path import Pair, resolve_pairs, solve_path
 from slimg.learn.selection import Record, best, merge, validate
 from slimg.learn.solver import Problem, Solution
@@ -34,7 +35,8 @@ class SlimG(BaseEstimator):
     Parameters
     ----------
     grid : "path", "paper", or pairs (l1, group)
-        Penalties to try. "path" goes from λ_max down, without and with an ℓ₁ part; "paper" has the paper's twelve pairs.
+        Penalties to try. "path" goes from λ_max down, without and with an ℓ₁ part, and adds a few pairs with one joint
+        group (`slimg.learn.path`); "paper" has the paper's twelve pairs.
     cv : int
         Folds when no validation rows are given (fewer if a class has fewer labelled nodes).
     components, pca, k_row, k_sym : the paper's ablations; see `slimg.propagate.components.compute_components`.
@@ -209,20 +211,47 @@ class _Learner:
 
     def select(self, val: Array | None) -> tuple[Solution, list[Record], int]:
         """The chosen solution, one record per pair, and which was chosen."""
-        problem = self._problem(slice(None))
+        if not self.model.sparsity:
+            return self._stopped_early(val)
+        problem = self._problem()
         pairs = resolve_pairs(self.model.grid, problem)
         if val is not None:
             rows, codes = self.parts.labelled_rows(val), self.code_of[self.codes[val]]
             return self._best_on_path(problem, pairs, rows, codes)
         records = self._cross_validate(pairs)
         chosen = best(records)
-        pair = Pair(records[chosen].l1, records[chosen].group)
+        pair = records[chosen].pair
         ((_, solution),) = solve_path(problem, [pair], self.model.tol, self.model.max_iter)
         return solution, records, chosen
 
-    def _problem(self, rows: Any) -> Problem:
-        matrix = self.matrix if rows == slice(None) else self.matrix[rows]
-        y, weights = self.y[rows], self.weights[rows]
+    def _stopped_early(self, val: Array | None) -> tuple[Solution, list[Record], int]:
+        """No penalty: the epoch with the best validation accuracy, or as many epochs as the folds took in the median."""
+        begun, classes = time.perf_counter(), len(self.classes)
+        if val is not None:
+            checked = self.parts.labelled_rows(val), self.code_of[self.codes[val]]
+            runs = [fit_stopped(self.matrix, self.y, classes, validation=checked)]
+            final = runs[0]
+        else:
+            runs = [
+                fit_stopped(self.matrix[fit], self.y[fit], classes, validation=(self.matrix[check], self.y[check]))
+                for fit, check in self._folds()
+            ]
+            final = fit_stopped(self.matrix, self.y, classes, epochs=max(1, int(np.median([run.epoch for run in runs]))))
+        accuracy, loss = (float(np.mean([getattr(run, key) for run in runs])) for key in ("val_accuracy", "val_loss"))
+        seconds, nonzero = time.perf_counter() - begun, float(np.count_nonzero(final.weights))
+        record = Record(0.0, 0.0, False, accuracy, loss, np.nan, (), nonzero, False, seconds)
+        weights = final.weights.astype(np.float32)
+        return Solution(weights, final.intercept, np.nan, np.nan, False, final.epoch, 0.0, seconds), [record], 0
+
+    def _folds(self) -> list[tuple[Array, Array]]:
+        count = min(self.model.cv, int(np.bincount(self.y).min()))
+        splitter = StratifiedKFold(count, shuffle=True, random_state=self.model.random_state)
+        return list(splitter.split(self.matrix, self.y))
+
+    def _problem(self, rows: Array | None = None) -> Problem:
+        matrix, y, weights = self.matrix, self.y, self.weights
+        if rows is not None:
+            matrix, y, weights = matrix[rows], y[rows], weights[rows]
         return Problem.build(matrix, y, len(self.classes), self.group_of, self.parts.engine, weights)
 
     def _best_on_path(
@@ -236,13 +265,12 @@ class _Learner:
         return kept, records, best(records)
 
     def _cross_validate(self, pairs: list[Pair]) -> list[Record]:
-        folds = min(self.model.cv, int(np.bincount(self.y).min()))
-        splitter = StratifiedKFold(folds, shuffle=True, random_state=self.model.random_state)
+        folds = self._folds()
         by_pair: dict[Pair, list[Record]] = {}
-        for fit, check in splitter.split(self.matrix, self.y):
+        for fit, check in folds:
             for record, _ in self._path(self._problem(fit), pairs, self.matrix[check], self.y[check]):
-                by_pair.setdefault(Pair(record.l1, record.group), []).append(record)
-        return [merge(records) for pair in pairs if len(records := by_pair.get(pair, [])) == folds]
+                by_pair.setdefault(record.pair, []).append(record)
+        return [merge(records) for pair in pairs if len(records := by_pair.get(pair, [])) == len(folds)]
 
     def _path(
         self, problem: Problem, pairs: list[Pair], rows: Array, codes: Array
@@ -259,13 +287,14 @@ class _Patience:
 
     def __init__(self, patience: int | None):
         self.patience = np.inf if patience is None else patience
-        self.best: dict[float, float] = {}
-        self.since: dict[float, int] = {}
+        self.best: dict[tuple[float, bool], float] = {}
+        self.since: dict[tuple[float, bool], int] = {}
 
     def note(self, pair: Pair, accuracy: float) -> None:
-        better = accuracy > self.best.get(pair.l1, -1.0)
-        self.since[pair.l1] = 0 if better else self.since[pair.l1] + 1
-        self.best[pair.l1] = max(accuracy, self.best.get(pair.l1, -1.0))
+        series = pair.l1, pair.joint
+        better = accuracy > self.best.get(series, -1.0)
+        self.since[series] = 0 if better else self.since[series] + 1
+        self.best[series] = max(accuracy, self.best.get(series, -1.0))
 
     def reached(self, pair: Pair) -> bool:
-        return self.since.get(pair.l1, 0) >= self.patience
+        return self.since.get((pair.l1, pair.joint), 0) >= self.patience

@@ -1,13 +1,17 @@
 """A path of pairs (λ₁, λ₂): which pairs, in what order, and from which start.
 
-Pairs go from strong to weak penalties and each starts at the solution of the nearest pair solved so far. Without an ℓ₁ part
-the problem does not change when a group is rotated, so only the span of its labelled rows matters: a group with more
-columns than there are rows is replaced by its m coordinates in that span (`Rotation`), and the weights are turned back.
+Pairs go from strong to weak penalties and each starts at the solution of the nearest pair solved so far. A *joint* pair
+has one group of all components, λ₂ ‖W‖_F: its path is that of ridge regression, which is what stopping early comes to, and
+it is the better one where every component knows a little and none enough (Squirrel, Chameleon).
+
+Without an ℓ₁ part the problem does not change when a group is rotated, so only the span of its labelled rows matters: a
+group with more columns than there are rows is replaced by its m coordinates in that span (`Rotation`), and the weights are
+turned back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,17 +25,18 @@ from slimg.learn.solver import Problem, Solution, solve
 
 PAPER_L1 = (1e-3, 1e-4, 1e-5)
 PAPER_GROUP = (1e-3, 1e-4, 1e-5, 1e-6)
-PATH_L1 = (0.0, 1e-5, 1e-4, 1e-3)
-PATH_STEPS = 7
-PATH_END = 3e-3
-"""The weakest λ₂ of the default path, as a share of λ_max."""
+PATH_L1 = (0.0, 1e-4, 1e-3)
+PATH_SHARES = (0.4, 0.2, 0.1, 0.05, 0.02)
+JOINT_SHARES = (0.4, 0.1)
+"""λ₂ of the default path, as shares of λ_max."""
 
 
 class Pair(NamedTuple):
-    """Weights of the two penalties."""
+    """Weights of the two penalties; ``joint`` makes one group of all components."""
 
     l1: float
     group: float
+    joint: bool = False
 
 
 def paper_pairs() -> list[Pair]:
@@ -40,14 +45,14 @@ def paper_pairs() -> list[Pair]:
 
 
 def default_pairs(problem: Problem) -> list[Pair]:
-    """For each λ₁, λ₂ from just below λ_max down to a small share of it, evenly in the logarithm."""
+    """For each λ₁, λ₂ from below λ_max down to a small share of it; then the joint pairs, without λ₁."""
     gradient = problem.gradient_at_zero()
-    pairs = []
-    for l1 in PATH_L1:
-        largest = problem.penalty(l1, 0.0).lambda_max(gradient)
-        shares = np.geomspace(1, PATH_END, PATH_STEPS + 1)[1:]
-        pairs += [Pair(l1, float(f"{largest * share:.3g}")) for share in shares if largest > 0]
-    return _ordered(pairs)
+    pairs = [
+        Pair(l1, _rounded(problem.penalty(l1, 0.0).lambda_max(gradient) * share)) for l1 in PATH_L1 for share in PATH_SHARES
+    ]
+    largest = _joint(problem).penalty(0.0, 0.0).lambda_max(gradient)
+    pairs += [Pair(0.0, _rounded(largest * share), True) for share in JOINT_SHARES]
+    return _ordered(pair for pair in pairs if pair.group > 0)
 
 
 def resolve_pairs(grid: str | Sequence[tuple[float, float]], problem: Problem) -> list[Pair]:
@@ -57,10 +62,10 @@ def resolve_pairs(grid: str | Sequence[tuple[float, float]], problem: Problem) -
             raise choices("grid", grid, ["path", "paper", "a list of (l1, group) pairs"])
         return paper_pairs() if grid == "paper" else default_pairs(problem)
     try:
-        pairs = [Pair(float(l1), float(group)) for l1, group in grid]
-    except (TypeError, ValueError) as error:
+        pairs = [Pair(float(pair[0]), float(pair[1]), bool(pair[2:] and pair[2])) for pair in grid if len(pair) in (2, 3)]
+    except (TypeError, ValueError, IndexError) as error:
         raise InputError(f"grid must be 'path', 'paper' or a list of pairs (l1, group), not {grid!r}") from error
-    if not pairs or any(not np.isfinite(pair).all() or min(pair) < 0 or max(pair) == 0 for pair in pairs):
+    if not pairs or any(not np.isfinite(pair).all() or min(pair[:2]) < 0 or max(pair[:2]) == 0 for pair in pairs):
         raise InputError(
             "grid needs at least one pair (l1, group) of finite, non-negative numbers that are not both zero"
             f" (without a penalty there may be no minimum: use sparsity=False), not {grid!r}"
@@ -76,19 +81,28 @@ def solve_path(
     skip: Callable[[Pair], bool] = lambda pair: False,
 ) -> Iterator[tuple[Pair, Solution]]:
     """Solutions in the order of the pairs, without those that ``skip`` says to leave out when their turn comes."""
-    plain: dict[Pair, Solution] = {}
-    turned: dict[Pair, Solution] = {}
-    rotation = Rotation(problem) if any(pair.l1 == 0 for pair in pairs) else None
+    lanes: dict[tuple[bool, bool], _Lane] = {}
     for pair in pairs:
         if skip(pair):
             continue
-        if pair.l1 == 0 and rotation is not None and rotation.helps:
-            start = _nearest(turned, pair)
-            turned[pair] = solve(rotation.problem, *pair, start, tol, max_iter)
-            plain[pair] = rotation.back(turned[pair])
-        else:
-            plain[pair] = solve(problem, *pair, _nearest(plain, pair), tol, max_iter)
-        yield pair, plain[pair]
+        kind = pair.joint, pair.l1 == 0
+        if kind not in lanes:
+            lanes[kind] = _Lane(_joint(problem) if pair.joint else problem, turn=pair.l1 == 0)
+        yield pair, lanes[kind].solve(pair, tol, max_iter)
+
+
+class _Lane:
+    """Pairs that can start from one another: of the same groups, and in the same coordinates."""
+
+    def __init__(self, problem: Problem, turn: bool):
+        rotation = Rotation(problem) if turn else None
+        self.rotation = rotation if rotation is not None and rotation.helps else None
+        self.problem = problem if self.rotation is None else self.rotation.problem
+        self.solved: dict[Pair, Solution] = {}
+
+    def solve(self, pair: Pair, tol: float, max_iter: int) -> Solution:
+        self.solved[pair] = solve(self.problem, pair.l1, pair.group, _nearest(self.solved, pair), tol, max_iter)
+        return self.solved[pair] if self.rotation is None else self.rotation.back(self.solved[pair])
 
 
 class Rotation:
@@ -125,13 +139,22 @@ class Rotation:
         return replace(solution, weights=weights)
 
 
-def _ordered(pairs: Iterator[Pair] | Sequence[Pair]) -> list[Pair]:
-    return sorted(set(pairs), key=lambda pair: (-pair.group, -pair.l1))
+def _joint(problem: Problem) -> Problem:
+    return replace(problem, group_of=np.zeros_like(problem.group_of), groups=1)
+
+
+def _rounded(value: float) -> float:
+    """Three digits: a pair that was chosen can be written down and given again."""
+    return float(f"{value:.3g}")
+
+
+def _ordered(pairs: Iterable[Pair]) -> list[Pair]:
+    return sorted(set(pairs), key=lambda pair: (pair.joint, -pair.group, -pair.l1))
 
 
 def _nearest(solved: dict[Pair, Solution], pair: Pair) -> Solution | None:
     def distance(other: Pair) -> float:
-        l1, group = (abs(np.log10((a + 1e-7) / (b + 1e-7))) for a, b in zip(other, pair, strict=True))
+        l1, group = (abs(np.log10((a + 1e-7) / (b + 1e-7))) for a, b in zip(other[:2], pair[:2], strict=True))
         return l1 + 0.6 * group
 
     return solved[min(solved, key=distance)] if solved else None

@@ -19,6 +19,7 @@ class Record:
 
     l1: float
     group: float
+    joint: bool
     val_accuracy: float
     val_loss: float
     dual_gap: float
@@ -26,6 +27,10 @@ class Record:
     nonzero: float
     converged: bool
     seconds: float
+
+    @property
+    def pair(self) -> Pair:
+        return Pair(self.l1, self.group, self.joint)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -52,6 +57,7 @@ def merge(records: Sequence[Record]) -> Record:
     return Record(
         first.l1,
         first.group,
+        first.joint,
         dual_gap=max(r.dual_gap for r in records),
         zero_components=tuple(zero),
         converged=all(r.converged for r in records),
