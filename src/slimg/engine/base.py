@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
 Tall = Any
@@ -36,9 +35,17 @@ class Scaling(NamedTuple):
 class Sparse(Protocol):
     """CSR rows of a square matrix: row i holds ``indices[indptr[i]:indptr[i+1]]``; ``weights`` None means all ones."""
 
-    indptr: Array
-    indices: Array
-    weights: Array | None
+    @property
+    def indptr(self) -> Array:
+        """n + 1 int64."""
+
+    @property
+    def indices(self) -> Array:
+        """int32 or int64."""
+
+    @property
+    def weights(self) -> Array | None:
+        """float32."""
 
 
 class Engine(Protocol):

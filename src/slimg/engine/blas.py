@@ -37,10 +37,10 @@ def matmul(a: Array, b: Array, out: Array | None = None, alpha: float = 1.0, bet
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
     name = "sgemm" if dtype == np.float32 else "dgemm"
     scalar = _scalar(dtype)
-    routine("blas", name)(
-        char(b_flip), char(a_flip), integer(n), integer(m), integer(k), scalar(alpha), b_ptr, integer(b_lead), a_ptr, integer(a_lead),
-        scalar(beta), pointer(out), integer(out.strides[0] // out.itemsize),
-    )  # fmt: skip
+    flips, sizes = (char(b_flip), char(a_flip)), (integer(n), integer(m), integer(k))
+    operands = b_ptr, integer(b_lead), a_ptr, integer(a_lead)
+    lead = integer(max(out.strides[0] // out.itemsize, 1))
+    routine("blas", name)(*flips, *sizes, scalar(alpha), *operands, scalar(beta), pointer(out), lead)
     return out
 
 
@@ -51,10 +51,9 @@ def self_gram(a: Array) -> Array:
     if rows and k:
         scalar = _scalar(a.dtype)
         name = "ssyrk" if a.dtype == np.float32 else "dsyrk"
-        lead = a.strides[0] // a.itemsize
-        routine("blas", name)(
-            char("L"), char("N"), integer(k), integer(rows), scalar(1.0), pointer(a), integer(lead), scalar(0.0), pointer(out), integer(k)
-        )  # fmt: skip
+        kind = char("L"), char("N"), integer(k), integer(rows)
+        lead = integer(a.strides[0] // a.itemsize)
+        routine("blas", name)(*kind, scalar(1.0), pointer(a), lead, scalar(0.0), pointer(out), integer(k))
         mirror_upper(out)
     return out
 

@@ -186,7 +186,7 @@ class MemoryEngine:
                 yield result
 
 
-def _block_gram(a: Array, b: Array | None = None) -> Array:
+def _block_gram(a: Any, b: Array | None = None) -> Array:
     left = (a.toarray() if sparse.issparse(a) else a).astype(np.float64)
     return self_gram(left) if b is None else matmul(left.T, b.astype(np.float64))
 
@@ -196,7 +196,7 @@ def _thread_count(threads: int | None) -> int:
         from numba import config
 
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return max(1, min(int(config.NUMBA_NUM_THREADS), cores))
+        return max(1, min(int(config.NUMBA_NUM_THREADS), cores))  # type: ignore[attr-defined]
     if not isinstance(threads, (int, np.integer)) or isinstance(threads, bool) or threads < 1:
         raise InputError(f"threads must be a positive integer or None, not {threads!r}")
     return int(threads)

@@ -5,10 +5,11 @@ outside of Q:
 
     A Q_s = Q H + R,        H = QᵀA Q_s the new columns of T,        Q_{s+1} spans R
 
-Ritz pairs (θ, Q y), with T y = θ y, have the residual ‖A Q y − θ Q y‖ = ‖R y_s‖, y_s the last rows of y: known without a pass
-over A. The basis grows until the wanted pairs have residuals below tolerance · |θ|; at its limit the leading Ritz vectors
-replace it, and it grows on from there (after `RESTARTS` of these, the pairs are returned as they are). When R vanishes before the rule is met, as it does for an eigenvalue of higher
-multiplicity than a block is wide, a random block takes its place.
+Ritz pairs (θ, Q y), with T y = θ y, have the residual ‖A Q y − θ Q y‖ = ‖R y_s‖, y_s the last rows of y: known without
+a pass over A. The basis grows until the wanted pairs have residuals below tolerance · |θ|; at its limit the leading
+Ritz vectors replace it, and it grows on from there (after `RESTARTS` of these, the pairs are returned as they are).
+When R vanishes before the rule is met, as it does for an eigenvalue of higher multiplicity than a block is wide, a
+random block takes its place.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ def leading_eigenpairs(
     apply: Callable[[Tall], Tall],
     n: int,
     rule: RankRule,
-    *,
     tolerance: float = 1e-2,
     random_state: int = 0,
 ) -> tuple[Array, Tall]:

@@ -222,7 +222,7 @@ class _Top:
 
 def _floor(squared_norm: float) -> float:
     """σ² of rounding in a matrix of that ‖B‖_F²."""
-    return (4 * np.finfo(np.float32).eps) ** 2 * squared_norm
+    return (4 * float(np.finfo(np.float32).eps)) ** 2 * squared_norm
 
 
 def _loadings(pca: PCA) -> tuple[Array, Array]:

@@ -26,6 +26,6 @@ class RankRule:
         held = np.cumsum(np.square(singular_values, dtype=np.float64))
         return max(1, min(int(np.searchsorted(held, self.target, side="left")), self.cap))
 
-    def is_decided(self, count: int, squared_sum: float) -> bool:
+    def is_decided(self, count: float, squared_sum: float) -> bool:
         """Whether the ``count`` leading values, with that sum of squares, are enough to know r."""
         return count >= self.cap or squared_sum >= self.target

@@ -1,7 +1,7 @@
 """A smaller symmetric matrix with the same non-zero eigenvalues as A (n × n).
 
-*Twins* are nodes with the same row of A. An eigenvector x of λ ≠ 0 is equal on twins, since x_i = (A x)_i / λ. With s_a twins
-in class a and one of them to stand for it,
+*Twins* are nodes with the same row of A. An eigenvector x of λ ≠ 0 is equal on twins, since x_i = (A x)_i / λ. With
+s_a twins in class a and one of them to stand for it,
 
     M_ab = √s_a √s_b A_ab,        M y = λ y    ⇔    A x = λ x  with  x_i = y_a / √s_a  for i in a,   ‖x‖ = ‖y‖
 

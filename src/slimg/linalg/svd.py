@@ -149,7 +149,8 @@ class _DenseSVD:
         vectors = np.zeros((len(self._reduction.classes), self.rank), np.float32)
         eigenvalues, column = np.empty(self.rank), 0
         pairs = [form.eigenpairs(pick) for form, pick in zip(self._forms, picks, strict=False)]
-        pairs += [(each.values[pick], each.vectors[:, pick]) for each, pick in zip(self._tiny, picks[len(pairs) :], strict=True)]
+        rest = zip(self._tiny, picks[len(pairs) :], strict=True)
+        pairs += [(each.values[pick], each.vectors[:, pick]) for each, pick in rest]
         for part, (values, columns) in zip([*self._large, *(each.part for each in self._tiny)], pairs, strict=True):
             if len(values):
                 nodes, rows = self._reduction.expand(part, columns)
@@ -193,13 +194,14 @@ class _KrylovSVD:
     ):
         self._engine, self._reduction, self._rule = engine, reduction, rule
         self._matrix: Sparse = adjacency if reduction is None else _Rows.of(reduction.matrix)
-        self._options = {"tolerance": tolerance, "random_state": random_state}
+        self._tolerance, self._random_state = tolerance, random_state
         self.expected_rank = rule.cap if expected is None else expected
 
     def prepare(self) -> None:
         engine, matrix = self._engine, self._matrix
         apply = lambda block: engine.products(matrix, block, [Scaling()])[0]  # noqa: E731
-        self._pairs = leading_eigenpairs(engine, apply, len(matrix.indptr) - 1, self._rule, **self._options)
+        n, options = len(matrix.indptr) - 1, (self._tolerance, self._random_state)
+        self._pairs = leading_eigenpairs(engine, apply, n, self._rule, *options)
         self.rank = len(self._pairs[0])
 
     def solve(self) -> Spectrum:

@@ -132,8 +132,10 @@ def compute_components(
     with one_thread():
         structure = None
         if graph.adjacency.nnz > 0 and ("U" in wanted or pca):
-            options = {"energy": energy, "max_rank": result.rank, "random_state": random_state}
-            structure = _Structure(engine, plan_svd(engine, graph.adjacency, **options), n, "U" in wanted)
+            svd = plan_svd(
+                engine, graph.adjacency, energy=energy, max_rank=result.rank, random_state=random_state
+            )
+            structure = _Structure(engine, svd, n, "U" in wanted)
         fill(result, structure, sources, plan_pca if pca else _AsItIs)
     result.seconds["total"] = time.perf_counter() - begun
     return result

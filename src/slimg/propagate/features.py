@@ -8,12 +8,15 @@ A row of zeros stays zero in both.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
 from slimg.engine.base import Array, Engine, Tall
 
-Rows = Array | sparse.csr_matrix | sparse.csr_array
+Rows = Any
+"""A block of a tall: a numpy array or scipy CSR."""
 
 
 def prepare_features(engine: Engine, features: Rows, normalize: str | None = "row") -> Tall:
