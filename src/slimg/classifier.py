@@ -56,8 +56,8 @@ class SlimG(BaseEstimator):
 
     Attributes
     ----------
-    classes_, coef_ : {component: (width, classes)}, intercept_, rank_, l1_, group_, dual_gap_, selection_ (one record per
-    pair), zero_components_, components_, notes_, seconds_
+    classes_, coef_ : {component: (width, classes)}, intercept_, rank_, l1_, group_, joint_, dual_gap_,
+    selection_ (one record per pair), zero_components_, components_, notes_, seconds_
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class SlimG(BaseEstimator):
         self.coef_ = {name: solution.weights[columns] for name, columns in parts.groups.items()}
         self.intercept_ = solution.intercept.astype(np.float32)
         self.selection_ = [record.as_dict() for record in records]
-        self.l1_, self.group_ = records[chosen].l1, records[chosen].group
+        self.l1_, self.group_, self.joint_ = records[chosen].pair
         self.dual_gap_, self.converged_ = solution.gap, solution.converged
         self.zero_components_ = tuple(name for name, weights in self.coef_.items() if not weights.any())
         self.notes_ = (*graph.notes, *parts.notes)
