@@ -1,8 +1,7 @@
 """SciPy's BLAS and LAPACK without the interpreter lock, on one thread per call.
 
-NumPy's wheels may carry an older BLAS than SciPy's, and SciPy's Python wrappers hold the interpreter lock. The functions
-here call the routines that SciPy exports for Cython through `ctypes`, which releases the lock: blocks run in parallel, each
-on one BLAS thread, so the number of threads never changes a bit.
+SciPy's own wrappers hold the interpreter lock. The functions here call the routines that SciPy exports for Cython through
+`ctypes`, which releases it: blocks run in parallel, each on one BLAS thread, so the number of threads never changes a bit.
 
 Row-major arrays are passed as the transposes they are: C = AB is Cᵀ = BᵀAᵀ in the Fortran order of BLAS.
 """
@@ -17,7 +16,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from slimg.engine.base import Array
 
@@ -30,7 +29,7 @@ def matmul(a: Array, b: Array, out: Array | None = None, alpha: float = 1.0, bet
         out = np.empty((a.shape[0], b.shape[1]), dtype)
         beta = 0.0
     if 0 in (*out.shape, a.shape[1]):
-        out *= beta
+        out[...] = beta * out if beta else 0
         return out
     a_ptr, a_lead, a_flip = _fortran(a)
     b_ptr, b_lead, b_flip = _fortran(b)
@@ -102,6 +101,7 @@ class _Limit:
         self._inside = 0
         self._controller: ThreadpoolController | None = None
         self._setting: Any = None
+        self._setter = 0
 
     def enter(self) -> None:
         with self._lock:
@@ -111,13 +111,23 @@ class _Limit:
 
                     self._controller = ThreadpoolController()
                 self._setting = self._controller.limit(limits=1, user_api="blas")
+                self._setter = threading.get_ident()
             self._inside += 1
 
     def leave(self) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
+                _disown(by_force=threading.get_ident() != self._setter)
                 self._setting.restore_original_limits()
+                _disown()
+
+
+def _disown(by_force: bool = False) -> None:
+    """Let any thread change OpenBLAS's setting: threadpoolctl 3.8 reserves it for the thread that did so first."""
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear:
+        clear(force=by_force)
 
 
 _limit = _Limit()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice, pairwise
 from typing import Any
@@ -48,6 +48,7 @@ class MemoryEngine:
         self.threads = threads
         self._count = _thread_count(threads)
         self._pool: ThreadPoolExecutor | None = None
+        self._process = 0
         self._worker = threading.local()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -176,14 +177,24 @@ class MemoryEngine:
                 for block in blocks:
                     yield fn(*block)
                 return
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self._count, "slimg", lambda: setattr(self._worker, "busy", True))
+            pool = self._threads()
             pending = iter(blocks)
-            queue: list[Future[Any]] = [self._pool.submit(fn, *b) for b in islice(pending, 2 * self._count)]
-            while queue:
-                result = queue.pop(0).result()
-                queue.extend(self._pool.submit(fn, *b) for b in islice(pending, 1))
-                yield result
+            queue: list[Future[Any]] = [pool.submit(fn, *b) for b in islice(pending, 2 * self._count)]
+            try:
+                while queue:
+                    result = queue.pop(0).result()
+                    queue.extend(pool.submit(fn, *b) for b in islice(pending, 1))
+                    yield result
+            finally:
+                wait([each for each in queue if not each.cancel()])
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """The pool, made on first use, and anew in a forked process (which has the object but not its threads)."""
+        if self._pool is None or self._process != os.getpid():
+            self._worker = threading.local()
+            self._pool = ThreadPoolExecutor(self._count, "slimg", lambda: setattr(self._worker, "busy", True))
+            self._process = os.getpid()
+        return self._pool
 
 
 def _block_gram(a: Any, b: Array | None = None) -> Array:

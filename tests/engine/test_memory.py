@@ -1,0 +1,193 @@
+"""Each operation of the engine against numpy, and the same bits on any number of threads."""
+
+import copy
+import pickle
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slimg.engine import MemoryEngine, Scaling, memory
+from slimg.errors import InputError
+
+ENGINES = [MemoryEngine(threads=1), MemoryEngine(threads=2), MemoryEngine(threads=5)]
+
+
+class Rows(NamedTuple):
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray | None
+
+
+@pytest.fixture(params=ENGINES, ids=lambda engine: f"threads={engine.threads}")
+def engine(request):
+    return request.param
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks small enough for a test to have several."""
+    monkeypatch.setattr(memory, "BLOCK_ENTRIES", (64, 256))
+    monkeypatch.setattr(memory, "PRODUCT_WORK", 256)
+
+
+def numbers(n, k, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, k), dtype=np.float32)
+
+
+def adjacency(n=300, seed=0):
+    a = sp.random(n, n, 0.03, format="csr", dtype=np.float32, random_state=seed)
+    return a, Rows(a.indptr.astype(np.int64), a.indices, a.data)
+
+
+def test_products(engine, small_blocks):
+    a, rows = adjacency()
+    tall, scale = numbers(300, 7), np.random.default_rng(1).random(300, dtype=np.float32)
+    scalings = [Scaling(), Scaling(None, scale), Scaling(scale, scale, 1.0)]
+    for count in (1, 2, 3):
+        outs = engine.products(rows, tall, scalings[:count])
+        expected = [a @ tall, scale[:, None] * (a @ tall), scale[:, None] * ((a + sp.eye(300)) @ (scale[:, None] * tall))]
+        assert len(outs) == count
+        for out, truth in zip(outs, expected, strict=False):
+            np.testing.assert_allclose(out, truth, atol=1e-4)
+
+
+def test_products_of_a_matrix_without_entries(engine):
+    rows = Rows(np.zeros(6, np.int64), np.zeros(0, np.int32), None)
+    (out,) = engine.products(rows, numbers(5, 3), [Scaling(loop=2.0)])
+    np.testing.assert_allclose(out, 2 * numbers(5, 3))
+
+
+def test_gram(engine, small_blocks):
+    a, b = numbers(500, 6), numbers(500, 3, seed=1)
+    np.testing.assert_allclose(engine.gram(a), a.T.astype(np.float64) @ a, rtol=1e-12)
+    np.testing.assert_allclose(engine.gram(a, b), a.T.astype(np.float64) @ b, atol=1e-11)
+    assert engine.gram(a).dtype == np.float64
+
+
+@pytest.mark.parametrize("density", [0.05, 0.5])
+def test_gram_and_combine_of_a_sparse_tall(engine, small_blocks, density):
+    x = sp.random(400, 70, density, format="csr", dtype=np.float32, random_state=0)
+    tall, dense, b = engine.tall(x), x.toarray().astype(np.float64), numbers(400, 20)
+    assert engine.is_sparse(tall)
+    np.testing.assert_allclose(engine.gram(tall), dense.T @ dense, atol=1e-6)
+    np.testing.assert_allclose(engine.gram(tall, b), dense.T @ b, atol=1e-5)
+    np.testing.assert_allclose(engine.combine(tall, numbers(70, 9)), dense @ numbers(70, 9), atol=1e-5)
+
+
+def test_combine(engine, small_blocks):
+    np.testing.assert_allclose(
+        engine.combine(numbers(400, 6), numbers(6, 4)), numbers(400, 6) @ numbers(6, 4), atol=1e-5
+    )
+
+
+def test_map_rows_and_sum_rows(engine, small_blocks):
+    a, b = numbers(333, 5), numbers(333, 2)
+    np.testing.assert_array_equal(engine.map_rows(lambda x, y: x[:, :2] * y, a, b), a[:, :2] * b)
+    np.testing.assert_allclose(engine.sum_rows(lambda x: x.sum(axis=0, dtype=np.float64), a), a.sum(axis=0), atol=1e-4)
+
+
+def test_map_rows_of_a_sparse_tall_stays_sparse_if_its_blocks_do(engine, small_blocks):
+    x = sp.random(400, 9, 0.3, format="csr", dtype=np.float32, random_state=0)
+    doubled = engine.map_rows(lambda block: 2 * block, engine.tall(x))
+    assert engine.is_sparse(doubled)
+    np.testing.assert_array_equal(engine.to_array(doubled), 2 * x.toarray())
+    assert not engine.is_sparse(engine.map_rows(lambda block: block.toarray(), engine.tall(x)))
+
+
+def test_rows_and_to_array(engine):
+    x = sp.random(50, 9, 0.3, format="csr", dtype=np.float32, random_state=0)
+    index = np.array([4, 4, 0, 49])
+    np.testing.assert_array_equal(engine.rows(engine.tall(x), index), x.toarray()[index])
+    np.testing.assert_array_equal(engine.rows(numbers(50, 9), index), numbers(50, 9)[index])
+    mask = np.arange(50) % 2 == 0
+    np.testing.assert_array_equal(engine.rows(numbers(50, 9), mask), numbers(50, 9)[mask])
+
+
+def test_tall_leaves_its_input_alone(engine):
+    unsorted = sp.csr_matrix((np.array([1.0, 2.0]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
+    before = unsorted.indices.copy()
+    np.testing.assert_array_equal(engine.tall(unsorted).indices, [0, 1])
+    np.testing.assert_array_equal(unsorted.indices, before)
+
+
+def test_random_is_normal_and_the_same_on_every_number_of_threads(engine):
+    drawn = engine.random(10_000, 3, random_state=7)
+    np.testing.assert_array_equal(drawn, ENGINES[0].random(10_000, 3, random_state=7))
+    assert abs(drawn.mean()) < 0.03 and abs(drawn.std() - 1) < 0.03
+    assert not np.array_equal(drawn, engine.random(10_000, 3, random_state=8))
+    np.testing.assert_array_equal(drawn[:4096], engine.random(4096, 3, random_state=7))
+
+
+@given(st.integers(1, 700), st.integers(1, 40), st.integers(0, 5))
+@settings(max_examples=15, deadline=None)
+def test_threads_never_change_a_bit(n, k, seed):
+    tall = numbers(n, k, seed)
+    a, rows = adjacency(n, seed)
+    sparse = a[:, : min(n, 30)]
+    results = []
+    for engine in ENGINES:
+        results.append(
+            [
+                *engine.products(rows, tall, [Scaling(), Scaling(loop=1.0)]),
+                engine.gram(tall),
+                engine.combine(tall, numbers(k, 3)),
+                engine.gram(engine.tall(sparse), tall),
+                engine.gram(engine.tall(sparse)),
+                engine.sum_rows(lambda block: block.sum(axis=0), tall),
+            ]
+        )
+    for other in results[1:]:
+        for mine, theirs in zip(results[0], other, strict=True):
+            assert mine.tobytes() == theirs.tobytes()
+
+
+@given(st.integers(1, 5000), st.integers(1, 400), st.integers(1, 900))
+@settings(max_examples=60, deadline=None)
+def test_blocks_hold_every_row_once_and_in_order(n, width, least):
+    blocks = memory._row_blocks([np.empty((n, width), np.float32)], least)
+    assert blocks[0][0] == 0 and blocks[-1][1] == n
+    assert all(before[1] == after[0] for before, after in zip(blocks[:-1], blocks[1:], strict=True))
+    assert all(stop - start >= least for start, stop in blocks[:-1])
+
+
+@given(st.lists(st.integers(0, 3000), min_size=1, max_size=300))
+@settings(max_examples=60, deadline=None)
+def test_product_blocks_are_balanced_by_entries(degrees):
+    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+    blocks = memory._balanced_blocks(indptr)
+    assert [row for block in blocks for row in range(*block)] == list(range(len(degrees)))
+    for start, stop in blocks:
+        work = indptr[stop] - indptr[start] + 8 * (stop - start)
+        assert work <= memory.PRODUCT_WORK + max(degrees) + 8
+
+
+def test_operations_inside_a_block_or_task_do_not_wait_for_the_pool(engine, small_blocks):
+    inner = lambda block: engine.combine(np.repeat(block, 50, axis=0), np.eye(5, dtype=np.float32))[::50]  # noqa: E731
+    np.testing.assert_allclose(engine.map_rows(inner, numbers(300, 5)), numbers(300, 5), atol=1e-6)
+    tasks = [lambda: engine.gram(numbers(300, 5)) for _ in range(8)]
+    for result in engine.concurrently(*tasks):
+        np.testing.assert_array_equal(result, engine.gram(numbers(300, 5)))
+
+
+def test_concurrently_keeps_order_and_raises(engine):
+    assert engine.concurrently(lambda: 1, lambda: 2, lambda: 3) == [1, 2, 3]
+    with pytest.raises(ZeroDivisionError):
+        engine.concurrently(lambda: 1, lambda: 1 / 0)
+    assert engine.concurrently(lambda: 4) == [4]
+
+
+def test_an_engine_can_be_copied_and_pickled():
+    engine = MemoryEngine(threads=2)
+    engine.gram(numbers(5000, 50))
+    assert copy.deepcopy(engine).threads == 2
+    assert pickle.loads(pickle.dumps(engine)).threads == 2
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two"])
+def test_threads_must_be_a_positive_integer(threads):
+    with pytest.raises(InputError, match="threads must be a positive integer"):
+        MemoryEngine(threads=threads)
