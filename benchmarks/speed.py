@@ -25,7 +25,7 @@ import numpy as np
 from records import read, shared, write
 
 ROWS, WIDTH, GROUPS, CLASSES, HELD_OUT = 61_000, 100, 4, 30, 20_000
-SEPARATION = 0.26
+SEPARATION = 0.24
 
 
 def main() -> None:

@@ -19,12 +19,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from slimg.engine.base import Array
+from slimg.engine.blas import one_thread
 from slimg.learn.loss import MultinomialLoss
 
 STEPS = 20
 """Iterations of an epoch."""
 EPOCHS, PATIENCE = 100, 5
-MEMORY = 100
+MEMORY = 20
+"""Pairs of steps and gradient changes that L-BFGS remembers."""
 TOLERANCE = {"ftol": 1e-9, "gtol": 1e-7}
 
 
@@ -52,11 +54,12 @@ def fit_stopped(
 
     ``validation`` holds further rows and their labels; a label of −1 is a class that training did not see: always wrong.
     """
-    run = _Run(rows, codes, classes, weight_decay, validation, patience)
-    start = np.zeros((run.reduced.shape[1] + 1) * classes)
     options = {"maxiter": STEPS * epochs, "maxfun": 100 * STEPS * epochs, "maxcor": MEMORY, **TOLERANCE}
-    result = minimize(run.objective, start, jac=True, method="L-BFGS-B", callback=run.watch, options=options)
-    run.finish(result.x)
+    with one_thread():
+        run = _Run(rows, codes, classes, weight_decay, validation, patience)
+        start = np.zeros((run.reduced.shape[1] + 1) * classes)
+        result = minimize(run.objective, start, jac=True, method="L-BFGS-B", callback=run.watch, options=options)
+        run.finish(result.x)
     return run.kept
 
 

@@ -11,14 +11,19 @@ by Newton's method on the c-dimensional problem that T leaves, which costs no pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from slimg.engine.base import Array
+from slimg.engine.memory import MemoryEngine
 
 NEWTON_STEPS = 50
+BLOCK_ENTRIES = 1 << 17
+"""Scores of a block: it stays in the cache, and an engine's threads share the blocks."""
 
 
 class Fit(NamedTuple):
@@ -37,6 +42,7 @@ class MultinomialLoss:
     row_weights: Array
     classes: int
     fit_intercept: bool = True
+    engine: Any = field(default_factory=MemoryEngine, compare=False)
 
     def at_zero(self) -> float:
         """The loss at W = 0 (with the best intercept): the unit in which gaps are given."""
@@ -47,15 +53,23 @@ class MultinomialLoss:
         return float(-(share * np.log(share)).sum())
 
     def evaluate(self, scores: Array, intercept: Array) -> Fit:
-        rows = np.arange(len(scores))
-        p = scores + intercept.astype(scores.dtype)
+        p = np.empty_like(scores)
+        shift = intercept.astype(scores.dtype)
+        blocks = list(pairwise([*range(0, len(p), max(1, BLOCK_ENTRIES // self.classes)), len(p)]))
+        tasks = [partial(self._evaluate_block, scores, shift, p, *block) for block in blocks]
+        values = self.engine.concurrently(*tasks) if len(tasks) > 1 else [task() for task in tasks]
+        return Fit(float(sum(values)), p, intercept)
+
+    def _evaluate_block(self, scores: Array, shift: Array, out: Array, start: int, stop: int) -> float:
+        """Fill the block's probabilities; its part of the loss."""
+        p, codes = out[start:stop], self.codes[start:stop]
+        np.add(scores[start:stop], shift, out=p)
         p -= p.max(axis=1, keepdims=True)
-        own = p[rows, self.codes]
+        own = p[np.arange(len(p)), codes]
         np.exp(p, out=p)
         total = p.sum(axis=1, keepdims=True)
         p /= total
-        value = np.dot(self.row_weights, np.log(total[:, 0], dtype=np.float64) - own)
-        return Fit(float(value), p, intercept)
+        return float(np.dot(self.row_weights[start:stop], np.log(total[:, 0], dtype=np.float64) - own))
 
     def residual(self, probabilities: Array) -> Array:
         """R = w ∘ (P − Y)."""
@@ -68,20 +82,20 @@ class MultinomialLoss:
         fit = self.evaluate(scores, intercept)
         if not self.fit_intercept:
             return fit
-        tolerance = 1e-12 if scores.dtype == np.float64 else 1e-8
         share = np.bincount(self.codes, self.row_weights.astype(np.float64), self.classes)
+        rounding = 4 * np.finfo(scores.dtype).eps
         for _ in range(NEWTON_STEPS):
-            gradient = self.row_weights @ fit.probabilities.astype(np.float64) - share
-            if np.abs(gradient).max() <= tolerance:
+            gradient = self.row_weights @ fit.probabilities - share
+            step = self._newton_step(fit, gradient)
+            promise = float(gradient @ step)
+            trial = self.evaluate(scores, fit.intercept - step)
+            if promise <= rounding * abs(fit.value):  # too little for the loss to show it: the last step is taken on trust
+                fit = trial
                 break
-            step, best = self._newton_step(fit, gradient), None
-            while best is None and np.abs(step).max() > 1e-14:
-                trial = self.evaluate(scores, fit.intercept - step)
-                best = trial if trial.value <= fit.value + 1e-12 * abs(fit.value) else None
+            while trial.value > fit.value and np.abs(step).max() > rounding:
                 step = step / 2
-            if best is None:
-                break
-            fit = best
+                trial = self.evaluate(scores, fit.intercept - step)
+            fit = trial
         return fit._replace(intercept=fit.intercept - fit.intercept.mean())
 
     def dual_value(self, probabilities: Array, scale: float) -> float:

@@ -53,7 +53,7 @@ class Problem:
     ) -> Problem:
         weights = np.ones(len(codes)) if row_weights is None else np.asarray(row_weights, np.float64)
         weights = (weights / weights.sum()).astype(matrix.dtype)
-        loss = MultinomialLoss(np.asarray(codes), weights, classes, fit_intercept)
+        loss = MultinomialLoss(np.asarray(codes), weights, classes, fit_intercept, engine)
         return cls(Rows(matrix, engine), loss, np.asarray(group_of), int(max(group_of, default=-1)) + 1)
 
     def penalty(self, l1: float, group: float) -> SparseGroup:
