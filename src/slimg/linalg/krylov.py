@@ -31,7 +31,7 @@ LIMIT, RESTARTS = 2, 50
 SINGLE_FROM = 512
 """Size of T from which float32 is enough: its rounding is that of the blocks."""
 ROUNDING = 1e-6
-"""Size, relative to A, of directions that are float32 rounding."""
+"""Size, relative to A, of what is float32 rounding."""
 
 
 def leading_eigenpairs(
@@ -103,7 +103,7 @@ class _Search:
         remainder = self._without(image, columns)
         self._gram = engine.gram(remainder)
         scale = np.sqrt(np.square(self._small).sum(axis=0).max())
-        self._next = _orthonormal(engine, remainder, self._gram, ROUNDING * scale)
+        self._next = self._outside(_orthonormal(engine, remainder, self._gram, ROUNDING * scale))
 
     def ritz(self, rule: RankRule, spare: int) -> tuple[int, Ritz]:
         """The rank by the rule, and that many pairs and some to spare."""
@@ -136,11 +136,18 @@ class _Search:
     def _fresh(self) -> Tall:
         """Random columns outside of Q."""
         self._seed += 1
-        engine, count = self._engine, min(self._width, self._n - self.size)
-        block = engine.random(self._n, count, self._seed)
-        for _ in range(2):
-            block = self._without(block, self._coordinates(block))
-            block = _orthonormal(engine, block, engine.gram(block), 0.0)
+        engine = self._engine
+        block = engine.random(self._n, min(self._width, self._n - self.size), self._seed)
+        return self._outside(_orthonormal(engine, block, engine.gram(block), 0.0))
+
+    def _outside(self, block: Tall) -> Tall:
+        """An orthonormal block freed of what it has inside of Q, twice if need be; directions mostly inside are dropped."""
+        for _ in range(3):
+            inside = self._coordinates(block) if block.shape[1] else np.zeros(0)
+            if not inside.size or np.abs(inside).max() <= ROUNDING:
+                break
+            rest = self._without(block, inside)
+            block = _orthonormal(self._engine, rest, self._engine.gram(rest), 0.1)
         return block
 
     def _coordinates(self, tall: Tall) -> Array:

@@ -1,0 +1,50 @@
+"""Preparation of X: rows that sum to one, and the limits."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from slimg.engine import MemoryEngine
+from slimg.propagate.features import prepare_features, unit_rows
+
+ENGINE = MemoryEngine(threads=2)
+numbers = st.floats(0, 100, width=32).map(lambda value: 0.0 if value < 1e-3 else value)
+
+
+@given(arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(1, 6)), elements=numbers), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_rows_sum_to_one_or_stay_zero(x, sparse):
+    prepared = prepare_features(ENGINE, sp.csr_matrix(x) if sparse else x)
+    assert ENGINE.is_sparse(prepared) == sparse
+    dense = ENGINE.to_array(prepared)
+    np.testing.assert_allclose(dense.sum(axis=1), x.any(axis=1), atol=1e-5)
+    total = x.sum(axis=1, keepdims=True, dtype=np.float64)
+    np.testing.assert_allclose(dense * total, x, atol=1e-3)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_negative_entry_moves_every_row_by_its_minimum(sparse):
+    x = np.array([[-1, 0, 3], [2, 4, 4], [5, 5, 5]], np.float32)
+    prepared = ENGINE.to_array(prepare_features(ENGINE, sp.csr_matrix(x) if sparse else x))
+    np.testing.assert_allclose(prepared, [[0, 0.2, 0.8], [0, 0.5, 0.5], [0, 0, 0]], atol=1e-7)
+
+
+def test_raw_features_are_taken_as_they_are():
+    x = np.array([[-1, 0, 3]], np.float32)
+    np.testing.assert_array_equal(prepare_features(ENGINE, x, None), x)
+
+
+def test_the_input_is_not_written_to():
+    x = np.array([[1, 3]], np.float32)
+    matrix = sp.csr_matrix(x)
+    prepare_features(ENGINE, x)
+    prepare_features(ENGINE, matrix)
+    np.testing.assert_array_equal(x, [[1, 3]])
+    np.testing.assert_array_equal(matrix.toarray(), [[1, 3]])
+
+
+def test_unit_rows():
+    np.testing.assert_allclose(unit_rows(np.array([[3, 4], [0, 0]], np.float32)), [[0.6, 0.8], [0, 0]])
