@@ -26,8 +26,8 @@ from slimg.learn.solver import Problem, Solution, solve
 PAPER_L1 = (1e-3, 1e-4, 1e-5)
 PAPER_GROUP = (1e-3, 1e-4, 1e-5, 1e-6)
 PATH_L1 = (0.0, 1e-4, 1e-3)
-PATH_SHARES = (0.4, 0.2, 0.1, 0.05, 0.02)
-JOINT_SHARES = (0.4, 0.1)
+PATH_SHARES = (0.4, 0.1, 0.02)
+JOINT_SHARES = (0.4, 0.2, 0.1, 0.05)
 """λ₂ of the default path, as shares of λ_max."""
 
 
