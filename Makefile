@@ -4,10 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
-# torch is only needed by tests and benchmarks. PyPI's build brings CUDA: take the CPU build, from the configured index
-# if it has it, otherwise from its publisher.
+# torch is only needed by tests and benchmarks, and its CPU build is enough: it goes first, so that nothing else chooses a build.
 TORCH := 2.13.0
-TORCH_INDEX := https://download.pytorch.org/whl/cpu
 # adelie declares numpy<2, yet works with numpy 2: as long as it does, its requirements are in the extra `test` instead.
 ADELIE := adelie==1.1.52
 
@@ -58,7 +56,7 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml
 
 $(VENV)/.installed-dev: $(VENV)/.created pyproject.toml
 	@echo "Installing slimg with what tests and benchmarks need into $(VENV): about two minutes, once"
-	@$(PIP) torch==$(TORCH)+cpu 2>/dev/null || $(PIP) --index-url $(TORCH_INDEX) torch==$(TORCH)
+	@$(PIP) torch==$(TORCH)
 	@$(PIP) --editable '.[gnn,test,lint]'
 	@$(PIP) --no-deps $(ADELIE)
 	@touch $@ $(VENV)/.installed
