@@ -99,7 +99,7 @@ def test_scatter_is_the_transposed_product():
 
 
 def test_scatter_self_is_the_gram_matrix():
-    a, (indptr, indices, weights) = matrix()
+    a, _ = matrix()
     a.sort_indices()
     out = np.zeros((N, N))
     kernels.scatter_self(a.indptr, a.indices, a.data, out, 0, 30)

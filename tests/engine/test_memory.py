@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -150,7 +151,7 @@ def test_threads_never_change_a_bit(n, k, seed):
 def test_blocks_hold_every_row_once_and_in_order(n, width, least):
     blocks = memory._row_blocks([np.empty((n, width), np.float32)], least)
     assert blocks[0][0] == 0 and blocks[-1][1] == n
-    assert all(before[1] == after[0] for before, after in zip(blocks[:-1], blocks[1:], strict=True))
+    assert all(before[1] == after[0] for before, after in pairwise(blocks))
     assert all(stop - start >= least for start, stop in blocks[:-1])
 
 

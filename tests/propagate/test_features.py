@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from slimg.engine import MemoryEngine
-from slimg.propagate.features import prepare_features, unit_rows
+from slimg.propagate.features import prepare_features, unit_rows, without_noise
 
 ENGINE = MemoryEngine(threads=2)
 numbers = st.floats(0, 100, width=32).map(lambda value: 0.0 if value < 1e-3 else value)
@@ -48,3 +48,9 @@ def test_the_input_is_not_written_to():
 
 def test_unit_rows():
     np.testing.assert_allclose(unit_rows(np.array([[3, 4], [0, 0]], np.float32)), [[0.6, 0.8], [0, 0]])
+
+
+def test_rows_of_noise_become_zero():
+    block = np.array([[3e-8, 4e-8], [3, 4]], np.float32)
+    np.testing.assert_array_equal(without_noise(block, 1e-7), [[0, 0], [3, 4]])
+    np.testing.assert_array_equal(without_noise(block, 1e-8), block)

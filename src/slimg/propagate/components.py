@@ -4,7 +4,8 @@
 
 - X (n × d) is prepared first (`slimg.propagate.features`).
 - U (n × r) is U·Σ of the truncated SVD of A, the rank r chosen by energy and capped at min(n, d); g is PCA to r columns.
-  Both end with rows of length one; a row of zeros stays zero.
+  Both end with rows of length one; a row of zeros stays zero, and so does a row of U·Σ that is only rounding (nodes of
+  parts of the graph that no kept column reaches).
 - Hops are passes over A and are shared: the first hops of both kinds gather the same rows once, and k_row = {2, 4} takes
   four passes, not six.
 
@@ -30,7 +31,7 @@ from slimg.graph.graph import Graph
 from slimg.linalg.operators import operator, products
 from slimg.linalg.pca import GRAM_AT_MOST, PCA, Chain, plan_pca
 from slimg.linalg.svd import Spectrum, SVDPlan, plan_svd
-from slimg.propagate.features import dense_rows, prepare_features, unit_rows
+from slimg.propagate.features import dense_rows, prepare_features, unit_rows, without_noise
 
 COMPONENTS = ("U", "X", "row", "sym")
 SIDE_BY_SIDE = 1 << 24
@@ -234,7 +235,8 @@ class _Structure:
     def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Spectrum, Tall]:
         spectrum = self.svd.solve()
         scale = spectrum.singular_values.astype(np.float32)
-        return spectrum, self._engine.map_rows(lambda block: then(block * scale), spectrum.vectors)
+        rounding = 1e-6 * float(np.linalg.norm(scale))
+        return spectrum, self._engine.map_rows(lambda b: then(without_noise(b * scale, rounding)), spectrum.vectors)
 
 
 class _AsItIs:

@@ -35,6 +35,11 @@ def unit_rows(block: Array) -> Array:
     return block / np.where(length > 0, length, 1)[:, None]
 
 
+def without_noise(block: Array, floor: float) -> Array:
+    """Rows no longer than ``floor`` become zero, so that `unit_rows` does not blow them up."""
+    return block * (np.einsum("ij,ij->i", block, block) > floor**2)[:, None]
+
+
 def dense_rows(block: Rows) -> Array:
     """A block of a tall as an array."""
     return block.toarray() if sparse.issparse(block) else block
