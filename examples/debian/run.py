@@ -4,6 +4,7 @@
 """
 
 import argparse
+import csv
 import os
 import tempfile
 from pathlib import Path
@@ -61,7 +62,7 @@ def compare(graph: Graph, seeds: int) -> tuple[Scores, SlimG, np.ndarray]:
 def accuracy_table(scores: Scores, packages: int, labelled: int) -> Table:
     seeds = len(scores["SlimG"])
     splits = "split of seed 0" if seeds == 1 else f"mean ± sd over splits of seeds 0 to {seeds - 1}"
-    table = Table(title=f"Section known for {labelled} of {packages:,} packages (5 %, stratified; {splits})")
+    table = Table(title=f"Section known for {labelled} of {packages:,} packages\n(5 %, stratified; {splits})")
     table.add_column("method")
     table.add_column("accuracy on the other 95 %", justify="right")
     best = max(np.mean(values) for values in scores.values())
@@ -73,7 +74,7 @@ def accuracy_table(scores: Scores, packages: int, labelled: int) -> Table:
 
 def weight_table(model: SlimG) -> Table:
     """‖W_g‖_F of each component of P(A, X), and its share of their sum."""
-    norms = {name: float(np.linalg.norm(weights)) for name, weights in model.coef_.items()}
+    norms = model.component_weights()
     total = sum(norms.values()) or 1.0
     table = Table(title="What SlimG used (seed 0)")
     table.add_column("component")
@@ -104,7 +105,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> Path:
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            frame.map(_inert).to_csv(file, index=False)
+            frame.map(_inert).to_csv(file, index=False, quoting=csv.QUOTE_NONNUMERIC)
         os.chmod(draft, 0o644)
         os.replace(draft, path)
     except BaseException:

@@ -11,10 +11,11 @@ from examples.debian import run
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """One run on every fifth package: the graph, and the rows of predictions.csv."""
+    """One run on a quarter of the four largest sections: the graph, and the rows of predictions.csv."""
     out = tmp_path_factory.mktemp("debian")
     graph = run.load()
-    small = graph.subgraph(np.arange(0, graph.n, 5))
+    large = np.flatnonzero(np.isin(graph.labels, ["libs", "science", "games", "utils"]))
+    small = graph.subgraph(large[::4])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "load", lambda: small)
         patch.setenv("COLUMNS", "120")
@@ -28,7 +29,7 @@ def test_predictions_cover_every_package(ran):
     assert [row["name"] for row in rows] == list(graph.ids)
     assert [row["section"] for row in rows] == list(graph.labels)
     assert {row["prediction"] for row in rows} <= set(graph.classes)
-    assert sum(row["labelled"] == "yes" for row in rows) == round(0.05 * graph.n)
+    assert abs(sum(row["labelled"] == "yes" for row in rows) - 0.05 * graph.n) < 1
     chances = np.array([float(row["probability"]) for row in rows])
     assert ((chances >= 1 / len(graph.classes) - 1e-4) & (chances <= 1)).all()
 
@@ -58,7 +59,8 @@ def test_accuracy_table_shows_mean_and_spread_and_marks_the_best():
 
 def test_weight_table_names_components_that_are_exactly_zero():
     class Model:
-        coef_ = {"U": np.zeros((2, 2)), "X": np.full((2, 2), 1e-9)}  # noqa: RUF012
+        def component_weights(self):
+            return {"U": 0.0, "X": 1e-9}
 
     cells = [list(column.cells) for column in run.weight_table(Model()).columns]
     assert cells[0] == ["U", "X"]
