@@ -134,7 +134,8 @@ class SlimG(BaseEstimator):
 
     def predict(self) -> Array:
         """One label per node, in graph order, of the labels' own type."""
-        return self.classes_[self.decision_function().argmax(axis=1)]
+        scores = self.decision_function()
+        return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self) -> Array:
         """Probabilities of all nodes; columns as `classes_`."""

@@ -73,15 +73,15 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
         check_penalties(self.l1, self.group)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not (weights > 0).all():
+            X, y, weights = np.ascontiguousarray(X[weights > 0]), y[weights > 0], weights[weights > 0]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise InputError(f"y needs at least two classes; it has one class only, {self.classes_[0]!r}")
+            given = f"one class only, {self.classes_[0]!r}" if len(y) else "no class: every sample_weight is zero"
+            raise InputError(f"y needs at least two classes; it has {given}")
         group_of = as_groups(self.groups, X.shape[1])
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         weights = weights * class_weights(self.class_weight, self.classes_, codes, weights)
-        used = weights > 0
-        if not used.all():
-            X, codes, weights = np.ascontiguousarray(X[used]), codes[used], weights[used]
         problem = Problem.build(
             X, codes, len(self.classes_), group_of, MemoryEngine(self.threads), weights, self.fit_intercept
         )
@@ -100,7 +100,8 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> Array:
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        scores = self._scores(X)
+        return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Array:
         return softmax(self._scores(X))
@@ -133,8 +134,8 @@ def class_weights(given: Any, classes: Array, codes: Array, sample_weight: Array
         unknown = [label for label in given if label not in set(classes.tolist())]
         if unknown:
             raise InputError(f"class_weight names a class that is not there, {unknown[0]!r}: there are {list(classes)}")
-        if any(not np.isfinite(value) or value < 0 for value in given.values()):
-            raise InputError(f"class_weight needs finite, non-negative weights, not {given!r}")
+        if any(not np.isfinite(value) or value <= 0 for value in given.values()):
+            raise InputError(f"class_weight needs finite, positive weights, not {given!r}")
         return np.asarray([given.get(label, 1.0) for label in classes.tolist()])[codes]
     return compute_class_weight("balanced", classes=np.arange(len(classes)), y=codes, sample_weight=sample_weight)[codes]
 
