@@ -40,7 +40,7 @@ def from_torch(
     make_module : called with the number of features and of classes, once per split
     epochs, patience : steps of Adam at most, and steps without a better validation accuracy after which it stops
     """
-    if not callable(make_module) or hasattr(make_module, "forward"):
+    if not callable(make_module) or (hasattr(make_module, "forward") and not isinstance(make_module, type)):
         raise InputError("from_torch takes a function (features, classes) → module, so that each split starts afresh")
     own = getattr(make_module, "__name__", type(make_module).__name__)
     return TorchContender(name or own, make_module, epochs, patience, learning_rate, weight_decay)

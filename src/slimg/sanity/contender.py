@@ -3,10 +3,12 @@
     begin(graph without labels)                                  once per case
     answer(graph with train and val labels, train, val, seed)    once per split: a class for each of the n nodes
 
-`as_contender` accepts an object with ``fit`` and ``predict``, or a function or class that makes one:
+`as_contender` accepts an object with ``fit`` and ``predict``, or a function or class that makes one (or a contender):
 
     fit(graph), fit(graph, train=rows, val=rows)      the graph holds the labels of these rows and no others
     predict(), predict(graph)                         n classes
+    propagate(graph)                                  if there is one: its result, which labels have no part in, is
+                                                      computed once per case and given to fit(…, propagated=)
 
 A maker is called anew for each split, with ``random_state=seed`` if it takes it; an object is cloned, and its
 ``random_state``, if it has one that is None, is set to the seed.
@@ -48,12 +50,18 @@ class EstimatorContender:
     create: Callable[[int], Any]
 
     def begin(self, graph: Graph) -> Answer:
+        first = self.create(0)
+        if isinstance(first, Contender):
+            return first.begin(graph)
+        if not _fits_and_predicts(first):
+            raise InputError(f"{self.name} made {_kind(first)}, which lacks fit or predict")
+        propagates = callable(getattr(first, "propagate", None)) and _takes(first.fit, "propagated")
+        shared = {"propagated": first.propagate(graph)} if propagates else {}
+
         def answer(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
             estimator = self.create(seed)
-            if not _fits_and_predicts(estimator):
-                raise InputError(f"{self.name} made {_kind(estimator)}, which lacks fit or predict")
             rows = {"train": train, "val": val}
-            estimator.fit(graph, **{key: rows[key] for key in rows if _takes(estimator.fit, key)})
+            estimator.fit(graph, **{key: rows[key] for key in rows if _takes(estimator.fit, key)}, **shared)
             return estimator.predict(graph) if _required(estimator.predict) else estimator.predict()
 
         return answer

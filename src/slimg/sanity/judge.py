@@ -31,7 +31,7 @@ def accuracy(answers: Any, truth: Graph, test: np.ndarray) -> float:
 
 
 def _as_answers(answers: Any, n: int) -> np.ndarray:
-    shape = np.shape(answers)
+    shape = tuple(getattr(answers, "shape", ()))
     if len(shape) == 2 and shape[1] > 1:
         raise InputError(f"predict() gave an array of shape {shape}: one class per node is needed, not probabilities")
     column = as_column(answers, "predict()")

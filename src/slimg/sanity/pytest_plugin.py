@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from slimg.sanity.assertion import SMALL, assert_passes
+from slimg.sanity.assertion import LENIENT, SMALL, assert_passes
 from slimg.sanity.case import SanityCase, make, scaled
 from slimg.sanity.report import SanityReport
 from slimg.sanity.scenarios import CASES, parts, select
@@ -45,8 +45,8 @@ def sanity_passes(
 ) -> Callable[..., SanityReport]:
     """``sanity_passes(model, cases=…)``: fails the test, with the matrix, unless the model passes."""
 
-    def passes(model: Any, cases: Any = CASES) -> SanityReport:
+    def passes(model: Any, cases: Any = CASES, at_least: float = LENIENT) -> SanityReport:
         drawn = [sanity_case(name) for name in select(cases)]
-        return assert_passes(model, drawn, seeds=request.config.getoption("--sanity-seeds"))
+        return assert_passes(model, drawn, seeds=request.config.getoption("--sanity-seeds"), at_least=at_least)
 
     return passes

@@ -44,4 +44,5 @@ def red_cells(means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
 
 def over_cases(values: np.ndarray) -> tuple[float, float]:
     """Mean and standard deviation (n − 1) of one model's values; NaN when any is missing."""
-    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    mean = float(np.mean(values)) if len(values) else float("nan")
+    return mean, float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slimg.sanity import paper
-from slimg.sanity.report import PASS, Cell, SanityReport
+from slimg.sanity.report import Cell, SanityReport
 
 MARKS = {"gold": "①", "silver": "②", "bronze": "③", None: ""}
 STYLES = {"gold": "bold green", "silver": "green", "bronze": "dim green", None: ""}
@@ -74,6 +74,8 @@ def as_dict(report: SanityReport) -> dict[str, Any]:
     """Everything the page says, as plain values."""
     return {
         "seeds": report.seeds,
+        "reduced": report.reduced,
+        "at_least": report.at_least,
         "cases": [
             {"name": case.name, "helps": list(case.helps), "chance": case.chance, "settings": case.settings,
              "notes": list(case.notes)}
@@ -110,13 +112,10 @@ def tables(report: SanityReport) -> tuple[Table, Table]:
         if len(report.models) > 1:
             ranks = [report.average_rank(model) for model in report.models]
             accuracy.append([("average rank", "bold"), ("", ""), *((_average(a, b), "bold") for a, b in ranks)])
-    splits = "one split" if report.seeds == 1 else f"{report.seeds} splits"
-    sizes = sorted({case.settings["n"] for case in report.cases})
-    size = f"{' and '.join(f'{n:,}' for n in sizes)} nodes"
-    title = f"Sanity checks: ✓ from {PASS:.0%} where something helps, at chance where nothing does"
+    title = f"Sanity checks: ✓ from {report.at_least:.0%} where something helps, at chance where nothing does"
     return (
         Table(title, heading, matrix),
-        Table(f"Accuracy in percent, mean ± standard deviation ({splits}, {size})", heading, accuracy),
+        Table(f"Accuracy in percent, mean ± standard deviation ({_protocol(report)})", heading, accuracy),
     )
 
 
@@ -134,18 +133,27 @@ def paragraphs(report: SanityReport) -> list[str]:
 
 
 def unlike_paper(report: SanityReport) -> list[str]:
-    """A sentence per cell whose ✓ or ✗ is not that of the paper's table."""
-    told = []
+    """A sentence per cell whose ✓ or ✗ is not that of the paper's table; none for another protocol."""
+    told: list[str] = []
+    if report.reduced:
+        return told
     for model in report.models:
         for case in report.informative:
             cell, printed = report.cells[model, case.name], paper.figure(model, case.name)
-            if printed is None or cell.error or report.passed(model, case.name) == (printed[0] >= 100 * PASS):
+            if printed is None or cell.error or report.passed(model, case.name) == (printed[0] >= 100 * report.at_least):
                 continue
             told.append(
                 f"Unlike the paper: {model} on {case.name} has {100 * cell.mean:.1f} % here,"
                 f" {printed[0]:.1f} ± {printed[1]:.1f} % there."
             )
     return told
+
+
+def _protocol(report: SanityReport) -> str:
+    splits = "one split" if report.seeds == 1 else f"{report.seeds} splits"
+    sizes = sorted({case.settings["n"] for case in report.cases})
+    reduced = "; a reduced protocol" if report.reduced else ""
+    return f"{splits}, {' and '.join(f'{n:,}' for n in sizes)} nodes{reduced}"
 
 
 def _mark(report: SanityReport, model: str, case: str) -> tuple[str, str]:

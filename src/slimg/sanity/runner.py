@@ -19,7 +19,7 @@ from slimg.graph import Adjacency, Graph
 from slimg.sanity.case import SanityCase, make, scaled
 from slimg.sanity.contender import Contender, as_contenders
 from slimg.sanity.judge import accuracy
-from slimg.sanity.report import CaseFacts, Cell, SanityReport
+from slimg.sanity.report import PASS, CaseFacts, Cell, SanityReport
 from slimg.sanity.scenarios import parts, select
 
 Progress = Callable[[str, str, Cell], None]
@@ -31,6 +31,7 @@ def check(
     *,
     n: int = 6000,
     seeds: int = 5,
+    at_least: float = PASS,
     progress: Progress | None = None,
     engine: Engine | None = None,
 ) -> SanityReport:
@@ -43,11 +44,14 @@ def check(
     cases : "all" (nine), "informative" (seven), "empty" (two), names, or `SanityCase` objects
     n : nodes of the cases that are drawn here; features and density go with it, so that they stay as hard (`scaled`)
     seeds : number of splits
+    at_least : mean accuracy from which a case is passed
     progress : called with model, case and cell after each cell
     """
     contenders = as_contenders(model)
     if not isinstance(seeds, int) or seeds < 1:
         raise InputError(f"seeds is a number of splits of at least 1, not {seeds!r}")
+    if not 0 < at_least <= 1:
+        raise InputError(f"at_least is an accuracy above 0 and at most 1, not {at_least!r}")
     wanted, cells, facts = _wanted(cases), {}, []
     for label, case in _drawn(wanted, n, engine):
         facts.append(_facts(label, case))
@@ -56,7 +60,7 @@ def check(
             cells[contender.name, label] = cell
             if progress:
                 progress(contender.name, label, cell)
-    return SanityReport(tuple(each.name for each in contenders), tuple(facts), seeds, cells)
+    return SanityReport(tuple(each.name for each in contenders), tuple(facts), seeds, cells, at_least)
 
 
 def run_cell(contender: Contender, case: SanityCase, seeds: int) -> Cell:

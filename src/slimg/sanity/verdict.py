@@ -13,6 +13,8 @@ from slimg.sanity.report import SanityReport
 
 CLOSE = 0.05
 """Accuracies nearer than this count as the same, and as chance."""
+NARROWLY = 0.1
+"""Who misses the mark by less than this is not told a cause."""
 
 
 def verdict(report: SanityReport, model: str) -> str:
@@ -106,6 +108,8 @@ def _features(view: _View) -> str | None:
         return None
     if view.at_chance(case) and (view.passes("random-homophily") or view.passes("random-heterophily")):
         return f"It does not use the features: at chance ({view.percent(case)}) where only they help."
+    if (view.mean(case) or 0) > view.report.at_least - NARROWLY:
+        return f"It falls short where the edges are noise and only the features help ({view.percent(case)})."
     return (
         f"It fails when the edges are noise ({view.percent(case)}): it cannot leave the neighbours aside and"
         " read a node's own features."

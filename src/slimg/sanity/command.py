@@ -1,0 +1,117 @@
+"""``slimg sanity``: run the checks on models by name or on a user's own, and print what they found.
+
+    slimg sanity --models slimg,lr,sgc
+    slimg sanity --model mine.py:make_model --cases semantic-uniform,random-homophily --quick
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from slimg.errors import InputError
+from slimg.sanity.assertion import SMALL
+from slimg.sanity.contender import Contender, as_contender
+from slimg.sanity.report import PAPER_NODES, PAPER_SEEDS, Cell
+from slimg.sanity.runner import check
+
+FULL = {"n": PAPER_NODES, "seeds": PAPER_SEEDS}
+QUICK = {"n": SMALL, "seeds": 2}
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The command's arguments."""
+    parser = subparsers.add_parser("sanity", help="run the sanity checks on models, or on your own", description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("--models", metavar="NAMES", help="models by name, separated by commas (default: slimg)")
+    parser.add_argument(
+        "--model",
+        metavar="FILE.py:NAME",
+        action="append",
+        default=[],
+        help="your own: an object with fit and predict, or a function that makes one; may be repeated",
+    )
+    parser.add_argument(
+        "--cases", metavar="NAMES", default="all", help="all, informative, empty, or names such as semantic-uniform"
+    )
+    parser.add_argument("--quick", action="store_true", help=f"reduced: {QUICK['n']} nodes, {QUICK['seeds']} splits")
+    parser.add_argument("--n", type=int, help=f"nodes of each case (default {FULL['n']})")
+    parser.add_argument("--seeds", type=int, help=f"splits of each case (default {FULL['seeds']})")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 unless every model passes every case")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, print, and give the exit code."""
+    protocol = QUICK if args.quick else FULL
+    contenders = _contenders(args.models, args.model)
+    report = check(
+        contenders,
+        args.cases.split(","),
+        n=protocol["n"] if args.n is None else args.n,
+        seeds=protocol["seeds"] if args.seeds is None else args.seeds,
+        progress=_tell,
+    )
+    if args.json:
+        print(report.to_json())
+    elif args.markdown:
+        print(report.to_markdown())
+    else:
+        from rich.console import Console
+
+        Console(highlight=False).print(report)
+    return int(args.strict and not all(report.passes(model) for model in report.models))
+
+
+def load_model(address: str) -> Any:
+    """The object that ``FILE.py:NAME`` names."""
+    path, _, name = address.rpartition(":")
+    file = Path(path).expanduser()
+    if not path or not name.isidentifier():
+        raise InputError(f"--model needs FILE.py:NAME, such as mine.py:make_model, not {address!r}")
+    if not file.is_file():
+        raise InputError(f"--model {address}: there is no file {file}")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"--model {address}: {file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    with _siblings_importable(file):
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:  # whatever a user's file does wrong is told in one sentence
+            raise InputError(f"--model {address}: importing it raised {type(error).__name__}: {error}") from error
+    if not hasattr(module, name):
+        public = [each for each in vars(module) if not each.startswith("_")]
+        raise InputError(f"--model {address}: {file} has no {name}; it has {', '.join(public) or 'nothing'}")
+    return getattr(module, name)
+
+
+def _contenders(names: str | None, addresses: list[str]) -> list[Contender]:
+    wanted = names.split(",") if names else [] if addresses else ["slimg"]
+    own = [as_contender(load_model(address), address.rpartition(":")[2]) for address in addresses]
+    return [as_contender(name.strip()) for name in wanted] + own
+
+
+def _tell(model: str, case: str, cell: Cell) -> None:
+    found = cell.error or f"{100 * cell.mean:.1f} %"
+    print(f"{case:<23} {model:<14} {found}  ({cell.seconds:.1f} s)", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _siblings_importable(file: Path) -> Iterator[None]:
+    """Imports of modules beside the file work while it is loaded, as they do when it is run."""
+    folder = str(file.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)

@@ -1,0 +1,78 @@
+"""``slimg sanity``: models by name, a user's file, exit codes and what is printed."""
+
+import argparse
+import json
+
+import pytest
+
+from slimg.errors import InputError
+from slimg.sanity import command
+
+MINE = """
+from helper import STRENGTH
+from sklearn.linear_model import LogisticRegression
+from slimg import sanity
+
+def make_model():
+    return sanity.from_sklearn(LogisticRegression(C=STRENGTH, max_iter=500))
+
+model = sanity.from_sklearn(LogisticRegression(C=STRENGTH, max_iter=500), name="mine")
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    (tmp_path / "helper.py").write_text("STRENGTH = 0.1")
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    return path
+
+
+def call(*arguments):
+    parser = argparse.ArgumentParser()
+    command.add_parser(parser.add_subparsers())
+    args = parser.parse_args(["sanity", *map(str, arguments)])
+    return args.run(args)
+
+
+def test_a_users_model_gets_its_matrix_and_its_verdict(mine, capsys):
+    assert call("--model", f"{mine}:make_model", "--cases", "semantic-uniform,random-homophily", "--quick") == 0
+    out, err = capsys.readouterr()
+    assert "make_model passes 1 of the 2 checks" in out and "✓" in out and "✗" in out
+    assert "a reduced protocol" in " ".join(out.split())
+    assert err.count("make_model") == 2
+
+
+def test_strict_turns_a_failure_into_an_exit_code(mine, capsys):
+    arguments = ["--model", f"{mine}:model", "--n", 600, "--seeds", 1, "--json", "--strict"]
+    assert call(*arguments, "--cases", "random-homophily") == 1
+    assert call(*arguments, "--cases", "random-uniform") == 0
+    read = json.loads(capsys.readouterr().out.split("\n}\n")[0] + "\n}")
+    assert read["models"]["mine"]["cases"]["random-homophily"]["passed"] is False
+
+
+def test_markdown(mine, capsys):
+    call("--model", f"{mine}:model", "--n", 240, "--seeds", 1, "--markdown", "--cases", "random-uniform")
+    assert "| random-uniform | none |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("mine.py", "FILE.py:NAME"),
+        ("absent.py:model", "no file"),
+        ("{}:modell", "it has .*make_model"),
+        ("{}/../broken.py:model", "raised ZeroDivisionError"),
+    ],
+)
+def test_addresses_that_lead_nowhere(mine, address, said):
+    mine.with_name("broken.py").write_text("1 / 0")
+    with pytest.raises(InputError, match=said):
+        call("--model", address.replace("{}/..", str(mine.parent)).replace("{}", str(mine)))
+
+
+def test_unknown_names_are_answered_with_the_choices():
+    with pytest.raises(InputError, match="slimg"):
+        call("--models", "slimg,slimgg")
+    with pytest.raises(InputError, match="semantic-uniform"):
+        call("--cases", "semantic")
