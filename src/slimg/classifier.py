@@ -25,7 +25,7 @@ from slimg.learn.early_stopping import fit_stopped
 from slimg.learn.path import Pair, resolve_pairs, solve_path
 from slimg.learn.selection import Record, best, merge, validate
 from slimg.learn.solver import Problem, Solution
-from slimg.learn.sparse_group import class_weights, softmax, warn_unconverged
+from slimg.learn.sparse_group import check_stopping, class_weights, softmax, warn_unconverged
 from slimg.propagate.components import COMPONENTS, Components, compute_components
 
 
@@ -155,6 +155,7 @@ class SlimG(BaseEstimator):
             raise choices("engine", self.engine, ["memory", "an engine object"])
         if not isinstance(self.cv, (int, np.integer)) or self.cv < 2:
             raise InputError(f"cv must be a whole number of folds, at least 2, not {self.cv!r}")
+        check_stopping(self.tol, self.max_iter)
         patience = self.early_stopping
         if patience is not None and (not isinstance(patience, (int, np.integer)) or patience < 1):
             raise InputError(f"early_stopping must be None or a positive number of pairs, not {patience!r}")

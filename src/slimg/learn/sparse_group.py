@@ -71,6 +71,7 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseGroupLogisticRegression:
         """Fit to features X (m × p, float32 or float64) and labels y (m)."""
         check_penalties(self.l1, self.group)
+        check_stopping(self.tol, self.max_iter)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -172,6 +173,13 @@ def check_penalties(l1: Any, group: Any) -> None:
             raise InputError(f"{name} must be a finite, non-negative number, not {value!r}")
     if l1 == 0 and group == 0:
         raise InputError("l1 and group are both 0: without a penalty there may be no minimum; make one of them positive")
+
+
+def check_stopping(tol: Any, max_iter: Any) -> None:
+    if not isinstance(tol, (int, float, np.number)) or not np.isfinite(tol) or tol <= 0:
+        raise InputError(f"tol must be a positive number (a share of the loss at zero), not {tol!r}")
+    if not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
+        raise InputError(f"max_iter must be a positive whole number of Newton steps, not {max_iter!r}")
 
 
 def warn_unconverged(gap: float, tol: float, iterations: int) -> None:
