@@ -52,7 +52,7 @@ class SparseGroup:
     def prox(self, weights: Array, step: float) -> Array:
         shrunk = soft(weights, step * self.l1)
         norms = self.norms(shrunk)
-        factor = np.maximum(1 - step * self.group / np.maximum(norms, np.finfo(np.float64).tiny), 0)
+        factor = np.maximum(norms - step * self.group, 0) / np.maximum(norms, np.finfo(np.float64).tiny)
         return shrunk * self.of_rows(factor, 1.0).astype(weights.dtype)
 
     def lambda_max(self, gradient_at_zero: Array) -> float:

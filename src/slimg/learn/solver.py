@@ -28,7 +28,7 @@ from slimg.learn.rows import Rows
 ACCURACY = 0.1
 """A Newton step is worked out until the slope of its model has fallen to this share."""
 STALLED = 12
-"""Steps without a smaller gap after which rounding is to blame."""
+"""Steps that must gain something together, or else rounding is to blame."""
 
 
 @dataclass(frozen=True)
@@ -113,19 +113,26 @@ def _descend(
 ) -> Solution:
     begun, unit = time.perf_counter(), problem.loss.at_zero()
     state = _State(problem, problem.penalty(l1, group), start)
-    best, at, iterations = state.certified(), 0, 0
-    while best.gap > tol * unit and iterations < max_iter and iterations - at < STALLED and not state.stuck:
+    best, iterations = state.certified(), 0
+    recent = [best.objective]
+    while best.gap > tol * unit and iterations < max_iter and not state.stuck and not _stalled(recent, tol * unit):
         iterations += 1
         state.wake_groups()
         state.newton()
         state.rest_groups()
         state.centre_classes()
         here = state.certified()
+        recent.append(here.objective)
         if here.gap < best.gap:
-            best, at = here, iterations
+            best = here
     seconds = time.perf_counter() - begun
     converged = best.gap <= tol * unit
     return Solution(*best[:3], best.gap / unit, converged, iterations, state.products, seconds)
+
+
+def _stalled(objectives: list[float], unit: float) -> bool:
+    """Whether the last steps together gained next to nothing of what is allowed to be missing."""
+    return len(objectives) > STALLED and objectives[-STALLED - 1] - objectives[-1] < 1e-3 * unit
 
 
 class _Certified(NamedTuple):
