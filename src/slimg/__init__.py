@@ -2,8 +2,8 @@
 
 from slimg.version import __version__
 
-_HOMES = {"Graph": "slimg.graph", "SlimG": "slimg.classifier"}
-__all__ = ["Graph", "SlimG", "__version__"]
+_HOMES = {"Graph": "slimg.graph", "LinearGNN": "slimg.linear_gnn", "SlimG": "slimg.classifier"}
+__all__ = ["Graph", "LinearGNN", "SlimG", "__version__"]
 
 
 def __getattr__(name: str):

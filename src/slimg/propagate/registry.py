@@ -184,24 +184,36 @@ def get(name: str, **hyperparameters: Any) -> Propagator:
     return propagator
 
 
-def gather_rows(
-    propagators: Sequence[Propagator], graph: Graph, engine: Engine, rows: Array, normalize: str | None = "row"
-) -> list[Array]:
-    """These rows of P(A, X) for each propagator (m × p); formulas in the same operator share its hops."""
-    shared = [p for p in propagators if _is_plain_formula(p)]
-    results: dict[int, Array] = {}
-    if shared:
-        x = shared[0].features(graph, engine, normalize)
-        flat = [(id(p), block) for p in shared for block in p.blocks().values()]
-        evaluation = Evaluation(engine, graph.adjacency, x)
-        talls = evaluation.columns([block for _, block in flat], np.asarray(rows))
-        for p in shared:
-            own = [tall for (owner, _), tall in zip(flat, talls, strict=True) if owner == id(p)]
-            results[id(p)] = np.hstack([engine.to_array(tall) for tall in own])
-    return [
-        results[id(p)] if id(p) in results else p(graph, engine, normalize=normalize).labelled_rows(np.asarray(rows))
-        for p in propagators
-    ]
+def together(
+    propagators: Sequence[Propagator],
+    graph: Graph,
+    engine: Engine,
+    normalize: str | None = "row",
+    rows: Array | None = None,
+) -> list[Components]:
+    """P(A, X) for each propagator, for all nodes or these rows; formulas in the same operator share its hops."""
+    results: dict[int, Components] = {}
+    plain = [each for each in propagators if _is_plain_formula(each)]
+    if plain:
+        x = plain[0].features(graph, engine, normalize)
+        named = [(each, name, block) for each in plain for name, block in each.blocks().items()]
+        _check_columns(engine, x if rows is None else engine.tall(engine.rows(x, rows)), len(named))
+        talls = Evaluation(engine, graph.adjacency, x).columns([block for *_, block in named], rows)
+        for (owner, name, _), tall in zip(named, talls, strict=True):
+            parts = results.setdefault(id(owner), Components(engine, x.shape[1], notes=owner.notes()))
+            parts.blocks[name] = tall
+    for each in propagators:
+        if id(each) not in results:
+            results[id(each)] = _picked(each(graph, engine, normalize=normalize), rows)
+    return [results[id(each)] for each in propagators]
+
+
+def _picked(parts: Components, rows: Array | None) -> Components:
+    if rows is None:
+        return parts
+    engine = parts.engine
+    blocks = {name: engine.tall(engine.rows(block, rows)) for name, block in parts.blocks.items()}
+    return Components(engine, parts.rank, blocks, notes=parts.notes)
 
 
 def _is_plain_formula(propagator: Propagator) -> bool:

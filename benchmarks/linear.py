@@ -1,0 +1,99 @@
+"""Accuracy of the paper's linear models (LR, three kernels, SGC, DGC, S²GC, G²CN) on eight real graphs, beside its table.
+
+Protocol: 2.5 / 2.5 / 95 % stratified, seeds 0 … 4; the grid of the paper's last table, chosen by validation accuracy; L-BFGS
+stopped early (`slimg.learn.early_stopping`). One record per dataset, model and seed; a run that is interrupted, or out of
+`--minutes`, continues where it stopped when it is started again.
+
+    python benchmarks/linear.py [--datasets cora,photo] [--models sgc,dgc] [--seeds 5] [--minutes 9]
+    python benchmarks/linear.py --datasets "" prints the table of what is recorded
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+from records import read, shared, write
+
+from slimg import datasets
+from slimg.graph.splits import REAL, stratified
+from slimg.linear_gnn import LinearGNN
+from slimg.propagate.registry import kind_of
+
+DATASETS = ("cora", "citeseer", "pubmed", "computers", "photo", "chameleon", "squirrel", "actor")
+MODELS = ("lr", "reg_kernel", "diff_kernel", "rw_kernel", "sgc", "dgc", "s2gc", "g2cn")
+PAPER_DATASETS = {"citeseer": "CiteSeer", "pubmed": "PubMed"}
+PAPER_MODELS = {"s2gc": "S2GC", "g2cn": "G2CN"}
+Records = list[dict[str, Any]]
+
+
+def main() -> None:
+    options = _arguments()
+    records: Records = read("linear").get("records", [])
+    end = time.monotonic() + 60 * options.minutes
+    for dataset in options.datasets:
+        for model in options.models:
+            done = {r["seed"] for r in records if (r["dataset"], r["model"]) == (dataset, model)}
+            seeds = [seed for seed in range(options.seeds) if seed not in done]
+            if seeds and time.monotonic() < end:
+                records += run(dataset, model, seeds)
+                write("linear", {"protocol": __doc__.split("\n\n")[1], "records": records})
+                print(f"{dataset:<10} {model:<12} {cell(records, dataset, model)}", flush=True)
+    print(table(records))
+
+
+def run(dataset: str, name: str, seeds: list[int]) -> Records:
+    """One model on one graph: each setting is propagated once, each seed learns with all of them."""
+    graph, model = datasets.load(dataset), LinearGNN(name)
+    begun = time.perf_counter()
+    propagated = model.propagate(graph)
+    propagation = time.perf_counter() - begun
+    records = []
+    for seed in seeds:
+        split = stratified(graph, REAL, seed)
+        model.fit(graph, train=split.train, val=split.val, propagated=propagated)
+        chosen = max(model.selection_, key=lambda each: (each["val_accuracy"], -each["val_loss"]))
+        accuracy = 100 * float((model.predict() == graph.labels)[split.test].mean())
+        record = {"dataset": dataset, "model": name, "seed": seed, "accuracy": round(accuracy, 3)}
+        record["chosen"] = {key: value for key, value in chosen.items() if key != "seconds"}
+        record["seconds"] = {"propagation": round(propagation, 2), "learning": round(model.seconds_["learning"], 2)}
+        records.append(record)
+    return records
+
+
+def cell(records: Records, dataset: str, model: str) -> str:
+    """Mean ± deviation, the paper's, and a mark where the means are more than two of the paper's deviations apart."""
+    ours = [r["accuracy"] for r in records if (r["dataset"], r["model"]) == (dataset, model)]
+    if not ours:
+        return ""
+    mean, std = float(np.mean(ours)), float(np.std(ours))
+    paper = shared("tables.json").get("real_world", {}).get(PAPER_MODELS.get(model, kind_of(model).title), {})
+    theirs = paper.get(PAPER_DATASETS.get(dataset, dataset.capitalize()))
+    if theirs is None:
+        return f"{mean:.1f} ± {std:.1f}"
+    mark = "" if abs(mean - theirs[0]) <= 2 * theirs[1] else " ▲" if mean > theirs[0] else " ▼"
+    return f"{mean:.1f} ± {std:.1f} ({theirs[0]} ± {theirs[1]}){mark}"
+
+
+def table(records: Records) -> str:
+    """Markdown: ours (the paper's); ▲ and ▼ mark means outside of the paper's mean ± two standard deviations."""
+    lines = ["| model | " + " | ".join(DATASETS) + " |", "|---" * (len(DATASETS) + 1) + "|"]
+    for model in MODELS:
+        cells = [cell(records, dataset, model) for dataset in DATASETS]
+        lines.append(f"| {kind_of(model).title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--datasets", type=lambda text: text.split(",") if text else [], default=list(DATASETS))
+    parser.add_argument("--models", type=lambda text: text.split(","), default=list(MODELS))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin nothing new after this long")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
