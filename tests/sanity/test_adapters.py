@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-import torch
 from sklearn.linear_model import LogisticRegression
-from torch_geometric.nn import GCNConv
 
 from slimg.errors import InputError
 from slimg.sanity import check, from_sklearn, from_torch, make, scaled
 from slimg.sanity.adapters import _data
+
+torch = pytest.importorskip("torch")
+GCNConv = pytest.importorskip("torch_geometric.nn").GCNConv
 
 CASE = make("semantic", "homophily", **scaled(480))
 SPLIT = CASE.split(0)
@@ -101,3 +102,5 @@ def test_what_cannot_be_wrapped():
         from_sklearn(LogisticRegression)
     with pytest.raises(InputError, match="function"):
         from_torch(torch.nn.Linear(2, 2))
+    with pytest.raises(InputError, match="wrap a function"):
+        check(torch.nn.Linear(2, 2))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from sanity_reports import Majority
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
@@ -84,7 +83,6 @@ def test_names():
     ("model", "said"),
     [
         (LogisticRegression(), "from_sklearn"),
-        (torch.nn.Linear(2, 2), "from_torch"),
         (7, "fit and predict"),
         ([], "no model"),
         ("slimmg", "choose one of"),

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from slimg.errors import InputError
 from slimg.graph import Graph
@@ -14,7 +13,7 @@ TEXT = Graph.from_arrays(np.ones((4, 4)) - np.eye(4), labels=["a", "b", "c", "b"
 TEST = np.array([1, 2, 3])
 
 
-@pytest.mark.parametrize("as_type", [list, np.array, np.float32, pd.Series, torch.tensor, lambda v: np.array(v)[:, None]])
+@pytest.mark.parametrize("as_type", [list, np.array, np.float32, pd.Series, lambda v: np.array(v)[:, None]])
 def test_share_of_right_answers_on_the_test_rows(as_type):
     assert accuracy(as_type([2, 1, 2, 0]), NUMBERS, TEST) == pytest.approx(2 / 3)
 

@@ -5,8 +5,6 @@ import io
 from rich.console import Console
 from sanity_reports import facts, paper_report, report
 
-from slimg.sanity import CASES
-from slimg.sanity.paper import FIGURES
 from slimg.sanity.report import Cell, SanityReport
 
 
@@ -56,7 +54,3 @@ def test_reduced_protocols_are_labelled_and_not_set_beside_the_paper():
 def test_differences_from_the_paper_are_listed():
     assert "Unlike the paper: lr on semantic-uniform has 10.0 % here, 83.7 ± 0.6 % there." in full("lr", 0.1).to_text()
     assert "Unlike" not in full("lr", 0.85).to_text() and "Unlike" not in full("mine", 0.1).to_text()
-
-
-def test_the_papers_figures_are_whole():
-    assert len(FIGURES) == 16 and all(len(row) == len(CASES) for row in FIGURES.values())
