@@ -17,8 +17,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from slimg.engine.base import Array
+from slimg.engine.blas import one_thread
 from slimg.learn.penalty import SparseGroup, soft
 from slimg.learn.rows import Rows
 
@@ -28,6 +30,10 @@ ROUGH = 0.3
 PRODUCTS = 150
 """Products with F that one step may cost."""
 DAMPING = 1e-6
+SLOW = 30
+"""Products after which conjugate gradients are slow."""
+DIRECT_SIZE, DIRECT_WORK = 1200, 1 << 30
+"""Free coordinates, and multiplications (m·size²), up to which a system may be written out."""
 SELECT_BELOW = 0.7
 """Columns are copied together when fewer than this share take part."""
 
@@ -184,14 +190,20 @@ class _System:
         return (image + self.bend * (direction - self.unit * penalty.of_rows(along).astype(image.dtype))) * self.free
 
     def solve(self, slope: Array, slope_shift: Array, accuracy: float) -> _Point:
-        """x with (H + …) x ≈ −slope by conjugate gradients, and its image under H."""
+        """x with (H + …) x ≈ −slope by conjugate gradients, and its image under H.
+
+        Where those take long and few coordinates are free, the system is written out and solved directly.
+        """
         model = self.model
+        patience = model.products + (SLOW if self._is_small() else PRODUCTS)
         r, rb = -slope * self.free, -slope_shift
         x, xb, hx, hxb = np.zeros_like(r), np.zeros_like(rb), np.zeros_like(r), np.zeros_like(rb)
         z, zb = r / self.diagonal, rb / model.shift_diagonal
         d, db = z, zb
         size = begun = _dot(r, z) + _dot(rb, zb)
         while size > (accuracy / 2) ** 2 * begun and model.products < PRODUCTS:
+            if model.products > patience:
+                return self._solve_directly(slope, slope_shift)
             h, hb = model.times(d, db)
             full = self.times(d, h)
             bending = _dot(d, full) + _dot(db, hb)
@@ -205,6 +217,37 @@ class _System:
             turn = slope.dtype.type(size / before)
             d, db = z + turn * d, zb + turn * db
         return _Point(x, xb, hx, hxb, 0.0)
+
+    def _is_small(self) -> bool:
+        size = int(np.count_nonzero(self.free)) + self.free.shape[1]
+        return size <= DIRECT_SIZE and len(self.model.p) * size**2 <= DIRECT_WORK
+
+    def _solve_directly(self, slope: Array, slope_shift: Array) -> _Point:
+        """With E = columns of F of the free coordinates (ones for the intercept) and p their classes' probabilities,
+
+            H = Eᵀ diag(w) (p ∘ E) where classes agree  −  (p ∘ E)ᵀ diag(w) (p ∘ E),      plus bend (I − uuᵀ) and damping.
+        """
+        model, c = self.model, self.free.shape[1]
+        row, kind = np.nonzero(self.free)
+        kinds = np.append(kind, np.arange(c))
+        with one_thread():
+            columns = np.hstack([model.part.matrix[:, row], np.ones((len(model.p), c))]).astype(np.float64)
+            likely = columns * model.p[:, kinds]
+            weighted = likely * model.w[:, None]
+            hessian = np.where(kinds[:, None] == kinds, columns.T @ weighted, 0.0) - likely.T @ weighted
+            unit, bend = self.unit[row, kind].astype(np.float64), np.broadcast_to(self.bend, self.free.shape)[row, kind]
+            group = model.penalty.group_of[row]
+            same = (group[:, None] == group) & (group[:, None] >= 0)
+            hessian[: len(row), : len(row)] -= np.where(same, bend[:, None] * np.outer(unit, unit), 0.0)
+            diagonal = np.append(bend + float(model.damping), np.full(c, float(model.shift_diagonal.max())))
+            hessian[np.diag_indices(len(kinds))] += diagonal
+            hessian[len(row) :, len(row) :] += float(model.shift_diagonal.max()) * (1.0 / c - np.eye(c))
+            target = -np.append(slope[row, kind], slope_shift).astype(np.float64)
+            x = linalg.solve(hessian, target, assume_a="sym")
+        moved = np.zeros_like(slope)
+        moved[row, kind] = x[: len(row)]
+        shift = x[len(row) :].astype(slope.dtype)
+        return _Point(moved, shift, *model.times(moved, shift), 0.0)
 
 
 def _steepest(smooth: Array, at: Array, l1: float) -> Array:
