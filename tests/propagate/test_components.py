@@ -140,7 +140,7 @@ def test_hops_are_shared(monkeypatch):
     passes = []
     original = MemoryEngine.products
     monkeypatch.setattr(MemoryEngine, "products", lambda self, *args: passes.append(1) or original(self, *args))
-    compute_components(graph, engine, components=["row", "sym"], k_row={2, 4}, k_sym={2, 3})
+    compute_components(graph, engine, components=["row", "sym"], k_row={2, 4}, k_sym={2, 3}, pca=False)
     assert len(passes) == 1 + 3 + 2
 
 

@@ -25,8 +25,8 @@ from slimg.errors import InputError
 
 BLOCKS = 16
 """Blocks a tall is cut into, when that leaves them neither too small to be worth a task nor too large for the cache."""
-BLOCK_ENTRIES = 1 << 17, 1 << 21
-"""Fewest and most entries of a dense block (0.5 to 8 MiB of float32)."""
+BLOCK_ENTRIES = 1 << 17, 1 << 20
+"""Fewest and most entries of a block of rows (0.5 to 4 MiB of float32)."""
 PRODUCT_WORK = 1 << 18
 """Stored entries (plus eight per row) of one block of a sparse product."""
 DENSE_FROM = 0.1
@@ -219,8 +219,8 @@ def _edges(n: int, step: int) -> list[int]:
 
 
 def _row_blocks(talls: Sequence[Tall], least: int = 1) -> list[tuple[int, int]]:
-    """Runs of at least ``least`` rows, their number set by `BLOCKS` and `BLOCK_ENTRIES` of the widest tall."""
-    n, width = talls[0].shape[0], max(1, *(t.shape[1] for t in talls))
+    """Runs of at least ``least`` rows, their number set by `BLOCKS` and `BLOCK_ENTRIES`."""
+    n, width = talls[0].shape[0], max(1, sum(t.shape[1] for t in talls))
     low, high = BLOCK_ENTRIES
     step = max(least, min(max(-(-n // BLOCKS), low // width), high // width), 1)
     return list(pairwise(_edges(n, step))) or [(0, 0)]

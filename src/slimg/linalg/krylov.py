@@ -8,8 +8,8 @@ outside of Q:
 Ritz pairs (θ, Q y), with T y = θ y, have the residual ‖A Q y − θ Q y‖ = ‖R y_s‖, y_s the last rows of y: known without
 a pass over A. The basis grows until the wanted pairs have residuals below tolerance · |θ|; at its limit the leading
 Ritz vectors replace it, and it grows on from there (after `RESTARTS` of these, the pairs are returned as they are).
-When R vanishes before the rule is met, as it does for an eigenvalue of higher multiplicity than a block is wide, a
-random block takes its place.
+When R vanishes, as it does for eigenvalues of higher multiplicity than a block is wide, a random block takes its place,
+and the search ends when R has vanished again without finding more.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from slimg.linalg.rank import RankRule
 
 CHECK_GROWTH = 1.25
 """The small eigenproblem, which costs m³, is solved when the basis has grown by this factor."""
-LIMIT, RESTARTS = 2, 50
-"""Columns of the basis, in ranks, at which it is replaced by Ritz vectors, and how often that may be."""
+RESTARTS = 50
+"""How often the basis may be replaced by Ritz vectors."""
 SINGLE_FROM = 512
 """Size of T from which float32 is enough: its rounding is that of the blocks."""
 ROUNDING = 1e-6
@@ -43,21 +43,26 @@ def leading_eigenpairs(
     random_state: int = 0,
 ) -> tuple[Array, Tall]:
     """Eigenvalues (r) by falling magnitude and eigenvectors (n × r), r by the rule; about 2 cap columns are held."""
-    width = int(np.clip(-(-rule.cap // 64) * 16, 16, 64))
-    limit = min(n, max(LIMIT * rule.cap, 8 * width))
+    width = int(np.clip(-(-rule.cap // 128) * 16, 16, 64))
+    limit = min(n, 2 * rule.cap + 4 * width)
     with one_thread():
         search = _Search(engine, apply, n, min(width, n), random_state)
-        due, restarts = 0.0, 0
+        due, restarts, held_before = 0.0, 0, np.nan
         while True:
             search.grow()
             complete, full = search.size >= n, search.size + width > limit
             decided = rule.is_decided(search.size / 1.5, search.energy)
-            if complete or full or (decided and search.size >= due):
+            if complete or full or search.exhausted or (decided and search.size >= due):
                 due = CHECK_GROWTH * search.size
                 rank, ritz = search.ritz(rule, spare=width if full else 0)
-                settled = ritz.residuals <= tolerance * np.abs(ritz.values) + ROUNDING * np.abs(ritz.values[0])
-                if complete or (decided and settled[:rank].all()) or (full and restarts == RESTARTS):
-                    return ritz.values[:rank], search.vectors(ritz.coordinates[:, :rank])
+                values, held = ritz.values[:rank], float(np.square(ritz.values[:rank]).sum())
+                if search.exhausted:
+                    done, held_before = decided and held <= (1 + ROUNDING) * held_before, held
+                else:
+                    small = tolerance * np.abs(values) + ROUNDING * np.abs(values[0])
+                    done = decided and np.isnan(held_before) and bool((ritz.residuals[:rank] <= small).all())
+                if complete or done or (full and restarts == RESTARTS):
+                    return values, search.vectors(ritz.coordinates[:, :rank])
                 if full:
                     search.restart(ritz)
                     restarts += 1
@@ -88,6 +93,11 @@ class _Search:
         return len(self._small)
 
     @property
+    def exhausted(self) -> bool:
+        """Whether A Q has nothing outside of Q."""
+        return self._next.shape[1] == 0
+
+    @property
     def energy(self) -> float:
         """Σθ² over all Ritz values, without computing them."""
         return float(np.square(self._small).sum())
@@ -95,7 +105,7 @@ class _Search:
     def grow(self) -> None:
         """Append a block to Q and its columns to T; find the next."""
         engine = self._engine
-        block = self._next if self._next.shape[1] else self._fresh()
+        block = self._fresh() if self.exhausted else self._next
         self._basis.append(block)
         image = self._apply(block)
         columns = self._coordinates(image)

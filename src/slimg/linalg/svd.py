@@ -10,7 +10,9 @@ Twins are merged and connected parts split off first (`slimg.linalg.reduction`).
 - block Lanczos, to a tolerance, when parts are large or r is small beside them, which is known beforehand: since
   (Σ_{i≤r} σ_i²)² ≤ r Σ σ_i⁴,
 
-      r ≥ (energy · ‖A‖_F²)² / ‖A²‖_F²,        on real graphs about a third of r.
+      r ≥ (energy · ‖A‖_F²)² / ‖A²‖_F²,        on real graphs about a third of r,
+
+  where ‖A²‖_F² = E ‖A(A z)‖² over random z, estimated from `PROBES` of them.
 
 Signs are fixed by one random vector h: hᵀq > 0. (The largest entry would not do: twins and mirror images tie.)
 """
@@ -33,8 +35,9 @@ from slimg.linalg.reduction import Reduction, reduce
 
 DENSE_ALWAYS, DENSE_AT_MOST = 1_500, 6_000
 """Parts up to the first size are always dense; up to the second, if more than a sixth of the spectrum is wanted."""
-REDUCE_AT_MOST = 1 << 24
+REDUCE_AT_MOST = 1 << 23
 """Stored entries up to which twins are looked for."""
+PROBES = 16
 TINY = 32
 """Parts up to this size are decomposed many at a time."""
 
@@ -106,17 +109,24 @@ def plan_svd(
     if adjacency.nnz > REDUCE_AT_MOST:
         return _KrylovSVD(engine, adjacency, None, rule, tolerance, random_state)
     reduction = reduce(adjacency)
-    size = len(reduction.parts[0])
-    square = reduction.matrix @ reduction.matrix
-    expected = int(min(rule.cap, 3 * rule.target**2 / squared_norm(square.data, square.nnz)))
+    size, matrix = len(reduction.parts[0]), _Rows.of(reduction.matrix)
+    expected = int(min(rule.cap, 3 * rule.target**2 / _fourth_moment(engine, matrix)))
     if size <= DENSE_ALWAYS or (size <= DENSE_AT_MOST and expected > size / 6):
         return _DenseSVD(engine, reduction, rule, expected)
-    return _KrylovSVD(engine, adjacency, reduction, rule, tolerance, random_state, expected)
+    return _KrylovSVD(engine, matrix, reduction, rule, tolerance, random_state, expected)
 
 
 def squared_norm(weights: Array | None, count: int) -> float:
     """‖A‖_F² from the stored entries."""
     return float(count) if weights is None else float(np.square(weights, dtype=np.float64).sum())
+
+
+def _fourth_moment(engine: Engine, matrix: Sparse) -> float:
+    """Σ σ⁴ = ‖A²‖_F², estimated."""
+    probes = engine.random(len(matrix.indptr) - 1, PROBES, 0)
+    for _ in range(2):
+        (probes,) = engine.products(matrix, probes, [Scaling()])
+    return float(np.trace(engine.gram(probes))) / PROBES
 
 
 class _DenseSVD:
@@ -185,15 +195,14 @@ class _KrylovSVD:
     def __init__(
         self,
         engine: Engine,
-        adjacency: Adjacency,
+        matrix: Sparse,
         reduction: Reduction | None,
         rule: RankRule,
         tolerance: float,
         random_state: int,
         expected: int | None = None,
     ):
-        self._engine, self._reduction, self._rule = engine, reduction, rule
-        self._matrix: Sparse = adjacency if reduction is None else _Rows.of(reduction.matrix)
+        self._engine, self._matrix, self._reduction, self._rule = engine, matrix, reduction, rule
         self._tolerance, self._random_state = tolerance, random_state
         self.expected_rank = rule.cap if expected is None else expected
 
