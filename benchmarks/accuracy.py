@@ -3,6 +3,9 @@
 Protocol: 2.5 / 2.5 / 95 % stratified, seeds 0 … 4, the pair chosen by validation accuracy. Each variant is one line of the
 table: `path` is the default, `paper` the twelve pairs of the paper. The largest duality gap of any pair is recorded too.
 
+The shares of λ_max in the default path were chosen by test accuracy on the graphs in CHOSEN_ON (docs/deviations.md), so
+`path` is optimistic there; the other graphs are the check, and the table gives the mean difference for both halves.
+
     python benchmarks/accuracy.py [--datasets cora,photo] [--variants path,paper] [--seeds 5]
     python benchmarks/accuracy.py --variants rank256,rank512 …      caps of the rank
 """
@@ -20,6 +23,7 @@ from slimg import SlimG, datasets
 from slimg.graph.splits import REAL, stratified
 
 DATASETS = ("cora", "citeseer", "pubmed", "computers", "photo", "chameleon", "squirrel", "actor")
+CHOSEN_ON = ("cora", "chameleon", "pubmed", "squirrel")
 PAPER_NAMES = {"citeseer": "CiteSeer", "pubmed": "PubMed"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "path": {},
@@ -74,7 +78,7 @@ def table(results: dict[str, Any]) -> str:
     variants = [name for name in VARIANTS if any(name in each for each in results.values())]
     lines = ["| dataset | paper | published program | " + " | ".join(variants) + " | largest gap |"]
     lines.append("|---" * (len(variants) + 4) + "|")
-    differences = []
+    differences = {}
     for dataset in [name for name in DATASETS if name in results]:
         row = results[dataset]
         theirs = np.asarray(published.get(dataset, {}).get("per_seed", [np.nan])[:5])
@@ -83,9 +87,16 @@ def table(results: dict[str, Any]) -> str:
         gap = max((row[v]["largest_gap"] or 0) for v in row)
         cells = [f"{mean} ± {std}", f"{theirs.mean():.2f} ± {theirs.std():.2f}", *cells, f"{gap:.0e}"]
         lines.append(f"| {dataset} | " + " | ".join(cells) + " |")
-        differences.append([row[v]["mean"] - theirs.mean() if v in row else np.nan for v in variants])
-    means = " | ".join(f"{each:+.2f}" for each in np.nanmean(differences, axis=0))
-    lines.append(f"| mean difference from the published program | | | {means} | |")
+        differences[dataset] = [row[v]["mean"] - theirs.mean() if v in row else np.nan for v in variants]
+    halves = {
+        "on all": list(differences),
+        "where the default path was chosen": [name for name in differences if name in CHOSEN_ON],
+        "on the others": [name for name in differences if name not in CHOSEN_ON],
+    }
+    for where, names in halves.items():
+        if names:
+            means = " | ".join(f"{each:+.2f}" for each in np.nanmean([differences[name] for name in names], axis=0))
+            lines.append(f"| mean difference from the published program {where} | | | {means} | |")
     return "\n".join(lines)
 
 
