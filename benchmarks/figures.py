@@ -23,10 +23,10 @@ def accuracy() -> str:
     recorded = read("accuracy")["results"]
     results = {name: {key: each[key] for key in ("path", "paper") if key in each} for name, each in recorded.items()}
     return (
-        "**Accuracy** (%, mean ± standard deviation), 2.5 / 2.5 / 95 % stratified splits, seeds 0–4. `path` is the default of slimg,"
-        " `paper` its twelve pairs of the paper; the published program was run on the same splits; the last column is the"
-        " largest duality gap of any pair, as a share of the loss at zero. The default path was chosen by test accuracy on Cora,"
-        " Chameleon, PubMed and Squirrel: its figures there are optimistic, the other four graphs are the check"
+        "**Accuracy** (%, mean ± standard deviation), 2.5 / 2.5 / 95 % stratified splits, seeds 0–4. `path` is the default of"
+        " slimg, `paper` its twelve pairs of the paper; the published program was run on the same splits; the last column is the"
+        " largest duality gap of any pair, as a share of the loss at zero. The default path was chosen by test accuracy on"
+        " Cora, Chameleon, PubMed and Squirrel: its figures there are optimistic, the other four graphs are the check"
         f" ([how](docs/deviations.md)).\n\n{table(results)}\n"
     )
 
@@ -38,8 +38,8 @@ def speed() -> str:
         "**Speed** on two cores, ratios within one run (`benchmarks/speed.py`, `benchmarks/sparse_product.py`):\n",
         f"- One split of Cora, features and the paper's twelve pairs: {cora['seconds']:.2f} s,"
         f" 1/{1 / cora['ratio']:.0f} of the published program (rescaled by a common calibration).",
-        f"- Twelve pairs on 61,000 × 400 × 30, each to its certificate: {learning['seconds']:.1f} s, {learning['ratio']:.2f} ×"
-        " scikit-learn's `LogisticRegression` for twelve values of C; peak memory"
+        f"- Twelve pairs on 61,000 × 400 × 30, each to its certificate: {learning['seconds']:.1f} s,"
+        f" {learning['ratio']:.2f} × scikit-learn's `LogisticRegression` for twelve values of C; peak memory"
         f" {learning['peak_over_components']:.1f} × the components.",
     ]
     if product:

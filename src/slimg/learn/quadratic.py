@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
@@ -243,7 +242,8 @@ class _System:
             hessian[np.diag_indices(len(kinds))] += diagonal
             hessian[len(row) :, len(row) :] += float(model.shift_diagonal.max()) * (1.0 / c - np.eye(c))
             target = -np.append(slope[row, kind], slope_shift).astype(np.float64)
-            x = linalg.solve(hessian, target, assume_a="sym")
+            hessian[np.diag_indices(len(kinds))] += 1e-10 * hessian.diagonal().max()  # twin columns make it singular
+            x = np.linalg.solve(hessian, target)
         moved = np.zeros_like(slope)
         moved[row, kind] = x[: len(row)]
         shift = x[len(row) :].astype(slope.dtype)
