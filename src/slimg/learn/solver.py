@@ -224,10 +224,10 @@ class _State:
         if not len(live):
             return
         w, c = self.weights[live].astype(np.float64), self.weights.shape[1]
-        with np.errstate(divide="ignore"):
-            reach = self.penalty.l1 / (self.penalty.group / norms[live]) if self.penalty.group else np.inf * norms[live]
         steps = (np.arange(c + 1) * 2 - c) / c
-        points = w.mean(axis=1, keepdims=True) - np.where(steps == 0, 0.0, reach * steps)
+        with np.errstate(divide="ignore", invalid="ignore"):  # without a group penalty the outer points are at infinity
+            reach = self.penalty.l1 / (self.penalty.group / norms[live])
+            points = w.mean(axis=1, keepdims=True) - np.where(steps == 0, 0.0, reach * steps)
         self.weights = self.weights.copy()
         centre = np.median(np.concatenate([w, points], axis=1), axis=1, keepdims=True).astype(self.weights.dtype)
         self.weights[live] -= centre
