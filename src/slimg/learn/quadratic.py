@@ -9,12 +9,14 @@ It is minimised in rounds. In a round, coordinates that are zero and want to sta
 sign; there the norms are smooth, and conjugate gradients, scaled by the diagonal, solve with H plus the group norms' second
 derivative (λ₂/‖·‖)(I − uuᵀ), u the unit vector of the group. What crosses zero is set to zero, and the free coordinates
 are chosen anew. So whole sets of coordinates enter and leave in one step, which a line search over the true objective
-would admit one kink at a time.
+would admit one kink at a time. Where that lowers nothing, because the course leaves through flat directions and most of it
+is cut off, rounds become careful: coordinates leave zero by proximal gradient steps only, and the system is braked by a
+share of its diagonal, which grows while courses cross zero and goes when they do not.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +31,8 @@ ROUGH = 0.3
 PRODUCTS = 150
 """Products with F that one step may cost."""
 DAMPING = 1e-6
+BRAKE = 0.01
+"""The first share of the diagonal that brakes careful rounds."""
 SLOW = 30
 """Products after which conjugate gradients are slow."""
 DIRECT_SIZE, DIRECT_WORK = 1200, 1 << 30
@@ -101,7 +105,7 @@ class _Model:
     def minimise(self, weights: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
         none, no_shift = np.zeros_like(weights), np.zeros(weights.shape[1], weights.dtype)
         here = _Point(none, no_shift, none, no_shift, self.penalty.value(weights))
-        first, rough = 0.0, ROUGH
+        first, rough, careful, brake = 0.0, ROUGH, False, 0.0
         for _ in range(ROUNDS):
             at = weights + here.moved
             norms = self.penalty.of_rows(self.penalty.norms(at), np.inf).astype(at.dtype)
@@ -112,13 +116,16 @@ class _Model:
             first = max(first, size)
             if size <= accuracy**2 * first or self.products > PRODUCTS:
                 break
-            system = _System(self, at, norms, bend, diagonal, (at != 0) | (slope != 0))
+            free = (at != 0) | ((slope != 0) & (not careful))
+            system = _System(self, at, norms, bend, diagonal, free, at.dtype.type(brake))
             course = system.solve(slope, here.image_shift, max(rough, accuracy / 2))
             side = np.where(at != 0, np.sign(at), -np.sign(slope))
             there, crossed = self._search(weights, gradient, here, course, side)
             rough = rough if crossed else rough * ROUGH
-            if there is None:
-                there = self._prox_step(weights, gradient, here, diagonal)
+            careful = careful or there is None
+            if careful:
+                brake = max(3 * brake, BRAKE) if crossed else brake / 10
+                there = self._prox_step(weights, gradient, there or here, diagonal) or there
             if there is None:
                 break
             here = there
@@ -177,16 +184,20 @@ class _Model:
 
 
 class _System:
-    """H plus the second derivative of the group norms at a point, on its free coordinates."""
+    """H plus the second derivative of the group norms at a point, and a brake, on its free coordinates."""
 
-    def __init__(self, model: _Model, at: Array, norms: Array, bend: Array, diagonal: Array, free: Array):
-        self.model, self.bend, self.diagonal, self.free = model, bend, diagonal, free
+    def __init__(
+        self, model: _Model, at: Array, norms: Array, bend: Array, diagonal: Array, free: Array, brake: np.floating[Any]
+    ):
+        self.model, self.bend, self.free = model, bend, free
+        self.brake, self.diagonal = brake * diagonal, (1 + brake) * diagonal
         self.unit = at / np.where(norms > 0, norms, np.inf)
 
     def times(self, direction: Array, image: Array) -> Array:
         penalty = self.model.penalty
         along = penalty.per_group(np.einsum("ij,ij->i", self.unit, direction, dtype=np.float64))
-        return (image + self.bend * (direction - self.unit * penalty.of_rows(along).astype(image.dtype))) * self.free
+        bent = self.bend * (direction - self.unit * penalty.of_rows(along).astype(image.dtype))
+        return (image + bent + self.brake * direction) * self.free
 
     def solve(self, slope: Array, slope_shift: Array, accuracy: float) -> _Point:
         """x with (H + …) x ≈ −slope by conjugate gradients, and its image under H.
@@ -238,7 +249,8 @@ class _System:
             group = model.penalty.group_of[row]
             same = (group[:, None] == group) & (group[:, None] >= 0)
             hessian[: len(row), : len(row)] -= np.where(same, bend[:, None] * np.outer(unit, unit), 0.0)
-            diagonal = np.append(bend + float(model.damping), np.full(c, float(model.shift_diagonal.max())))
+            held = bend + self.brake[row, kind] + float(model.damping)
+            diagonal = np.append(held, np.full(c, float(model.shift_diagonal.max())))
             hessian[np.diag_indices(len(kinds))] += diagonal
             hessian[len(row) :, len(row) :] += float(model.shift_diagonal.max()) * (1.0 / c - np.eye(c))
             target = -np.append(slope[row, kind], slope_shift).astype(np.float64)
