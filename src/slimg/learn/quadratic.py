@@ -119,7 +119,7 @@ class _Model:
             free = (at != 0) | ((slope != 0) & (not careful))
             system = _System(self, at, norms, bend, diagonal, free, at.dtype.type(brake))
             course = system.solve(slope, here.image_shift, max(rough, accuracy / 2))
-            side = np.where(at != 0, np.sign(at), -np.sign(slope))
+            side = _side(at, slope, self.penalty.l1)
             there, crossed = self._search(weights, gradient, here, course, side)
             rough = rough if crossed else rough * ROUGH
             careful = careful or there is None
@@ -265,6 +265,11 @@ class _System:
 def _steepest(smooth: Array, at: Array, l1: float) -> Array:
     """The shortest subgradient of a smooth part plus λ₁‖·‖₁."""
     return np.where(at != 0, smooth + l1 * np.sign(at), soft(smooth, l1))
+
+
+def _side(at: Array, slope: Array, l1: float) -> Array:
+    """The sign that a coordinate must keep for λ₁‖·‖₁ to stay smooth; without an ℓ₁ part there is no kink to heed."""
+    return np.where(at != 0, np.sign(at), -np.sign(slope)) if l1 > 0 else np.zeros_like(at)
 
 
 def soft_by(values: Array, thresholds: Array) -> Array:

@@ -1,0 +1,40 @@
+"""The rule: accuracy, then loss, then sparsity."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from slimg.learn.path import Pair
+from slimg.learn.selection import Record, best, merge, validate
+from slimg.learn.solver import Solution
+
+PLAIN = Record(1e-4, 1e-3, False, 0.8, 0.5, 1e-5, ("U",), 100.0, True, 1.0)
+
+
+def test_accuracy_then_loss_then_sparsity():
+    records = [
+        replace(PLAIN, val_accuracy=0.79, val_loss=0.1, nonzero=1.0),
+        PLAIN,
+        replace(PLAIN, val_loss=0.4, nonzero=300.0),
+        replace(PLAIN, val_loss=0.4, nonzero=200.0),
+    ]
+    assert best(records) == 3
+    assert best(records[:2]) == 1
+
+
+def test_folds_are_averaged_and_zero_means_zero_in_all():
+    other = replace(PLAIN, val_accuracy=0.6, dual_gap=1e-4, zero_components=("U", "X"), converged=False)
+    both = merge([PLAIN, other])
+    assert both.val_accuracy == pytest.approx(0.7) and both.dual_gap == 1e-4
+    assert both.zero_components == ("U",) and not both.converged and both.seconds == 2.0
+
+
+def test_validate_counts_unseen_classes_as_wrong():
+    weights = np.array([[4.0, 0.0], [0.0, 4.0], [0.0, 0.0]])
+    solution = Solution(weights, np.zeros(2), 1.0, 1e-6, True, 3, 5.0, 0.1)
+    rows, codes = np.array([[1.0, 0, 0], [0, 1.0, 0], [1.0, 0, 0]]), np.array([0, 1, -1])
+    record = validate(Pair(0.0, 0.1), solution, ("a", "b"), np.array([0, 0, 1]), rows, codes)
+    assert record.val_accuracy == pytest.approx(2 / 3)
+    assert record.val_loss == pytest.approx(np.log1p(np.exp(-4.0)))
+    assert record.zero_components == ("b",) and record.nonzero == 2
