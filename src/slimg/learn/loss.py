@@ -90,7 +90,7 @@ class MultinomialLoss:
             promise = float(gradient @ step)
             trial = self.evaluate(scores, fit.intercept - step)
             if promise <= rounding * abs(fit.value):  # too little for the loss to show it: the last step is taken on trust
-                fit = trial
+                fit = trial if trial.value <= (1 + rounding) * fit.value else fit
                 break
             while trial.value > fit.value and np.abs(step).max() > rounding:
                 step = step / 2
@@ -107,7 +107,9 @@ class MultinomialLoss:
     def _newton_step(self, fit: Fit, gradient: Array) -> Array:
         p = fit.probabilities
         weighted = p * self.row_weights[:, None].astype(p.dtype)
-        hessian = np.diag(weighted.sum(axis=0, dtype=np.float64)) - (weighted.T @ p).astype(np.float64)
+        hessian = -(weighted.T @ p).astype(np.float64)
+        # Rows sum to zero. Taking the diagonal from that keeps the matrix semidefinite whatever the rounding.
+        hessian[np.diag_indices(self.classes)] -= hessian.sum(axis=1)
         # The vector of ones is in the null space; filling it makes the system definite and leaves the step sum-free.
         hessian += np.full_like(hessian, max(np.trace(hessian), 1e-12) / self.classes**2)
         hessian[np.diag_indices(self.classes)] += 1e-12
