@@ -11,7 +11,7 @@ from slimg.errors import InputError
 from slimg.learn import SparseGroupLogisticRegression
 
 EXPECTED = {
-    "check_sample_weight_equivalence_on_dense_data": "compares fits to 1e-7, but a fit is certified to tol = 1e-4 of the loss;"
+    "check_sample_weight_equivalence_on_dense_data": "compares fits to 1e-7, but a fit is certified to tol = 1e-4;"
     " the equivalence itself is tested below at a small tol",
 }
 

@@ -58,6 +58,7 @@ def newton_step(
     row_weights: Array,
     gradient: Array,
     accuracy: float,
+    fit_intercept: bool = True,
 ) -> Step:
     """Minimise the model around ``weights``, where the loss has the given gradient, until its slope fell to ``accuracy``."""
     alive = (penalty.of_rows(penalty.norms(weights), 1.0) > 0)[:, 0]
@@ -66,7 +67,7 @@ def newton_step(
         chosen = np.arange(len(weights))
     part = rows if len(chosen) == len(weights) else rows.select(chosen)
     inside = SparseGroup(penalty.l1, penalty.group, penalty.group_of[chosen], penalty.groups)
-    model = _Model(part, inside, alive[chosen], probabilities, row_weights)
+    model = _Model(part, inside, alive[chosen], probabilities, row_weights, fit_intercept)
     moved, shift = model.minimise(weights[chosen], gradient[chosen], accuracy)
     whole = np.zeros_like(weights)
     whole[chosen] = moved
@@ -86,9 +87,11 @@ class _Point(NamedTuple):
 class _Model:
     """The model on the chosen rows of W; rows that are not alive belong to groups that are zero and stay so."""
 
-    def __init__(self, part: Rows, penalty: SparseGroup, alive: Array, probabilities: Array, row_weights: Array):
+    def __init__(
+        self, part: Rows, penalty: SparseGroup, alive: Array, probabilities: Array, row_weights: Array, fit_intercept: bool
+    ):
         self.part, self.penalty, self.alive = part, penalty, alive[:, None]
-        self.p, self.w = probabilities, row_weights
+        self.p, self.w, self.fit_intercept = probabilities, row_weights, fit_intercept
         spread = probabilities * (1 - probabilities) * row_weights[:, None]
         self.diagonal = part.squared_transposed_times(spread)
         tiny = np.finfo(part.dtype).tiny
@@ -97,10 +100,10 @@ class _Model:
         self.products = 0.5
 
     def times(self, direction: Array, shift: Array) -> tuple[Array, Array]:
-        """H (V, v), with a little damping."""
+        """H (V, v), with a little damping; without an intercept v stays zero, since nothing pulls at it."""
         self.products += 1
         image, image_shift = self.part.curvature(self.p, self.w, direction, shift)
-        return image + self.damping * direction, image_shift
+        return image + self.damping * direction, image_shift if self.fit_intercept else np.zeros_like(image_shift)
 
     def minimise(self, weights: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
         none, no_shift = np.zeros_like(weights), np.zeros(weights.shape[1], weights.dtype)
@@ -217,13 +220,15 @@ class _System:
             h, hb = model.times(d, db)
             full = self.times(d, h)
             bending = _dot(d, full) + _dot(db, hb)
-            if bending <= 0:
+            if not 0 < bending < np.inf:
                 break
             length = slope.dtype.type(size / bending)
             x, xb, hx, hxb = x + length * d, xb + length * db, hx + length * h, hxb + length * hb
             r, rb = r - length * full, rb - length * hb
             z, zb = r / self.diagonal, rb / model.shift_diagonal
             size, before = _dot(r, z) + _dot(rb, zb), size
+            if not size < np.inf:  # float32 has run out; what was found so far is kept and judged by the search
+                break
             turn = slope.dtype.type(size / before)
             d, db = z + turn * d, zb + turn * db
         return _Point(x, xb, hx, hxb, 0.0)
@@ -239,9 +244,10 @@ class _System:
         """
         model, c = self.model, self.free.shape[1]
         row, kind = np.nonzero(self.free)
-        kinds = np.append(kind, np.arange(c))
+        ends = c if model.fit_intercept else 0
+        kinds = np.append(kind, np.arange(ends))
         with one_thread():
-            columns = np.hstack([model.part.matrix[:, row], np.ones((len(model.p), c))]).astype(np.float64)
+            columns = np.hstack([model.part.matrix[:, row], np.ones((len(model.p), ends))]).astype(np.float64)
             likely = columns * model.p[:, kinds]
             weighted = likely * model.w[:, None]
             hessian = np.where(kinds[:, None] == kinds, columns.T @ weighted, 0.0) - likely.T @ weighted
@@ -250,15 +256,14 @@ class _System:
             same = (group[:, None] == group) & (group[:, None] >= 0)
             hessian[: len(row), : len(row)] -= np.where(same, bend[:, None] * np.outer(unit, unit), 0.0)
             held = bend + self.brake[row, kind] + float(model.damping)
-            diagonal = np.append(held, np.full(c, float(model.shift_diagonal.max())))
+            diagonal = np.append(held, np.full(ends, float(model.shift_diagonal.max())))
             hessian[np.diag_indices(len(kinds))] += diagonal
-            hessian[len(row) :, len(row) :] += float(model.shift_diagonal.max()) * (1.0 / c - np.eye(c))
-            target = -np.append(slope[row, kind], slope_shift).astype(np.float64)
+            hessian[len(row) :, len(row) :] += float(model.shift_diagonal.max()) * (1.0 / c - np.eye(ends))
+            target = -np.append(slope[row, kind], slope_shift[:ends]).astype(np.float64)
             hessian[np.diag_indices(len(kinds))] += 1e-10 * hessian.diagonal().max()  # twin columns make it singular
             x = np.linalg.solve(hessian, target)
-        moved = np.zeros_like(slope)
-        moved[row, kind] = x[: len(row)]
-        shift = x[len(row) :].astype(slope.dtype)
+        moved, shift = np.zeros_like(slope), np.zeros_like(slope_shift)
+        moved[row, kind], shift[:ends] = x[: len(row)], x[len(row) :]
         return _Point(moved, shift, *model.times(moved, shift), 0.0)
 
 

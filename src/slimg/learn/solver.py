@@ -181,14 +181,14 @@ class _State:
             mine = np.flatnonzero(self.penalty.group_of == which)
             self._start_group(mine, -shrunk[mine] * (1 - self.penalty.group / sizes[which]))
         if asleep.any():
+            self.fit = self.loss.with_intercept(self.scores, self.fit.intercept)  # the model of a step takes it as optimal
             self.gradient = self._gradient(self.fit)
 
     def newton(self) -> None:
         """One proximal Newton step; the line search needs no further product with F."""
         before, fit = self.objective, self.fit
-        step = newton_step(
-            self.rows, self.penalty, self.weights, fit.probabilities, self.loss.row_weights, self.gradient, ACCURACY
-        )
+        at = self.weights, fit.probabilities, self.loss.row_weights, self.gradient
+        step = newton_step(self.rows, self.penalty, *at, ACCURACY, self.loss.fit_intercept)
         self.products += step.products
         slope = float(np.vdot(self.gradient, step.weights))
         slope += self.penalty.value(self.weights + step.weights) - self.penalty.value(self.weights)
@@ -242,7 +242,8 @@ class _State:
         p, w = self.fit.probabilities, self.loss.row_weights
         mixed = (p * scores).sum(axis=1)
         bending = float(np.dot(w, (p * scores * scores).sum(axis=1) - mixed * mixed))
-        length = float(np.vdot(direction, direction)) / max(bending, np.finfo(np.float64).tiny)
+        square = float(np.vdot(direction, direction))
+        length = square / max(bending, 1e-6 * square)
         before = self.objective
         while length > 1e-12:
             weights = self.weights.copy()
