@@ -113,9 +113,11 @@ def gap(task, weights, intercept):
     correlation = task.matrix.T @ task.residual(scores)
 
     def slack(scale):
-        inside = [task.group - np.linalg.norm(shrink(scale * correlation[mine], task.l1)) for mine in task.members]
-        loose = scale * np.abs(correlation[task.group_of < 0]).max(initial=0.0)
-        return min([*inside, task.l1 - loose if (task.group_of < 0).any() else np.inf])
+        loose = task.group_of < (0 if task.group else np.inf)
+        inside = [task.l1 - scale * np.abs(correlation[loose]).max()] if loose.any() else []
+        if task.group:
+            inside += [task.group - np.linalg.norm(shrink(scale * correlation[mine], task.l1)) for mine in task.members]
+        return min(inside)
 
     scale = 1.0 if slack(1.0) >= 0 else brentq(slack, 0, 1, xtol=1e-15)
     mixed = scale * softmax(scores, axis=1) + (1 - scale) * np.eye(task.classes)[task.codes]

@@ -24,7 +24,7 @@ def drawn(seed, c=3, scale=1.0, dtype=np.float64):
 
 
 def written_out(weights, l1, group):
-    return l1 * np.abs(weights).sum() + group * sum(np.sqrt((weights[GROUP_OF == g] ** 2).sum()) for g in range(3))
+    return l1 * np.abs(weights).sum() + group * sum(np.sqrt((weights[g == GROUP_OF] ** 2).sum()) for g in range(3))
 
 
 @given(seed=seeds, l1=strengths, group=strengths)
@@ -42,7 +42,7 @@ def test_prox_satisfies_the_optimality_conditions(seed, l1, group, step, dtype):
     x = penalty(l1, group).prox(v, step).astype(np.float64)
     slope, near = (v - x) / step, 5e-6 / min(step, 1) if dtype == np.float32 else 1e-11
     for which in (0, 1, 2, -1):
-        mine = GROUP_OF == which
+        mine = which == GROUP_OF
         here, pull = x[mine], slope[mine]
         if which >= 0 and not here.any():
             assert np.linalg.norm(soft(pull, l1)) <= group + near
@@ -81,7 +81,7 @@ def test_lambda_max_is_where_zero_stops_being_a_fixed_point(seed, l1):
 def satisfied(scale, gradient, l1, group):
     """How far s·Z is inside the constraints: positive when every one holds."""
     shrunk = soft(scale * gradient, l1)
-    inside = [group - np.linalg.norm(shrunk[GROUP_OF == g]) for g in range(3)]
+    inside = [group - np.linalg.norm(shrunk[g == GROUP_OF]) for g in range(3)]
     return min([*inside, l1 - scale * np.abs(gradient[GROUP_OF < 0]).max()])
 
 

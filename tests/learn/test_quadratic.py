@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from oracles import random_task
 from scipy.special import softmax
 
+from oracles import random_task
 from slimg.engine.memory import MemoryEngine
 from slimg.learn import quadratic
 from slimg.learn.penalty import SparseGroup

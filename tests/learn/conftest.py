@@ -1,0 +1,22 @@
+"""Labelled rows of real graphs, computed once for all tests of learning."""
+
+import functools
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def labelled(load_real):
+    """``labelled(name)``: rows of P (float32) at the training rows of the 2.5 % split with seed 0, codes, and widths."""
+
+    @functools.cache
+    def rows(name: str):
+        from slimg.graph.splits import REAL, stratified
+        from slimg.propagate.components import compute_components
+
+        graph = load_real(name)
+        train = stratified(graph, REAL, 0).train
+        parts = compute_components(graph)
+        return parts.labelled_rows(train), graph.codes[train], list(parts.widths.values())
+
+    return rows
