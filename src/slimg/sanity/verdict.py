@@ -94,7 +94,8 @@ def _edges(view: _View) -> str | None:
         return "It does not use the edges: it is no better where they help, and at chance where only they do."
     if len(failed) == 2:
         at_all = ", or not at all" if all(view.at_chance(case) for case in failed) else ""
-        return f"It fails when the features are useless ({view.percent(*failed)}): it reads the graph only through them{at_all}."
+        figures = view.percent(*failed)
+        return f"It fails when the features are useless ({figures}): it reads the graph only through them{at_all}."
     kind = failed[0].split("-")[1]
     return f"It fails when the features are useless and only the edges, under {kind}, help ({view.percent(*failed)})."
 
