@@ -23,8 +23,8 @@ def accuracy() -> str:
     recorded = read("accuracy")["results"]
     results = {name: {key: each[key] for key in ("path", "paper") if key in each} for name, each in recorded.items()}
     return (
-        "**Accuracy** (%, mean ± standard deviation), 2.5 / 2.5 / 95 % stratified splits, seeds 0–4. `path` is the default of"
-        " slimg, `paper` its twelve pairs of the paper; the published program was run on the same splits; the last column is the"
+        "**Accuracy** (%, mean ± standard deviation), 2.5 / 2.5 / 95 % stratified splits, seeds 0–4. `path` is the default,"
+        " `paper` the twelve pairs of the paper; the published program was run on the same splits; the last column is the"
         " largest duality gap of any pair, as a share of the loss at zero. The default path was chosen by test accuracy on"
         " Cora, Chameleon, PubMed and Squirrel: its figures there are optimistic, the other four graphs are the check"
         f" ([how](docs/deviations.md)).\n\n{table(results)}\n"
