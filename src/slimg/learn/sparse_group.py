@@ -82,6 +82,11 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
             given = f"one class only, {self.classes_[0]!r}" if len(y) else "no class: every sample_weight is zero"
             raise InputError(f"y needs at least two classes; it has {given}")
         group_of = as_groups(self.groups, X.shape[1])
+        if self.l1 == 0 and (group_of < 0).any():
+            raise InputError(
+                f"feature {int(np.flatnonzero(group_of < 0)[0])} is in no group and l1 is 0: without a penalty there may be"
+                " no minimum; put it in a group or make l1 positive"
+            )
         weights = weights * class_weights(self.class_weight, self.classes_, codes, weights)
         problem = Problem.build(
             X, codes, len(self.classes_), group_of, MemoryEngine(self.threads), weights, self.fit_intercept
@@ -129,7 +134,7 @@ def class_weights(given: Any, classes: Array, codes: Array, sample_weight: Array
     """One weight per row from ``class_weight``."""
     if given is None:
         return np.ones(len(codes))
-    if isinstance(given, str) and given != "balanced":
+    if not isinstance(given, dict) and not (isinstance(given, str) and given == "balanced"):
         raise InputError(f"class_weight must be 'balanced', a dict of weights by class, or None, not {given!r}")
     if isinstance(given, dict):
         unknown = [label for label in given if label not in set(classes.tolist())]
@@ -145,8 +150,10 @@ def as_groups(groups: Sequence[Any] | None, features: int) -> Array:
     """The group of each feature, −1 for none."""
     if groups is None:
         return np.zeros(features, np.int64)
-    groups = list(groups)
-    if groups and all(isinstance(width, (int, np.integer)) for width in groups):
+    groups = list(groups) if np.iterable(groups) else []
+    if not groups:
+        raise InputError("groups must be a list of widths or of sets of feature numbers; None is one group of all features")
+    if all(isinstance(width, (int, np.integer)) for width in groups):
         if min(groups) < 1 or sum(groups) != features:
             raise InputError(
                 f"groups as widths must be positive and add up to the {features} features;"
@@ -158,11 +165,13 @@ def as_groups(groups: Sequence[Any] | None, features: int) -> Array:
         members = np.asarray(members)
         if members.ndim != 1 or not len(members) or members.dtype.kind not in "iu":
             raise InputError(f"groups[{which}] must be a non-empty list of feature numbers, not {members!r}")
-        if members.min() < 0 or members.max() >= features:
-            raise InputError(f"groups[{which}] names feature {members.max()}, but features are 0 … {features - 1}")
-        if (out[members] >= 0).any() or len(np.unique(members)) < len(members):
-            taken = members[out[members] >= 0]
-            raise InputError(f"groups must be disjoint: feature {int((taken if len(taken) else members)[0])} is named twice")
+        outside = members[(members < 0) | (members >= features)]
+        if len(outside):
+            raise InputError(f"groups[{which}] names feature {outside[0]}, but features are 0 … {features - 1}")
+        times = np.bincount(members, minlength=features)
+        twice = np.flatnonzero((times > 1) | ((times > 0) & (out >= 0)))
+        if len(twice):
+            raise InputError(f"groups must be disjoint, but feature {twice[0]} is named twice")
         out[members] = which
     return out
 
