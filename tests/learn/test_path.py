@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from oracles import Task, gap
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.learn.path import Pair, Rotation, default_pairs, paper_pairs, resolve_pairs, solve_path
@@ -21,6 +22,23 @@ def test_the_paper_has_twelve_pairs_from_strong_to_weak():
     pairs = paper_pairs()
     assert len(set(pairs)) == 12
     assert pairs[0] == (1e-3, 1e-3, False) and pairs[-1] == (1e-5, 1e-6, False)
+
+
+def test_own_pairs_go_from_strong_to_weak_without_repetition_joint_ones_last(problem):
+    pairs = resolve_pairs([(0, 1e-3), (1e-4, 1e-2), (0.0, 1e-3), (1e-3, 1e-2), (0, 1e-2, True)], problem)
+    assert pairs == [(1e-3, 1e-2, False), (1e-4, 1e-2, False), (0, 1e-3, False), (0, 1e-2, True)]
+
+
+def test_skipped_pairs_are_left_out_when_their_turn_comes(problem):
+    asked = []
+
+    def skip(pair):
+        asked.append(pair)
+        return pair.l1 == 1e-4
+
+    solved = [pair for pair, _ in solve_path(problem, paper_pairs(), 1e-3, 50, skip)]
+    assert asked == paper_pairs()
+    assert solved == [pair for pair in paper_pairs() if pair.l1 != 1e-4]
 
 
 def test_default_pairs_start_below_lambda_max(problem):
@@ -49,6 +67,27 @@ def test_rotation_keeps_objective_and_norms(problem):
     np.testing.assert_allclose(problem.rows.times(turned.weights), problem.rows.times(plain.weights), atol=2e-3)
 
 
+def test_rotation_of_a_real_graph_keeps_the_solution(labelled):
+    """Cora: 4 × 1,052 columns become 4 × 67, one per labelled row."""
+    matrix, codes, widths = labelled("cora")
+    problem = Problem.build(matrix.astype(np.float64), codes, 7, np.repeat(np.arange(4), widths), MemoryEngine())
+    rotation = Rotation(problem)
+    assert rotation.problem.rows.shape[1] == 4 * len(codes) < matrix.shape[1] / 10
+    plain, turned = solve(problem, 0.0, 0.01, tol=1e-7), solve(rotation.problem, 0.0, 0.01, tol=1e-7)
+    assert turned.objective == pytest.approx(plain.objective, rel=1e-6)
+    back, penalty = rotation.back(turned), problem.penalty(0.0, 0.01)
+    np.testing.assert_allclose(penalty.norms(back.weights), penalty.norms(plain.weights), atol=0.05)
+    value = problem.loss.evaluate(problem.rows.times(back.weights), back.intercept).value + penalty.value(back.weights)
+    assert value == pytest.approx(turned.objective, rel=1e-9)
+    np.testing.assert_array_equal(penalty.norms(back.weights) == 0, penalty.norms(plain.weights) == 0)
+
+
+def test_rotation_has_nothing_to_do_where_rows_outnumber_columns():
+    rng = np.random.default_rng(0)
+    problem = Problem.build(rng.standard_normal((50, 20)), np.arange(50) % 2, 2, np.repeat([0, 1], 10), MemoryEngine())
+    assert not Rotation(problem).helps
+
+
 def test_starts_do_not_change_solutions(problem):
     for pair, warm in solve_path(problem, paper_pairs()[:6], 1e-9, 200):
         assert warm.objective == pytest.approx(solve(problem, *pair[:2], tol=1e-9).objective, rel=1e-6)
@@ -66,6 +105,19 @@ def test_every_pair_is_certified_on_real_graphs(load_real, name):
         model = SlimG(grid=grid).fit(graph, train=split.train, val=split.val, propagated=propagated)
         assert max(record["dual_gap"] for record in model.selection_) <= 1e-4
         assert all(record["converged"] for record in model.selection_)
+
+
+@pytest.mark.parametrize("name", ["cora", "chameleon"])
+def test_certificates_of_float32_hold_in_float64(labelled, name):
+    """Each pair's gap, worked out again from its weights by other code in float64, is at most 1e-4 too (and a rounding)."""
+    matrix, codes, widths = labelled(name)
+    group_of = np.repeat(np.arange(len(widths)), widths)
+    problem = Problem.build(matrix, codes, int(codes.max()) + 1, group_of, MemoryEngine())
+    unit, rows = problem.loss.at_zero(), matrix.astype(np.float64)
+    for pair, solution in solve_path(problem, [*default_pairs(problem), *paper_pairs()], 1e-4, 200):
+        groups = np.zeros_like(group_of) if pair.joint else group_of
+        task = Task(rows, codes, groups, np.full(len(codes), 1 / len(codes)), pair.l1, pair.group)
+        assert gap(task, solution.weights, solution.intercept) / unit <= 1.05e-4, pair
 
 
 @pytest.mark.parametrize("grid", ["best", [], [(0, 0)], [(-1, 1)], [3], [(1, np.nan)], 7])

@@ -23,6 +23,24 @@ def test_accuracy_then_loss_then_sparsity():
     assert best(records[:2]) == 1
 
 
+def test_equal_records_give_the_first_and_rounding_is_no_difference():
+    third = replace(PLAIN, val_accuracy=0.1 + 0.2, val_loss=0.9)
+    assert best([PLAIN, PLAIN]) == 0
+    assert best([third, replace(third, val_accuracy=0.3, val_loss=0.8)]) == 1
+
+
+def test_a_loss_that_is_infinite_loses_ties():
+    assert best([replace(PLAIN, val_loss=np.inf), PLAIN]) == 1
+
+
+def test_only_unseen_classes_in_validation():
+    solution = Solution(np.eye(2), np.zeros(2), 1.0, 1e-6, True, 3, 5.0, 0.1)
+    record = validate(Pair(0.0, 0.1), solution, ("a",), np.zeros(2, int), np.eye(2), np.array([-1, -1]))
+    assert record.val_accuracy == 0 and record.val_loss == np.inf
+    assert set(record.as_dict()) >= {"l1", "group", "joint", "val_accuracy", "dual_gap", "zero_components", "seconds"}
+    assert record.pair == Pair(0.0, 0.1)
+
+
 def test_folds_are_averaged_and_zero_means_zero_in_all():
     other = replace(PLAIN, val_accuracy=0.6, dual_gap=1e-4, zero_components=("U", "X"), converged=False)
     both = merge([PLAIN, other])
