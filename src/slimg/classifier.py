@@ -119,6 +119,9 @@ class SlimG(BaseEstimator):
         self._check(graph, y)
         train_rows, val_rows = check_train_val(graph, train, val)
         parts = self.propagate(graph) if propagated is None else propagated
+        nodes = next(iter(parts.blocks.values())).shape[0]
+        if nodes != graph.n:
+            raise InputError(f"propagated has {nodes:,} nodes and the graph {graph.n:,}: propagate this graph")
         begun = time.perf_counter()
         learner = _Learner(self, parts, graph, train_rows)
         solution, records, chosen = learner.select(val_rows)
@@ -156,6 +159,8 @@ class SlimG(BaseEstimator):
         if not isinstance(self.cv, (int, np.integer)) or self.cv < 2:
             raise InputError(f"cv must be a whole number of folds, at least 2, not {self.cv!r}")
         check_stopping(self.tol, self.max_iter)
+        if not isinstance(self.random_state, (int, np.integer)) or not 0 <= self.random_state < 2**32:
+            raise InputError(f"random_state must be a whole number from 0 to 2³² − 1, not {self.random_state!r}")
         patience = self.early_stopping
         if patience is not None and (not isinstance(patience, (int, np.integer)) or patience < 1):
             raise InputError(f"early_stopping must be None or a positive number of pairs, not {patience!r}")

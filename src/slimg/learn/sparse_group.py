@@ -139,7 +139,7 @@ def class_weights(given: Any, classes: Array, codes: Array, sample_weight: Array
     if isinstance(given, dict):
         unknown = [label for label in given if label not in set(classes.tolist())]
         if unknown:
-            raise InputError(f"class_weight names a class that is not there, {unknown[0]!r}: there are {list(classes)}")
+            raise InputError(f"class_weight names a class that is not there, {unknown[0]!r}: there are {classes.tolist()}")
         if any(not np.isfinite(value) or value <= 0 for value in given.values()):
             raise InputError(f"class_weight needs finite, positive weights, not {given!r}")
         return np.asarray([given.get(label, 1.0) for label in classes.tolist()])[codes]
