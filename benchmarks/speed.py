@@ -117,13 +117,11 @@ def overlapping_classes(rows: int, random_state: int = 0) -> tuple[np.ndarray, n
 
 def child(path: str) -> None:
     """Twelve pairs in a process of their own, so that its memory is theirs."""
-    import resource
-
     from slimg.engine.memory import MemoryEngine
     from slimg.learn.path import paper_pairs, solve_path
     from slimg.learn.solver import Problem
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _high_water()
     with np.load(path) as data:
         features, labels = data["F"], data["y"]
     begun = time.perf_counter()
@@ -135,9 +133,15 @@ def child(path: str) -> None:
         numbers |= {"newton_steps": solution.iterations, "products": round(solution.products, 1)}
         records.append((numbers, solution))
     seconds = time.perf_counter() - begun
-    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    peak = _high_water() - before
     pairs = [numbers | {"weights": s.weights.tolist(), "intercept": s.intercept.tolist()} for numbers, s in records]
     print(json.dumps({"seconds": seconds, "peak_bytes": peak, "pairs": pairs}))
+
+
+def _high_water() -> int:
+    """Peak resident bytes of this process; `getrusage` would count the parent's, from before this program was loaded."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
 
 
 def _seconds(action: Any) -> float:
