@@ -83,3 +83,6 @@ class Engine(Protocol):
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         """Results of independent tasks, in order; for problems too small to be cut into blocks."""
+
+    def trim(self) -> None:
+        """Give back memory or files of talls that nobody holds any more."""

@@ -21,6 +21,7 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul, one_thread, self_gram
+from slimg.engine.buffers import Buffers
 from slimg.errors import InputError
 
 BLOCKS = 16
@@ -49,6 +50,7 @@ class MemoryEngine:
         self._count = _thread_count(threads)
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
+        self._buffers = Buffers()
         self._worker = threading.local()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -63,7 +65,7 @@ class MemoryEngine:
         return np.ascontiguousarray(array, dtype=np.float32)
 
     def random(self, n: int, k: int, random_state: int) -> Tall:
-        out = np.empty((n, k), np.float32)
+        out = self._buffers.take(n, k)
 
         def draw(start: int, stop: int) -> None:
             stream = np.random.SeedSequence(random_state, spawn_key=(start // RANDOM_ROWS,))
@@ -82,10 +84,13 @@ class MemoryEngine:
     def to_array(self, tall: Tall) -> Array:
         return tall.toarray() if sparse.issparse(tall) else tall
 
+    def trim(self) -> None:
+        self._buffers.trim()
+
     # products -------------------------------------------------------------------------------------------------------
 
     def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
-        outs = [np.empty((len(matrix.indptr) - 1, tall.shape[1]), np.float32) for _ in scalings]
+        outs = [self._buffers.take(len(matrix.indptr) - 1, tall.shape[1]) for _ in scalings]
 
         lanes = kernels.lanes_for(tall.shape[1])
         data = matrix.indptr, matrix.indices, matrix.weights, tall
@@ -111,7 +116,7 @@ class MemoryEngine:
         small = np.ascontiguousarray(small, np.float32)
         if not sparse.issparse(tall):
             return self.map_rows(lambda block: matmul(block, small), tall)
-        out = np.empty((tall.shape[0], small.shape[1]), np.float32)
+        out = self._buffers.take(tall.shape[0], small.shape[1])
 
         kernel = kernels.gather(kernels.lanes_for(small.shape[1]))
 
@@ -142,7 +147,7 @@ class MemoryEngine:
         if sparse.issparse(first):
             rest = self._in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), blocks[1:])
             return self.tall(sparse.vstack([first, *rest], format="csr"))
-        out = np.empty((talls[0].shape[0], first.shape[1]), np.float32)
+        out = self._buffers.take(talls[0].shape[0], first.shape[1])
         out[slice(*blocks[0])] = first
 
         def rows(start: int, stop: int) -> None:

@@ -138,6 +138,7 @@ def compute_components(
             )
             structure = _Structure(engine, svd, n, "U" in wanted)
         fill(result, structure, sources, plan_pca if pca else _AsItIs)
+    engine.trim()
     result.seconds["total"] = time.perf_counter() - begun
     return result
 

@@ -1,0 +1,89 @@
+"""Memory is used again when nobody holds it, and never before."""
+
+import numpy as np
+import pytest
+
+from slimg.engine import MemoryEngine, buffers
+from slimg.engine.buffers import Buffers
+
+
+@pytest.fixture
+def pool(monkeypatch):
+    monkeypatch.setattr(buffers, "LARGE", 1)
+    return Buffers()
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_a_dropped_array_gives_its_place_to_the_next(pool):
+    first = pool.take(100, 10)
+    place = address(first)
+    del first
+    assert address(pool.take(99, 10)) == place
+
+
+def test_an_array_in_use_keeps_its_place(pool):
+    first = pool.take(100, 10)
+    first[:] = 1
+    second = pool.take(100, 10)
+    second[:] = 2
+    assert (first == 1).all()
+
+
+@pytest.mark.parametrize("view", [lambda a: a[3:5], lambda a: a.T, lambda a: a[:, ::2].reshape(-1, 5)[:2], memoryview])
+def test_any_view_keeps_the_place(pool, view):
+    first = pool.take(100, 10)
+    first[:] = 1
+    kept = view(first)
+    before = np.array(kept)
+    del first
+    pool.take(100, 10)[:] = 2
+    np.testing.assert_array_equal(np.array(kept), before)
+
+
+def test_a_place_much_too_large_or_too_small_is_not_taken(pool):
+    first = pool.take(100, 10)
+    del first
+    assert pool.take(10, 10).base.nbytes == 400
+    assert pool.take(200, 10).base.nbytes == 8000
+
+
+def test_at_most_one_place_waits_and_trim_gives_it_back(pool):
+    arrays = [pool.take(100, 10) for _ in range(5)]
+    del arrays
+    pool.take(100, 10)
+    assert len(pool._places) == 1
+    pool.trim()
+    assert pool._places == []
+
+
+def test_trim_keeps_what_is_held(pool):
+    held = pool.take(100, 10)
+    pool.trim()
+    assert len(pool._places) == 1 and held.base is not None
+
+
+def test_small_arrays_are_not_tracked():
+    pool = Buffers()
+    pool.take(10, 10)
+    assert pool._places == []
+
+
+def test_an_engine_that_uses_memory_again_gives_the_same_results(monkeypatch):
+    tall = np.random.default_rng(0).standard_normal((500, 8), dtype=np.float32)
+    small = np.eye(8, dtype=np.float32)
+
+    def chain(engine):
+        result = tall
+        for _ in range(5):
+            result = engine.map_rows(lambda block: block + 1, engine.combine(result, small))
+        return result
+
+    plain = chain(MemoryEngine(threads=2))
+    monkeypatch.setattr(buffers, "LARGE", 1)
+    engine = MemoryEngine(threads=2)
+    np.testing.assert_array_equal(chain(engine), plain)
+    engine.trim()
+    assert len(engine._buffers._places) == 0
