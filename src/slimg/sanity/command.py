@@ -7,18 +7,14 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from slimg.errors import InputError
 from slimg.sanity.assertion import SMALL
 from slimg.sanity.contender import Contender, as_contender
 from slimg.sanity.report import PAPER_NODES, PAPER_SEEDS, Cell
 from slimg.sanity.runner import check
+from slimg.user_code import load_object
 
 FULL = {"n": PAPER_NODES, "seeds": PAPER_SEEDS}
 QUICK = {"n": SMALL, "seeds": 2}
@@ -72,46 +68,12 @@ def run(args: argparse.Namespace) -> int:
     return int(args.strict and not all(report.passes(model) for model in report.models))
 
 
-def load_model(address: str) -> Any:
-    """The object that ``FILE.py:NAME`` names."""
-    path, _, name = address.rpartition(":")
-    file = Path(path).expanduser()
-    if not path or not name.isidentifier():
-        raise InputError(f"--model needs FILE.py:NAME, such as mine.py:make_model, not {address!r}")
-    if not file.is_file():
-        raise InputError(f"--model {address}: there is no file {file}")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None:
-        raise InputError(f"--model {address}: {file} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    with _siblings_importable(file):
-        try:
-            spec.loader.exec_module(module)
-        except Exception as error:  # whatever a user's file does wrong is told in one sentence
-            raise InputError(f"--model {address}: importing it raised {type(error).__name__}: {error}") from error
-    if not hasattr(module, name):
-        public = [each for each in vars(module) if not each.startswith("_")]
-        raise InputError(f"--model {address}: {file} has no {name}; it has {', '.join(public) or 'nothing'}")
-    return getattr(module, name)
-
-
 def _contenders(names: str | None, addresses: list[str]) -> list[Contender]:
     wanted = names.split(",") if names else [] if addresses else ["slimg"]
-    own = [as_contender(load_model(address), address.rpartition(":")[2]) for address in addresses]
+    own = [as_contender(load_object(address), address.rpartition(":")[2]) for address in addresses]
     return [as_contender(name.strip()) for name in wanted] + own
 
 
 def _tell(model: str, case: str, cell: Cell) -> None:
     found = cell.error or f"{100 * cell.mean:.1f} %"
     print(f"{case:<23} {model:<14} {found}  ({cell.seconds:.1f} s)", file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _siblings_importable(file: Path) -> Iterator[None]:
-    """Imports of modules beside the file work while it is loaded, as they do when it is run."""
-    folder = str(file.resolve().parent)
-    sys.path.insert(0, folder)
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)
