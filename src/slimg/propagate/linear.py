@@ -119,7 +119,9 @@ class G2CN(Propagator):
 
 
 def _at(values: Any, i: Any) -> Any:
-    """The i-th value, counted from 1; a single number serves all."""
+    """The i-th value, counted from 1; a single number serves all, and a symbol gets an index."""
+    if hasattr(values, "at"):
+        return values.at(i)
     return values[i - 1] if _is_sequence(values) else values
 
 

@@ -1,0 +1,46 @@
+"""Objects of a user's own file, by address: ``mine.py:make_model``."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from slimg.errors import InputError
+
+
+def load_object(address: str) -> Any:
+    """The object that ``FILE.py:NAME`` names; whatever the file does wrong is told in one sentence."""
+    path, _, name = address.rpartition(":")
+    file = Path(path).expanduser()
+    if not path or not name.isidentifier():
+        raise InputError(f"{address!r} is no address of an object: FILE.py:NAME is needed, such as mine.py:make_model")
+    if not file.is_file():
+        raise InputError(f"{address}: there is no file {file}")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{address}: {file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    with _siblings_importable(file):
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            raise InputError(f"{address}: importing it raised {type(error).__name__}: {error}") from error
+    if not hasattr(module, name):
+        public = [each for each in vars(module) if not each.startswith("_")]
+        raise InputError(f"{address}: {file} has no {name}; it has {', '.join(public) or 'nothing'}")
+    return getattr(module, name)
+
+
+@contextmanager
+def _siblings_importable(file: Path) -> Iterator[None]:
+    """Imports of modules beside the file work while it is loaded, as they do when it is run."""
+    folder = str(file.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
