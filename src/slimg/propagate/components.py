@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +30,9 @@ from slimg.errors import InputError, choices
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import operator, products
 from slimg.linalg.pca import GRAM_AT_MOST, PCA, Chain, plan_pca
-from slimg.linalg.svd import Spectrum, SVDPlan, plan_svd
-from slimg.propagate.features import dense_rows, prepare_features, unit_rows, without_noise
+from slimg.linalg.svd import Spectrum, plan_svd
+from slimg.propagate.features import dense_rows, prepare_features, unit_rows
+from slimg.propagate.plans import AsItIs, Plan, Structure
 
 COMPONENTS = ("U", "X", "row", "sym")
 SIDE_BY_SIDE = 1 << 24
@@ -136,15 +137,15 @@ def compute_components(
             svd = plan_svd(
                 engine, graph.adjacency, energy=energy, max_rank=result.rank, random_state=random_state
             )
-            structure = _Structure(engine, svd, n, "U" in wanted)
-        fill(result, structure, sources, plan_pca if pca else _AsItIs)
+            structure = Structure(engine, svd, n, "U" in wanted)
+        fill(result, structure, sources, plan_pca if pca else AsItIs)
     engine.trim()
     result.seconds["total"] = time.perf_counter() - begun
     return result
 
 
 def _one_by_one(
-    result: Components, structure: _Structure | None, sources: _NamedSources, planner: _Planner
+    result: Components, structure: Structure | None, sources: _NamedSources, planner: _Planner
 ) -> None:
     """Each component is finished before the next is begun."""
     if structure:
@@ -160,7 +161,7 @@ def _one_by_one(
 
 
 def _side_by_side(
-    result: Components, structure: _Structure | None, sources: _NamedSources, planner: _Planner
+    result: Components, structure: Structure | None, sources: _NamedSources, planner: _Planner
 ) -> None:
     """Plans of all components as tasks, then the rank, then their solutions as tasks."""
     engine, expected = result.engine, structure.svd.expected_rank if structure else result.rank
@@ -172,7 +173,7 @@ def _side_by_side(
         if structure:
             result.rank = _timed(result, "U", structure.prepare)
         planned = engine.concurrently(*jobs.values())
-    plans: dict[str, _Plan] = {"U": structure} if structure and structure.wanted else {}
+    plans: dict[str, Plan] = {"U": structure} if structure and structure.wanted else {}
     plans |= zip(jobs, planned, strict=True)
     jobs.clear()
     engine.concurrently(*(partial(_solve, result, name, plan) for name, plan in plans.items()))
@@ -180,7 +181,7 @@ def _side_by_side(
     result.states = {name: result.states[name] for name in plans}
 
 
-def _solve(result: Components, name: str, plan: _Plan) -> None:
+def _solve(result: Components, name: str, plan: Plan) -> None:
     result.states[name], result.blocks[name] = _timed(result, name, plan.solve, result.rank, unit_rows)
 
 
@@ -216,44 +217,7 @@ def _sources(
         del walk
 
 
-class _Plan(Protocol):
-    """Prepared as far as it can be before the rank is known."""
-
-    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Any, Tall]:
-        """The fitted state and the tall, to whose rows ``then`` is applied."""
-
-
-class _Structure:
-    """U·Σ, or only its rank."""
-
-    def __init__(self, engine: Engine, svd: SVDPlan, nodes: int, wanted: bool):
-        self._engine, self.svd, self.nodes, self.wanted = engine, svd, nodes, wanted
-
-    def prepare(self) -> int:
-        self.svd.prepare()
-        return self.svd.rank
-
-    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Spectrum, Tall]:
-        spectrum = self.svd.solve()
-        scale = spectrum.singular_values.astype(np.float32)
-        rounding = 1e-6 * float(np.linalg.norm(scale))
-        return spectrum, self._engine.map_rows(lambda b: then(without_noise(b * scale, rounding)), spectrum.vectors)
-
-
-class _AsItIs:
-    """Without PCA: the rows themselves."""
-
-    def __init__(self, engine: Engine, source: Tall | Chain, expected_rank: int):
-        self._engine, self._source = engine, source
-
-    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[None, Tall]:
-        source = self._source
-        if isinstance(source, Chain):
-            source = source.times(self._engine, np.eye(source.shape[1], dtype=np.float32))
-        return None, self._engine.map_rows(lambda block: then(dense_rows(block)), source)
-
-
-_Planner = Callable[[Engine, Tall | Chain, int], _Plan]
+_Planner = Callable[[Engine, Tall | Chain, int], Plan]
 _NamedSources = Iterator[tuple[str, Tall | Chain]]
 
 

@@ -1,0 +1,55 @@
+"""Components before their rank is known: each is prepared as far as it can be, then solved for that rank.
+
+    U       rows of U·Σ                    its SVD decides the rank
+    g(B)    PCA (`slimg.linalg.pca`)
+    B       the rows themselves            the ablation without PCA
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from slimg.engine.base import Array, Engine, Tall
+from slimg.linalg.pca import Chain
+from slimg.linalg.svd import Spectrum, SVDPlan
+from slimg.propagate.features import dense_rows, without_noise
+
+
+class Plan(Protocol):
+    """Prepared as far as it can be before the rank is known."""
+
+    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Any, Tall]:
+        """The fitted state and the tall, to whose rows ``then`` is applied."""
+
+
+class Structure:
+    """U·Σ, or only its rank."""
+
+    def __init__(self, engine: Engine, svd: SVDPlan, nodes: int, wanted: bool):
+        self._engine, self.svd, self.nodes, self.wanted = engine, svd, nodes, wanted
+
+    def prepare(self) -> int:
+        self.svd.prepare()
+        return self.svd.rank
+
+    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Spectrum, Tall]:
+        spectrum = self.svd.solve()
+        scale = spectrum.singular_values.astype(np.float32)
+        rounding = 1e-6 * float(np.linalg.norm(scale))
+        return spectrum, self._engine.map_rows(lambda b: then(without_noise(b * scale, rounding)), spectrum.vectors)
+
+
+class AsItIs:
+    """Without PCA: the rows themselves."""
+
+    def __init__(self, engine: Engine, source: Tall | Chain, expected_rank: int):
+        self._engine, self._source = engine, source
+
+    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[None, Tall]:
+        source = self._source
+        if isinstance(source, Chain):
+            source = source.times(self._engine, np.eye(source.shape[1], dtype=np.float32))
+        return None, self._engine.map_rows(lambda block: then(dense_rows(block)), source)
