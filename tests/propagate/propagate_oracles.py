@@ -122,3 +122,6 @@ class OpaqueEngine:
 
     def concurrently(self, *tasks):
         return self.inner.concurrently(*tasks)
+
+    def trim(self):
+        self.inner.trim()

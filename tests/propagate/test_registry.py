@@ -46,8 +46,7 @@ def test_contract(name):
     assert np.array_equal(p, columns(again))
     sparse = get(name)(random_graph(3, sparse_features=True))
     np.testing.assert_allclose(np.abs(columns(sparse)), np.abs(p), atol=1e-3 if name == "slimg" else 1e-6)
-    if name != "slimg":
-        assert np.array_equal(p, columns(get(name)(graph, engine)))
+    assert np.array_equal(p, columns(get(name)(graph, engine)))
 
 
 @every

@@ -89,7 +89,7 @@ class Propagator:
     def columns(self, graph: Graph, engine: Engine, x: Tall) -> dict[str, Tall]:
         """Blocks by name; x is the prepared X as a dense tall (n × d)."""
         named = self.blocks()
-        _check_columns(engine, x, len(named))
+        _check_columns(engine, x.shape[0], x.shape[1], len(named))
         evaluation = Evaluation(engine, graph.adjacency, x, self.vectors)
         return dict(zip(named, evaluation.columns(list(named.values())), strict=True))
 
@@ -197,7 +197,7 @@ def together(
     if plain:
         x = plain[0].features(graph, engine, normalize)
         named = [(each, name, block) for each in plain for name, block in each.blocks().items()]
-        _check_columns(engine, x if rows is None else engine.tall(engine.rows(x, rows)), len(named))
+        _check_columns(engine, x.shape[0] if rows is None else len(rows), x.shape[1], len(named))
         talls = Evaluation(engine, graph.adjacency, x).columns([block for *_, block in named], rows)
         for (owner, name, _), tall in zip(named, talls, strict=True):
             parts = results.setdefault(id(owner), Components(engine, x.shape[1], notes=owner.notes()))
@@ -262,8 +262,7 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
-def _check_columns(engine: Engine, x: Tall, blocks: int) -> None:
-    n, d = x.shape
+def _check_columns(engine: Engine, n: int, d: int, blocks: int) -> None:
     check_size(engine, 4 * n * d * (blocks + WORKING_TALLS), f"P(A, X) with {blocks * d:,} columns for {n:,} nodes")
 
 
