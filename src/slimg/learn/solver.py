@@ -8,7 +8,7 @@ Each iteration
 3. lets a group that is zero and should not be start along its steepest descent, which a quadratic model cannot see, the
    norm having a kink there;
 4. takes a proximal Newton step over the groups that are not zero (`learn.quadratic`) with a line search;
-5. sets a group that is shrinking to exactly zero if zero is optimal for it, the others being as they are.
+5. sets a group that is shrinking or small to exactly zero if zero is optimal for it, the others being as they are.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from slimg.learn.rows import Rows
 
 ACCURACY = 0.1
 """A Newton step is worked out until the slope of its model has fallen to this share."""
+SMALL = 0.02
+"""The share of the largest group's norm below which a group is asked whether it should be zero."""
 STALLED = 12
 """Steps that must gain something together, or else rounding is to blame."""
 
@@ -206,9 +208,11 @@ class _State:
             self.weights, self.scores, self.fit = weights, scores, fit
 
     def rest_groups(self) -> None:
-        """A group that has lost half its norm is set to zero if, the others being as they are, zero is its minimiser."""
+        """A group that has lost half its norm, or has little beside the largest, is set to zero if that is its minimiser,
+        the others being as they are."""
         norms = self.penalty.norms(self.weights)
-        for which in np.flatnonzero((norms > 0) & (norms < 0.5 * self.largest)):
+        small = (norms < 0.5 * self.largest) | (norms < SMALL * norms.max(initial=0.0))
+        for which in np.flatnonzero((norms > 0) & small):
             self._try_zero(int(which))
             self.largest[which] = norms[which]
         self.largest = np.maximum(self.largest, norms)
