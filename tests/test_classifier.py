@@ -1,163 +1,385 @@
-"""SlimG: the estimator's contract, its options, and what it says of wrong input."""
+"""SlimG: the estimator's account of itself, what it may read, its options, and what it says about bad input."""
+
+import pickle
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import recall_score
 
 from slimg import Graph, SlimG
 from slimg.errors import InputError
 from slimg.graph.splits import REAL, stratified
+from slimg.learn import SparseGroupLogisticRegression
+from slimg.learn.selection import Record, best
+
+NAMES = ("U", "X", "A_row^2 X", "A_sym^2 X")
 
 
-def make_graph(n=240, classes=3, seed=0, labels=None):
-    """Homophilous graph with informative features."""
+def planted(n=240, c=3, d=12, shares=None, inside=0.12, outside=0.02, noise=1.0, seed=0):
+    """Adjacency, features and labels of a graph whose nodes prefer their own class and whose features carry it too."""
     rng = np.random.default_rng(seed)
-    codes = np.arange(n) % classes
-    near = np.where(codes[:, None] == codes, 0.08, 0.01)
-    upper = np.triu(rng.random((n, n)) < near, 1)
-    features = rng.random((n, 12)) + 0.5 * np.eye(classes, 12)[codes]
-    labels = codes if labels is None else np.asarray(labels, object)[codes]
-    return Graph.from_arrays(sp.csr_matrix(upper | upper.T), features=features, labels=labels)
-
-
-TRAIN, VAL, TEST = np.arange(0, 60), np.arange(60, 120), np.arange(120, 240)
+    y = np.arange(n) % c if shares is None else rng.choice(c, n, p=shares)
+    draw = np.triu(rng.random((n, n)) < np.where(y[:, None] == y, inside, outside), 1)
+    x = rng.random((c, d))[y] + noise * rng.random((n, d))
+    return sp.csr_array((draw | draw.T).astype(np.float32)), x.astype(np.float32), y
 
 
 @pytest.fixture(scope="module")
-def graph():
-    return make_graph()
+def parts():
+    return planted()
 
 
 @pytest.fixture(scope="module")
-def model(graph):
-    return SlimG().fit(graph, train=TRAIN, val=VAL)
+def graph(parts):
+    return Graph.from_arrays(parts[0], features=parts[1], labels=parts[2])
 
 
-def test_the_api(graph, model):
-    assert list(model.coef_) == ["U", "X", "A_row^2 X", "A_sym^2 X"]
-    assert all(weights.shape[1] == 3 and weights.shape[0] <= model.rank_ for weights in model.coef_.values())
-    assert model.dual_gap_ <= 1e-4 and abs(model.intercept_.sum()) < 1e-4
-    assert model.predict().shape == (240,) and model.predict_proba().shape == (240, 3)
-    np.testing.assert_allclose(model.predict_proba().sum(axis=1), 1)
-    keys = {"l1", "group", "val_accuracy", "dual_gap", "zero_components", "seconds"}
-    assert all(keys <= set(record) for record in model.selection_)
-    top = max(record["val_accuracy"] for record in model.selection_)
-    chosen = [r for r in model.selection_ if (r["l1"], r["group"], r["joint"]) == (model.l1_, model.group_, model.joint_)]
-    assert len(chosen) == 1 and chosen[0]["val_accuracy"] == top
-    assert (model.predict() == graph.labels)[TEST].mean() > 0.8
+@pytest.fixture(scope="module")
+def split(graph):
+    return stratified(graph, (0.2, 0.2, 0.6), 0)
 
 
-def test_scores_are_the_sum_of_components(graph, model):
-    rows = model.components_.labelled_rows(np.arange(graph.n))
-    scores = rows @ np.vstack(list(model.coef_.values())) + model.intercept_
-    np.testing.assert_allclose(model.decision_function(), scores, atol=1e-3)
+@pytest.fixture(scope="module")
+def fitted(graph, split):
+    return SlimG(random_state=0).fit(graph, train=split.train, val=split.val)
 
 
-def test_labels_of_other_rows_are_not_read(graph, model):
-    wrong = graph.labels.copy()
-    wrong[TEST] = np.random.default_rng(1).permutation(wrong[TEST])
-    again = SlimG().fit(graph.with_labels(wrong), train=TRAIN, val=VAL)
-    assert all((again.coef_[name] == model.coef_[name]).all() for name in model.coef_)
+def bits(model):
+    weights = b"".join(weights.tobytes() for weights in model.coef_.values())
+    return weights + model.intercept_.tobytes() + model.predict_proba().tobytes() + str(model.predict().tolist()).encode()
 
 
-@pytest.mark.parametrize("labels", [["ash", "elm", "oak"], [10, 20, 30], [True, False]])
-def test_labels_come_back_in_their_own_type(labels):
-    graph = make_graph(classes=len(labels), labels=labels)
-    found = SlimG(grid=[(1e-4, 1e-2)]).fit(graph, train=TRAIN, val=VAL).predict()
-    assert set(found.tolist()) <= set(labels) and type(found.tolist()[0]) is type(labels[0])
+# what it says of itself -------------------------------------------------------------------------------------------------
 
 
-def test_folds_choose_without_validation_rows(graph):
-    known = graph.keeping_labels(np.arange(120))
-    model = SlimG().fit(known)
-    assert (model.predict() == graph.labels)[TEST].mean() > 0.8
-    assert (SlimG().fit(known).decision_function() == model.decision_function()).all()
+def test_attributes_agree_with_one_another(fitted, graph, split):
+    assert tuple(fitted.coef_) == NAMES
+    assert all(weights.shape == (fitted.components_.widths[name], 3) for name, weights in fitted.coef_.items())
+    assert max(weights.shape[0] for weights in fitted.coef_.values()) == fitted.rank_
+    assert fitted.intercept_.shape == (3,) and fitted.intercept_.sum() == pytest.approx(0, abs=1e-5)
+    assert 0 <= fitted.dual_gap_ <= 1e-4 and fitted.converged_
+    assert fitted.zero_components_ == tuple(name for name in NAMES if not fitted.coef_[name].any())
+    norms = {name: np.linalg.norm(weights) for name, weights in fitted.coef_.items()}
+    assert fitted.component_weights() == pytest.approx(norms)
+    assert fitted.seconds_["learning"] > 0
+
+
+def test_one_record_per_pair_and_the_rule_chooses(fitted, graph, split):
+    keys = {"l1", "group", "joint", "val_accuracy", "val_loss", "dual_gap", "zero_components", "nonzero", "seconds"}
+    assert all(keys <= set(record) and record["dual_gap"] <= 1e-4 for record in fitted.selection_)
+    pairs = [(record["l1"], record["group"], record["joint"]) for record in fitted.selection_]
+    assert len(set(pairs)) == len(pairs) > 5 and 0.0 in {pair[0] for pair in pairs}
+    chosen = best([Record(**record) for record in fitted.selection_])
+    assert pairs[chosen] == (fitted.l1_, fitted.group_, fitted.joint_)
+    accuracy = (fitted.predict() == graph.labels)[split.val].mean()
+    assert fitted.selection_[chosen]["val_accuracy"] == pytest.approx(accuracy)
+    assert fitted.selection_[chosen]["zero_components"] == fitted.zero_components_
+    assert fitted.selection_[chosen]["dual_gap"] == fitted.dual_gap_
+
+
+def test_predictions_are_the_components_times_the_weights(fitted, graph):
+    blocks = fitted.components_.blocks
+    scores = sum(blocks[name].astype(float) @ weights for name, weights in fitted.coef_.items()) + fitted.intercept_
+    np.testing.assert_allclose(fitted.decision_function(), scores, atol=1e-4)
+    proba = fitted.predict_proba()
+    np.testing.assert_allclose(proba, np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True), atol=1e-4)
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_array_equal(fitted.predict(), fitted.classes_[proba.argmax(axis=1)])
+
+
+def test_it_learns_more_than_the_majority_and_the_features(fitted, graph, split):
+    right = (fitted.predict() == graph.labels)[split.test].mean()
+    alone = SlimG(components=("X",)).fit(graph, train=split.train, val=split.val)
+    assert right > max(0.8, (alone.predict() == graph.labels)[split.test].mean() - 0.02)
+
+
+def test_one_component_is_the_plain_classifier_on_it(graph, split):
+    """The whole way through the estimator ends where `SparseGroupLogisticRegression` does on the same rows."""
+    model = SlimG(components=("sym",), grid=[(1e-3, 1e-2)], tol=1e-7).fit(graph, train=split.train, val=split.val)
+    rows = model.components_.blocks["A_sym^2 X"]
+    plain = SparseGroupLogisticRegression(1e-3, 1e-2, tol=1e-7).fit(rows[split.train], graph.labels[split.train])
+    np.testing.assert_allclose(model.predict_proba(), plain.predict_proba(rows), atol=2e-3)
+
+
+def test_numbers_of_nodes_do_not_matter(parts, split):
+    """Nodes in another order: the same probabilities, in that order."""
+    adjacency, features, labels = parts
+    order = np.random.default_rng(0).permutation(len(labels))
+    place = np.argsort(order)
+    options = {"grid": [(1e-3, 1e-2)], "tol": 1e-7}
+    before = SlimG(**options).fit(Graph.from_arrays(adjacency, features, labels), train=split.train, val=split.val)
+    moved = Graph.from_arrays(adjacency[order][:, order], features[order], labels[order])
+    after = SlimG(**options).fit(moved, train=place[split.train], val=place[split.val])
+    np.testing.assert_allclose(after.predict_proba()[place], before.predict_proba(), atol=0.02)
+
+
+# what it may read -------------------------------------------------------------------------------------------------------
+
+
+def test_labels_of_other_rows_are_not_read(parts, split, fitted):
+    adjacency, features, labels = parts
+    shuffled = labels.copy()
+    shuffled[split.test] = np.random.default_rng(1).permutation(shuffled[split.test])
+    assert (shuffled != labels).any()
+    foreign = labels + 0
+    foreign[split.test] = -7
+    hidden = labels.astype(object)
+    hidden[split.test] = None
+    for other in (shuffled, foreign, hidden):
+        graph = Graph.from_arrays(adjacency, features=features, labels=other)
+        assert bits(SlimG(random_state=0).fit(graph, train=split.train, val=split.val)) == bits(fitted)
+
+
+def test_missing_labels_are_predicted(parts, split):
+    adjacency, features, labels = parts
+    hidden = labels.astype(object)
+    hidden[split.test] = None
+    model = SlimG(grid=[(1e-4, 1e-2)]).fit(Graph.from_arrays(adjacency, features=features, labels=hidden))
+    assert (model.predict() == labels)[split.test].mean() > 0.8
 
 
 @pytest.mark.parametrize(
-    "options",
+    "names",
+    [["ash", "elm", "oak"], [7, -3, 200], [("a", 1), ("b", 2), ("c", 3)], [True, False, None], [1.0, 2.0, 5.0]],
+    ids=["text", "numbers", "tuples", "truth", "whole floats"],
+)
+def test_labels_come_back_in_their_own_type(parts, split, names):
+    adjacency, features, codes = parts
+    labels = np.empty(len(codes), object)
+    labels[:] = [names[code] for code in codes]
+    if isinstance(names[0], (str, float)) or names[0] == 7:
+        labels = np.array(labels.tolist())
+    rows = [np.array([row for row in part if labels[row] is not None]) for part in (split.train, split.val)]
+    graph = Graph.from_arrays(adjacency, features=features, labels=labels)
+    model = SlimG(grid=[(1e-4, 1e-2)]).fit(graph, train=rows[0], val=rows[1])
+    predicted = model.predict()
+    known = [name for name in names if name is not None]
+    assert len(predicted) == graph.n and {type(label) for label in predicted.tolist()} == {type(known[0])}
+    assert set(predicted.tolist()) == set(known) == set(model.classes_.tolist())
+    seen = np.flatnonzero([label is not None for label in labels])
+    assert np.mean([predicted[row] == labels[row] for row in seen]) > 0.8
+
+
+def test_a_class_that_only_validation_has_counts_as_wrong(graph, split):
+    train = split.train[graph.labels[split.train] < 2]
+    model = SlimG(grid=[(1e-4, 1e-2)]).fit(graph, train=train, val=split.val)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.selection_[0]["val_accuracy"] <= (graph.labels[split.val] < 2).mean()
+
+
+# options ----------------------------------------------------------------------------------------------------------------
+
+
+def test_without_edges_the_features_alone(parts, split):
+    graph = Graph.from_arrays(None, features=parts[1], labels=parts[2])
+    model = SlimG().fit(graph, train=split.train, val=split.val)
+    assert tuple(model.coef_) == ("X",) and any("edges" in note for note in model.notes_)
+    assert (model.predict() == parts[2])[split.test].mean() > 0.6
+
+
+def test_without_features_the_structure_alone(parts, split):
+    graph = Graph.from_arrays(parts[0], labels=parts[2])
+    model = SlimG().fit(graph, train=split.train, val=split.val)
+    assert tuple(model.coef_) == ("U",) and any("features" in note for note in model.notes_)
+    assert (model.predict() == parts[2])[split.test].mean() > 0.6
+
+
+def test_folds_choose_when_no_validation_rows_are_given(graph, split):
+    labelled = np.concatenate([split.train, split.val])
+    model = SlimG(random_state=3, cv=4).fit(graph, train=labelled)
+    assert bits(SlimG(random_state=3, cv=4).fit(graph, train=labelled)) == bits(model)
+    fixed = SlimG(grid=[(model.l1_, model.group_, model.joint_)], random_state=3, cv=4).fit(graph, train=labelled)
+    assert bits(fixed) == bits(model), "the chosen pair is fitted again on all labelled rows"
+    assert max(record["dual_gap"] for record in model.selection_) <= 1e-4
+    assert (model.predict() == graph.labels)[split.test].mean() > 0.8
+
+
+def test_a_class_with_two_labelled_nodes_still_has_folds(graph, split):
+    rare = split.train[graph.labels[split.train] == 2][:2]
+    train = np.concatenate([split.train[graph.labels[split.train] < 2], rare])
+    assert SlimG(cv=5, grid=[(0, 1e-2)]).fit(graph, train=train).classes_.tolist() == [0, 1, 2]
+
+
+def test_patience_leaves_a_series_after_pairs_without_gain(graph, split):
+    everything = SlimG(grid="paper").fit(graph, train=split.train, val=split.val)
+    patient = SlimG(grid="paper", early_stopping=100).fit(graph, train=split.train, val=split.val)
+    assert bits(patient) == bits(everything) and len(everything.selection_) == 12
+    hasty = SlimG(grid="paper", early_stopping=1).fit(graph, train=split.train, val=split.val)
+    assert len(hasty.selection_) < 12
+    for l1 in {record["l1"] for record in hasty.selection_}:
+        accuracies = [record["val_accuracy"] for record in hasty.selection_ if record["l1"] == l1]
+        assert accuracies[:-1] == sorted(set(accuracies[:-1])), "each but the last was a gain"
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
     [
-        {"components": ["U"]}, {"components": ["X", "row"]}, {"pca": False}, {"k_row": {2, 4}, "k_sym": {2, 3}},
-        {"grid": "paper"}, {"grid": [(0.0, 1e-2)]}, {"early_stopping": 1}, {"sparsity": False}, {"class_weight": "balanced"},
-        {"max_rank": 3}, {"normalize_features": None},
+        ({"components": ("X", "row", "sym")}, NAMES[1:]),
+        ({"components": ("U",)}, NAMES[:1]),
+        ({"k_row": {2, 4}, "k_sym": {2, 3}}, ("U", "X", "A_row^2 X", "A_row^4 X", "A_sym^2 X", "A_sym^3 X")),
+        ({"k_row": 1, "k_sym": 1}, ("U", "X", "A_row^1 X", "A_sym^1 X")),
+        ({"pca": False}, NAMES),
     ],
-)  # fmt: skip
-def test_options(graph, options):
-    model = clone(SlimG(**options)).fit(graph, train=TRAIN, val=VAL)
-    assert (model.predict() == graph.labels)[TEST].mean() > 0.45
-    if options.get("sparsity", True):
-        assert model.dual_gap_ <= 1e-4
-    if "k_row" in options:
-        assert list(model.coef_)[2:] == ["A_row^2 X", "A_row^4 X", "A_sym^2 X", "A_sym^3 X"]
+)
+def test_ablations(graph, split, options, names):
+    model = SlimG(**options).fit(graph, train=split.train, val=split.val)
+    assert tuple(model.coef_) == names
+    assert (model.predict() == graph.labels)[split.test].mean() > 0.6
+    if options.get("pca") is False:
+        assert [len(model.coef_[name]) for name in NAMES[1:]] == [graph.d] * 3
 
 
-def test_early_stopping_leaves_pairs_out(graph, model):
-    assert len(SlimG(early_stopping=1).fit(graph, train=TRAIN, val=VAL).selection_) < len(model.selection_)
+def test_no_sparsity_stops_early_without_a_certificate(graph, split):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SlimG(sparsity=False).fit(graph, train=split.train, val=split.val)
+        folded = SlimG(sparsity=False, cv=3).fit(graph, train=split.train)
+    assert np.isnan(model.dual_gap_) and not model.converged_ and model.zero_components_ == ()
+    assert len(model.selection_) == 1 and model.selection_[0]["l1"] == model.selection_[0]["group"] == 0
+    accuracy = (model.predict() == graph.labels)[split.val].mean()
+    assert model.selection_[0]["val_accuracy"] == pytest.approx(accuracy)
+    for each in (model, folded):
+        assert (each.predict() == graph.labels)[split.test].mean() > 0.8
 
 
-def test_propagated_components_are_used(graph, model):
-    again = SlimG().fit(graph, train=TRAIN, val=VAL, propagated=model.components_)
-    assert (again.predict_proba() == model.predict_proba()).all()
+def test_balanced_weights_help_the_rare_class():
+    """Nineteen in twenty of one class, features that say little: the rare class is found more often."""
+    adjacency, features, labels = planted(800, 2, 10, shares=[0.95, 0.05], inside=0.02, outside=0.01, noise=3.0, seed=4)
+    graph = Graph.from_arrays(adjacency, features=features, labels=labels)
+    split = stratified(graph, (0.3, 0.2, 0.5), 0)
+    grid = [(0, 1e-2)]
+    recalls = {}
+    for weight in (None, "balanced", {1: 30.0}):
+        model = SlimG(grid=grid, class_weight=weight).fit(graph, train=split.train, val=split.val)
+        recalls[str(weight)] = recall_score(labels[split.test], model.predict()[split.test])
+    assert recalls["balanced"] >= recalls["None"] + 0.2
+    assert recalls["{1: 30.0}"] >= recalls["None"] + 0.2
 
 
-def test_structure_alone_and_features_alone(graph):
-    bare = Graph.from_arrays(graph.adjacency, labels=graph.labels)
-    model = SlimG().fit(bare, train=TRAIN, val=VAL)
-    assert list(model.coef_) == ["U"] and any("structure alone" in note for note in model.notes_)
-    loose = Graph.from_arrays(sp.csr_matrix((240, 240)), features=graph.features, labels=graph.labels)
-    model = SlimG().fit(loose, train=TRAIN, val=VAL)
-    assert list(model.coef_) == ["X"] and any("features alone" in note for note in model.notes_)
+def test_components_are_computed_once_for_many_splits(graph, split, fitted):
+    again = SlimG(random_state=0).fit(graph, train=split.train, val=split.val, propagated=fitted.components_)
+    assert bits(again) == bits(fitted) and again.components_ is fitted.components_
 
 
-def test_balanced_weights_find_the_minority():
-    rng = np.random.default_rng(0)
-    codes = (np.arange(400) % 20 == 0).astype(int)
-    features = rng.random((400, 6)) + 0.35 * codes[:, None] * np.array([1, 1, 0, 0, 0, 0])
-    graph = Graph.from_arrays(sp.csr_matrix((400, 400)), features=features, labels=codes)
-    recall = {}
-    for weight in (None, "balanced"):
-        model = SlimG(class_weight=weight, grid=[(0.0, 1e-2)])
-        found = model.fit(graph, train=np.arange(200), val=np.arange(200, 300)).predict()
-        recall[weight] = found[300:][codes[300:] == 1].mean()
-    assert recall["balanced"] > recall[None]
+def test_clone_and_pickle(fitted, graph, split):
+    options = {"grid": "paper", "k_row": {2, 4}, "components": ("X", "row"), "max_rank": 10, "tol": 1e-3, "random_state": 5}
+    model = SlimG(**options)
+    twin = clone(model)
+    assert twin.get_params() == model.get_params() and twin is not model
+    assert all(twin.get_params()[key] == value for key, value in options.items())
+    before = dict(model.get_params())
+    model.fit(graph, train=split.train, val=split.val)
+    assert model.get_params() == before, "fit never rewrites a parameter"
+    assert not hasattr(clone(model), "coef_")
+    assert bits(pickle.loads(pickle.dumps(fitted))) == bits(fitted)
+
+
+def test_a_gap_that_is_not_reached_is_told(graph, split):
+    with pytest.warns(ConvergenceWarning, match="duality gap is .* after 1 Newton steps, not yet 1.0e-06"):
+        model = SlimG(grid=[(1e-6, 1e-6)], tol=1e-6, max_iter=1).fit(graph, train=split.train, val=split.val)
+    assert not model.converged_ and model.dual_gap_ > 1e-6
+
+
+# real graphs ------------------------------------------------------------------------------------------------------------
 
 
 def test_cora(load_real):
     graph = load_real("cora")
     split = stratified(graph, REAL, 0)
-    model = SlimG(grid=[(1e-4, 1e-3)]).fit(graph, train=split.train, val=split.val)
-    assert model.rank_ == 1052 and model.zero_components_ == ("U", "X")
-    assert (model.predict() == graph.labels)[split.test].mean() > 0.77
-    assert model.component_weights()["U"] == 0.0
+    model = SlimG(random_state=0).fit(graph, train=split.train, val=split.val)
+    assert 100 * (model.predict() == graph.labels)[split.test].mean() >= 76
+    weights = model.component_weights()
+    assert tuple(weights) == NAMES and min(weights.values()) >= 0 and weights["A_row^2 X"] + weights["A_sym^2 X"] > 0
+    # the paper reads a graph from these: on Cora neighbours tell more than a node's own words or place
+    assert max(weights["U"], weights["X"]) < max(weights["A_row^2 X"], weights["A_sym^2 X"])
+    strong = SlimG(grid=[(0, 0.06)]).fit(graph, train=split.train, val=split.val, propagated=model.components_)
+    assert {"U", "X", "A_sym^2 X"} == set(strong.zero_components_)
+    assert not strong.coef_["U"].any() and strong.component_weights()["U"] == 0.0
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"cv": 1}, "cv"), ({"engine": "gpu"}, "engine"), ({"early_stopping": 0}, "early_stopping"), ({"tol": -1}, "tol"),
-        ({"max_iter": 0}, "max_iter"), ({"max_rank": 0}, "max_rank"), ({"grid": "all"}, "grid"),
-        ({"components": ["Z"]}, "Z"),
-        ({"k_row": 0}, "k_row"), ({"energy": 0}, "energy"), ({"normalize_features": "l2"}, "l2"),
-        ({"class_weight": {9: 1.0}}, "class_weight"),
-    ],
-)  # fmt: skip
-def test_wrong_options(graph, options, words):
-    with pytest.raises(InputError, match=words):
-        SlimG(**options).fit(graph, train=TRAIN, val=VAL)
+# bad input --------------------------------------------------------------------------------------------------------------
 
 
-def test_wrong_rows_and_labels(graph):
-    with pytest.raises(InputError, match="overlap"):
-        SlimG().fit(graph, train=TRAIN, val=TRAIN[:9])
-    with pytest.raises(InputError, match="no labels"):
-        SlimG().fit(Graph.from_arrays(graph.adjacency, features=graph.features))
-    with pytest.raises(InputError, match="two classes"):
-        SlimG().fit(graph.keeping_labels(np.arange(0, 60, 3)))
-    with pytest.raises(InputError, match=r"slimg\.Graph"):
-        SlimG().fit(np.zeros((3, 3)))
-    with pytest.raises(InputError, match="labels belong to the graph"):
-        SlimG().fit(graph, graph.labels)
+def changed(array, place, value):
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+def graph_of(parts, **changes):
+    given = {"adjacency": parts[0], "features": parts[1], "labels": parts[2], **changes}
+    return Graph.from_arrays(**given)
+
+
+def fit(parts, options=None, rows=None, **changes):
+    return SlimG(**(options or {})).fit(graph_of(parts, **changes), **(rows or {}))
+
+
+ONE_OF_CLASS_2 = [code if code < 2 or place == 2 else None for place, code in enumerate(np.arange(240) % 3)]
+BAD = {
+    "features with NaN": (lambda p: graph_of(p, features=changed(p[1], [3, 17], np.nan)), "rows 3, 17"),
+    "features with inf": (lambda p: graph_of(p, features=changed(p[1], 5, np.inf)), "rows? 5"),
+    "fewer rows than nodes": (lambda p: graph_of(p, features=p[1][:-2]), "238 rows were given for 240 nodes"),
+    "negative weights": (lambda p: graph_of(p, adjacency=-1 * p[0]), "not negative.*weight -1"),
+    "a class with one labelled node": (lambda p: fit(p, labels=ONE_OF_CLASS_2), "2 has one .id 2."),
+    "one class only": (lambda p: fit(p, labels=np.full(240, "oak")), "every labelled node is 'oak'"),
+    "no labels": (lambda p: fit(p, labels=None), "no labels to learn from"),
+    "all labels missing": (lambda p: fit(p, labels=[None] * 240), "no labels to learn from"),
+    "an empty graph": (lambda p: Graph.from_arrays(sp.csr_array((0, 0))), "empty"),
+    "neither edges nor features": (lambda p: fit(p, adjacency=sp.csr_array((240, 240)), features=None), "neither"),
+    "labels for unknown ids": (lambda p: graph_of(p, labels={0: 1, 999: 2}), "no node has: 999"),
+    "unhashable ids": (lambda p: graph_of(p, ids=[[i] for i in range(240)]), "ids must be hashable"),
+    "float labels": (lambda p: graph_of(p, labels=np.linspace(0, 1, 240)), "look like measurements"),
+    "overlap": (lambda p: fit(p, rows={"train": np.arange(30), "val": np.arange(29, 60)}), "share 1 row: 29"),
+    "unlabelled train": (lambda p: fit(p, labels=ONE_OF_CLASS_2, rows={"train": [0, 1, 5]}), "1 row without a label"),
+    "rows that are not there": (lambda p: fit(p, rows={"train": [0, 1, 240]}), "row 240"),
+    "no training rows": (lambda p: fit(p, rows={"train": []}), "train has no rows"),
+    "r = 0": (lambda p: fit(p, {"max_rank": 0}), "max_rank must be a positive integer"),
+    "no energy": (lambda p: fit(p, {"energy": 0}), "energy must lie above 0"),
+    "unknown component": (lambda p: fit(p, {"components": ("V",)}), "choose one of U, X, row, sym"),
+    "no component": (lambda p: fit(p, {"components": ()}), "at least one of U, X, row, sym"),
+    "components that need features": (lambda p: fit(p, {"components": ("row",)}, features=None), "ask for U"),
+    "no hops": (lambda p: fit(p, {"k_row": 0}), "k_row must be a positive number"),
+    "an empty set of hops": (lambda p: fit(p, {"k_sym": ()}), "k_sym must be a positive number"),
+    "unknown normalisation": (lambda p: fit(p, {"normalize_features": "column"}), "choose one of None, row"),
+    "unknown grid": (lambda p: fit(p, {"grid": "all"}), "choose one of .*paper, path"),
+    "no penalty": (lambda p: fit(p, {"grid": [(0, 0)]}), "sparsity=False"),
+    "one fold": (lambda p: fit(p, {"cv": 1}), "cv must be .* at least 2"),
+    "no patience": (lambda p: fit(p, {"early_stopping": 0}), "early_stopping must be"),
+    "no tolerance": (lambda p: fit(p, {"tol": 0}), "tol must be"),
+    "unknown engine": (lambda p: fit(p, {"engine": "gpu"}), "unknown engine 'gpu'"),
+    "weights of an unknown class": (lambda p: fit(p, {"class_weight": {9: 1.0}}), r"not there, 9: there are \[0, 1, 2\]"),
+    "a seed that is none": (lambda p: fit(p, {"random_state": None}), "random_state must be"),
+    "a matrix for a graph": (lambda p: SlimG().fit(p[0]), "fit needs a slimg.Graph"),
+    "labels beside the graph": (lambda p: SlimG().fit(graph_of(p), p[2]), "labels belong to the graph"),
+    "components of another graph": (
+        lambda p: fit(p, rows={"propagated": SlimG().propagate(graph_of(planted(60)))}), "60 nodes and the graph 240",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_sentence(parts, name):
+    attempt, words = BAD[name]
+    with pytest.raises(InputError, match=words) as error:
+        attempt(parts)
+    said = str(error.value)
+    assert "\n" not in said and len(said) < 300 and error.value.__traceback__ is not None
+
+
+def test_ids_in_features_that_no_edge_has_are_kept_and_told():
+    edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"]})
+    nodes = pd.DataFrame({"id": ["a", "b", "c", "lone"], "size": [1.0, 2.0, 3.0, 4.0]})
+    graph = Graph.from_edges(edges, nodes)
+    assert graph.n == 4 and any("no edge (ids 'lone')" in note for note in graph.notes)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "component_weights"])
+def test_nothing_is_predicted_before_fit(method):
     with pytest.raises(NotFittedError):
-        SlimG().predict()
+        getattr(SlimG(), method)()
