@@ -62,6 +62,17 @@ def test_products_of_a_matrix_without_entries(engine):
     np.testing.assert_allclose(out, 2 * numbers(5, 3))
 
 
+def test_products_of_views_and_memory_maps(engine, tmp_path):
+    a, rows = adjacency()
+    mapped = []
+    for name, array in zip(Rows._fields, rows, strict=True):
+        np.save(tmp_path / f"{name}.npy", array)
+        mapped.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
+    for view in (numbers(300, 14)[:, ::2], numbers(7, 300).T, numbers(300, 9)[:, 1:8]):
+        (out,) = engine.products(Rows(*mapped), view, [Scaling()])
+        np.testing.assert_allclose(out, a @ view, atol=1e-4)
+
+
 def test_gram(engine, small_blocks):
     a, b = numbers(500, 6), numbers(500, 3, seed=1)
     np.testing.assert_allclose(engine.gram(a), a.T.astype(np.float64) @ a, rtol=1e-12)

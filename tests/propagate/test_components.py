@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -194,6 +195,12 @@ def test_no_features_leaves_the_structure_and_says_so():
     result = compute_components(Graph.from_arrays(sp.csr_matrix(a)))
     assert result.names == ("U",)
     assert result.notes == ("No features: structure alone (component U).",)
+
+
+def test_features_without_columns_are_no_features():
+    a, _, _ = random_graph()
+    bare = SimpleNamespace(adjacency=Graph.from_arrays(sp.csr_matrix(a)).adjacency, features=np.zeros((60, 0), np.float32))
+    assert compute_components(bare).rank == compute_components(Graph.from_arrays(sp.csr_matrix(a))).rank
 
 
 @pytest.mark.parametrize(

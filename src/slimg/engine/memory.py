@@ -92,8 +92,10 @@ class MemoryEngine:
     def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
         outs = [self._buffers.take(len(matrix.indptr) - 1, tall.shape[1]) for _ in scalings]
 
+        tall = self.tall(tall)
         lanes = kernels.lanes_for(tall.shape[1])
-        data = matrix.indptr, matrix.indices, matrix.weights, tall
+        weights = None if matrix.weights is None else np.asarray(matrix.weights)
+        data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, tall
         pairs = [(place, place + 1) for place in range(0, len(scalings) - 1, 2)]
 
         def rows(start: int, stop: int) -> None:

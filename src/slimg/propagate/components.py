@@ -125,7 +125,8 @@ def compute_components(
     hops = {"row": _hops("k_row", k_row), "sym": _hops("k_sym", k_sym)}
     _check_options(normalize, energy, max_rank)
     engine = engine or MemoryEngine()
-    n, d = graph.adjacency.n, graph.adjacency.n if graph.features is None else graph.features.shape[1]
+    n = graph.adjacency.n
+    d = n if graph.features is None else graph.features.shape[1] or n
     result = Components(engine, min(n, d, max_rank), notes=notes)
     featured = [name for name in wanted if name != "U"]
 
