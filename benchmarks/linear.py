@@ -2,7 +2,7 @@
 
 Protocol: 2.5 / 2.5 / 95 % stratified, seeds 0 … 4; the grid of the paper's last table, chosen by validation accuracy; L-BFGS
 stopped early (`slimg.learn.early_stopping`); rows of X divided by their sum, as the paper says, or raw. One record per
-dataset, model, preparation of X and seed; a run that is interrupted, or out of `--minutes`, continues when it is started again.
+dataset, model, preparation of X and seed; an interrupted run, or one out of `--minutes`, continues when started again.
 
     python benchmarks/linear.py [--datasets cora,photo] [--models sgc,dgc] [--features row,raw] [--seeds 5] [--minutes 9]
     python benchmarks/linear.py --datasets "" prints the tables of what is recorded
