@@ -9,6 +9,7 @@ from scipy.special import softmax
 from benchmarks.oracles import adelie_point, saga_point
 from oracles import Task, fista, gap, random_task, shrink
 from slimg.engine.memory import MemoryEngine
+from slimg.learn.loss import BLOCK_ENTRIES
 from slimg.learn.solver import Problem, solve
 
 TOL = 3e-8
@@ -172,12 +173,13 @@ def test_separable_classes_and_tiny_penalties_are_certified_in_float32():
 
 def test_threads_do_not_change_a_bit():
     rng = np.random.default_rng(0)
-    codes = rng.integers(0, 5, 20_000)
-    matrix = (np.eye(5)[codes] @ rng.standard_normal((5, 120)) + 4 * rng.standard_normal((20_000, 120))).astype(np.float32)
-    group_of = np.repeat(np.arange(4), 30)
+    codes = rng.integers(0, 5, 60_000)
+    matrix = (np.eye(5)[codes] @ rng.standard_normal((5, 80)) + 4 * rng.standard_normal((60_000, 80))).astype(np.float32)
+    group_of = np.repeat(np.arange(4), 20)
 
     def bits(threads):
         problem = Problem.build(matrix, codes, 5, group_of, MemoryEngine(threads))
+        assert len(problem.rows._tasks(5)) > 1 and matrix.shape[0] * 5 > 2 * BLOCK_ENTRIES
         solution = solve(problem, 1e-3, 1e-2)
         return solution.weights.tobytes(), solution.intercept.tobytes(), solution.gap
 
