@@ -224,6 +224,9 @@ def test_patience_leaves_a_series_after_pairs_without_gain(graph, split):
         ({"k_row": {2, 4}, "k_sym": {2, 3}}, ("U", "X", "A_row^2 X", "A_row^4 X", "A_sym^2 X", "A_sym^3 X")),
         ({"k_row": 1, "k_sym": 1}, ("U", "X", "A_row^1 X", "A_sym^1 X")),
         ({"pca": False}, NAMES),
+        ({"max_rank": 3}, NAMES),
+        ({"normalize_features": None}, NAMES),
+        ({"energy": 0.5}, NAMES),
     ],
 )
 def test_ablations(graph, split, options, names):
@@ -232,6 +235,8 @@ def test_ablations(graph, split, options, names):
     assert (model.predict() == graph.labels)[split.test].mean() > 0.6
     if options.get("pca") is False:
         assert [len(model.coef_[name]) for name in NAMES[1:]] == [graph.d] * 3
+    if "max_rank" in options:
+        assert model.rank_ == 3 and {len(weights) for weights in model.coef_.values()} == {3}
 
 
 def test_no_sparsity_stops_early_without_a_certificate(graph, split):
@@ -298,8 +303,10 @@ def test_cora(load_real):
     # the paper reads a graph from these: on Cora neighbours tell more than a node's own words or place
     assert max(weights["U"], weights["X"]) < max(weights["A_row^2 X"], weights["A_sym^2 X"])
     strong = SlimG(grid=[(0, 0.06)]).fit(graph, train=split.train, val=split.val, propagated=model.components_)
-    assert {"U", "X", "A_sym^2 X"} == set(strong.zero_components_)
-    assert not strong.coef_["U"].any() and strong.component_weights()["U"] == 0.0
+    assert strong.zero_components_ == ("U", "X", "A_sym^2 X") and not strong.coef_["U"].any()
+    pair = SlimG(grid=[(1e-4, 1e-3)]).fit(graph, train=split.train, val=split.val, propagated=model.components_)
+    assert pair.rank_ == 1052 and pair.zero_components_ == ("U", "X") and pair.component_weights()["U"] == 0.0
+    assert 100 * (pair.predict() == graph.labels)[split.test].mean() > 77
 
 
 # bad input --------------------------------------------------------------------------------------------------------------

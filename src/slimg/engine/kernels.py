@@ -23,7 +23,7 @@ from numba import njit
 
 from slimg.engine.vectors import add, load, prefetch, scale, store, zeros
 
-AHEAD = 24
+AHEAD = 48
 LINE = 16
 """float32 per cache line."""
 MOST_LANES = 64
