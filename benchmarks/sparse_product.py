@@ -31,6 +31,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from slimg.engine import MemoryEngine
+from slimg.engine.threads import Threads
 from slimg.graph.adjacency import Adjacency
 from slimg.linalg.operators import operator, products
 
@@ -111,7 +112,7 @@ def describe(adjacency: Adjacency, options: argparse.Namespace, seconds: dict[st
         "seconds": seconds,
         "ratios": ratios,
         "gathered GB/s": gathered / seconds["slimg"] / 1e9,
-        "threads": MemoryEngine()._count,
+        "threads": Threads().count,
         "seed": options.seed,
         "cpu": _cpu(),
         "versions": {name: version(name) for name in ("numpy", "scipy", "numba", "torch")},

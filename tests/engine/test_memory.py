@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slimg.engine import MemoryEngine, Scaling, memory
+from slimg.engine import MemoryEngine, Scaling, blocks
 from slimg.errors import InputError
 
 ENGINES = [MemoryEngine(threads=1), MemoryEngine(threads=2), MemoryEngine(threads=5)]
@@ -31,8 +30,8 @@ def engine(request):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks small enough for a test to have several."""
-    monkeypatch.setattr(memory, "BLOCK_ENTRIES", (64, 256))
-    monkeypatch.setattr(memory, "PRODUCT_WORK", 256)
+    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", (64, 256))
+    monkeypatch.setattr(blocks, "PRODUCT_WORK", 256)
 
 
 def numbers(n, k, seed=0):
@@ -155,26 +154,6 @@ def test_threads_never_change_a_bit(n, k, seed):
     for other in results[1:]:
         for mine, theirs in zip(results[0], other, strict=True):
             assert mine.tobytes() == theirs.tobytes()
-
-
-@given(st.integers(1, 5000), st.integers(1, 400), st.integers(1, 900))
-@settings(max_examples=60, deadline=None)
-def test_blocks_hold_every_row_once_and_in_order(n, width, least):
-    blocks = memory._row_blocks([np.empty((n, width), np.float32)], least)
-    assert blocks[0][0] == 0 and blocks[-1][1] == n
-    assert all(before[1] == after[0] for before, after in pairwise(blocks))
-    assert all(stop - start >= least for start, stop in blocks[:-1])
-
-
-@given(st.lists(st.integers(0, 3000), min_size=1, max_size=300))
-@settings(max_examples=60, deadline=None)
-def test_product_blocks_are_balanced_by_entries(degrees):
-    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-    blocks = memory._balanced_blocks(indptr)
-    assert [row for block in blocks for row in range(*block)] == list(range(len(degrees)))
-    for start, stop in blocks:
-        work = indptr[stop] - indptr[start] + 8 * (stop - start)
-        assert work <= memory.PRODUCT_WORK + max(degrees) + 8
 
 
 def test_operations_inside_a_block_or_task_do_not_wait_for_the_pool(engine, small_blocks):

@@ -1,0 +1,56 @@
+"""How rows are cut into blocks. Layouts are functions of shapes and of the sparsity pattern alone, so that neither the
+number of threads nor the engine changes a bit: engines that share a layout add the same numbers in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from slimg.engine.base import Array, Tall
+
+BLOCKS = 16
+"""Blocks a tall is cut into, when that leaves them neither too small to be worth a task nor too large for the cache."""
+BLOCK_ENTRIES = 1 << 17, 1 << 20
+"""Fewest and most entries of a block of rows (0.5 to 4 MiB of float32)."""
+PRODUCT_WORK = 1 << 18
+"""Stored entries (plus eight per row) of one block of a sparse product."""
+RANDOM_ROWS = 1 << 12
+"""Rows drawn from one stream of random numbers, on every engine."""
+
+Run = tuple[int, int]
+"""First row, and the row after the last."""
+
+
+def runs(n: int, step: int) -> list[Run]:
+    """(0, step), (step, 2·step), …, up to n."""
+    return list(pairwise([*range(0, n, step), n]))
+
+
+def row_blocks(talls: Sequence[Tall], least: int = 1) -> list[Run]:
+    """Runs of at least ``least`` rows, their number set by `BLOCKS` and `BLOCK_ENTRIES`."""
+    n, width = talls[0].shape[0], max(1, sum(t.shape[1] for t in talls))
+    low, high = BLOCK_ENTRIES
+    step = max(least, min(max(-(-n // BLOCKS), low // width), high // width), 1)
+    return runs(n, step) or [(0, 0)]
+
+
+def gram_blocks(talls: Sequence[Tall]) -> list[Run]:
+    """Runs of rows long enough for the sums to outweigh adding up the results."""
+    return row_blocks(talls, least=2 * max(t.shape[1] for t in talls))
+
+
+def balanced_blocks(indptr: Array) -> list[Run]:
+    """Runs of rows with about equal work: degrees are skewed, so equal numbers of rows would not do."""
+    work = indptr + 8 * np.arange(len(indptr), dtype=np.int64)
+    cuts = np.searchsorted(work, np.arange(0, int(work[-1]), PRODUCT_WORK))
+    edges = np.unique(np.append(cuts, len(indptr) - 1)).tolist()
+    return list(pairwise(edges))
+
+
+def draw_normal(out: Array, random_state: int, start: int) -> None:
+    """Fill rows ``start`` … of a random tall, at most `RANDOM_ROWS` of them, ``start`` being a multiple of that."""
+    stream = np.random.SeedSequence(random_state, spawn_key=(start // RANDOM_ROWS,))
+    np.random.Generator(np.random.Philox(stream)).standard_normal(out=out, dtype=np.float32)
