@@ -8,12 +8,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from slimg.engine.base import Array
@@ -21,10 +20,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
 from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
-from slimg.learn.early_stopping import fit_stopped
-from slimg.learn.path import Pair, resolve_pairs, solve_path
-from slimg.learn.selection import Record, best, merge, validate
-from slimg.learn.solver import Problem, Solution
+from slimg.learn.search import Found, Labelled, Search, search
 from slimg.learn.sparse_group import check_stopping, class_weights, softmax, warn_unconverged
 from slimg.propagate.components import COMPONENTS, Components, compute_components
 
@@ -123,9 +119,15 @@ class SlimG(BaseEstimator):
         if nodes != graph.n:
             raise InputError(f"propagated has {nodes:,} nodes and the graph {graph.n:,}: propagate this graph")
         begun = time.perf_counter()
-        learner = _Learner(self, parts, graph, train_rows)
-        solution, records, chosen = learner.select(val_rows)
-        self._keep(graph, parts, learner, solution, records, chosen)
+        present = np.unique(graph.codes[train_rows])
+        self.classes_ = graph.classes[present]
+        code_of = np.full(len(graph.classes) + 1, -1)
+        code_of[present] = np.arange(len(present))
+        codes = code_of[graph.codes[train_rows]]
+        weights = class_weights(self.class_weight, self.classes_, codes)
+        labelled = Labelled(parts.labelled_rows(train_rows), codes, len(present), weights, parts.widths, parts.engine)
+        validation = None if val_rows is None else (parts.labelled_rows(val_rows), code_of[graph.codes[val_rows]])
+        self._keep(graph, parts, search(self._search(), labelled, validation))
         self.seconds_ = {**parts.seconds, "learning": time.perf_counter() - begun}
         return self
 
@@ -180,128 +182,19 @@ class SlimG(BaseEstimator):
             random_state=self.random_state,
         )
 
-    def _keep(
-        self,
-        graph: Graph,
-        parts: Components,
-        learner: _Learner,
-        solution: Solution,
-        records: list[Record],
-        chosen: int,
-    ) -> None:
+    def _search(self) -> Search:
+        patience, seed = self.early_stopping, self.random_state
+        return Search(self.grid, self.cv, self.sparsity, patience, self.tol, self.max_iter, seed)
+
+    def _keep(self, graph: Graph, parts: Components, found: Found) -> None:
+        solution = found.solution
         self.components_, self.rank_ = parts, parts.rank
-        self.classes_ = learner.classes
         self.coef_ = {name: solution.weights[columns] for name, columns in parts.groups.items()}
         self.intercept_ = solution.intercept.astype(np.float32)
-        self.selection_ = [record.as_dict() for record in records]
-        self.l1_, self.group_, self.joint_ = records[chosen].pair
+        self.selection_ = [record.as_dict() for record in found.records]
+        self.l1_, self.group_, self.joint_ = found.records[found.chosen].pair
         self.dual_gap_, self.converged_ = solution.gap, solution.converged
         self.zero_components_ = tuple(name for name, weights in self.coef_.items() if not weights.any())
         self.notes_ = (*graph.notes, *parts.notes)
         if not solution.converged and self.sparsity:
             warn_unconverged(solution.gap, self.tol, solution.iterations)
-
-
-class _Learner:
-    """Labelled rows of P and the search for the pair."""
-
-    def __init__(self, model: SlimG, parts: Components, graph: Graph, train: Array):
-        self.model, self.parts = model, parts
-        self.codes = graph.codes
-        present = np.unique(graph.codes[train])
-        self.classes = graph.classes[present]
-        self.code_of = np.full(len(graph.classes) + 1, -1)
-        self.code_of[present] = np.arange(len(present))
-        self.group_of = np.repeat(np.arange(len(parts.names)), list(parts.widths.values()))
-        self.matrix, self.y = parts.labelled_rows(train), self.code_of[graph.codes[train]]
-        self.weights = class_weights(model.class_weight, self.classes, self.y)
-
-    def select(self, val: Array | None) -> tuple[Solution, list[Record], int]:
-        """The chosen solution, one record per pair, and which was chosen."""
-        if not self.model.sparsity:
-            return self._stopped_early(val)
-        problem = self._problem()
-        pairs = resolve_pairs(self.model.grid, problem)
-        if val is not None:
-            rows, codes = self.parts.labelled_rows(val), self.code_of[self.codes[val]]
-            return self._best_on_path(problem, pairs, rows, codes)
-        records = self._cross_validate(pairs)
-        chosen = best(records)
-        pair = records[chosen].pair
-        ((_, solution),) = solve_path(problem, [pair], self.model.tol, self.model.max_iter)
-        return solution, records, chosen
-
-    def _stopped_early(self, val: Array | None) -> tuple[Solution, list[Record], int]:
-        """No penalty: the epoch with the best validation accuracy, or as many epochs as the folds took in the median."""
-        begun, classes = time.perf_counter(), len(self.classes)
-        if val is not None:
-            checked = self.parts.labelled_rows(val), self.code_of[self.codes[val]]
-            runs = [fit_stopped(self.matrix, self.y, classes, validation=checked)]
-            final = runs[0]
-        else:
-            runs = [
-                fit_stopped(self.matrix[fit], self.y[fit], classes, validation=(self.matrix[check], self.y[check]))
-                for fit, check in self._folds()
-            ]
-            final = fit_stopped(self.matrix, self.y, classes, epochs=max(1, int(np.median([run.epoch for run in runs]))))
-        accuracy, loss = (float(np.mean([getattr(run, key) for run in runs])) for key in ("val_accuracy", "val_loss"))
-        seconds, nonzero = time.perf_counter() - begun, float(np.count_nonzero(final.weights))
-        record = Record(0.0, 0.0, False, accuracy, loss, np.nan, (), nonzero, False, seconds)
-        weights = final.weights.astype(np.float32)
-        return Solution(weights, final.intercept, np.nan, np.nan, False, final.epoch, 0.0, seconds), [record], 0
-
-    def _folds(self) -> list[tuple[Array, Array]]:
-        count = min(self.model.cv, int(np.bincount(self.y).min()))
-        splitter = StratifiedKFold(count, shuffle=True, random_state=self.model.random_state)
-        return list(splitter.split(self.matrix, self.y))
-
-    def _problem(self, rows: Array | None = None) -> Problem:
-        matrix, y, weights = self.matrix, self.y, self.weights
-        if rows is not None:
-            matrix, y, weights = matrix[rows], y[rows], weights[rows]
-        return Problem.build(matrix, y, len(self.classes), self.group_of, self.parts.engine, weights)
-
-    def _best_on_path(
-        self, problem: Problem, pairs: list[Pair], rows: Array, codes: Array
-    ) -> tuple[Solution, list[Record], int]:
-        records: list[Record] = []
-        for record, solution in self._path(problem, pairs, rows, codes):
-            records.append(record)
-            if best(records) == len(records) - 1:
-                kept = solution
-        return kept, records, best(records)
-
-    def _cross_validate(self, pairs: list[Pair]) -> list[Record]:
-        folds = self._folds()
-        by_pair: dict[Pair, list[Record]] = {}
-        for fit, check in folds:
-            for record, _ in self._path(self._problem(fit), pairs, self.matrix[check], self.y[check]):
-                by_pair.setdefault(record.pair, []).append(record)
-        return [merge(records) for pair in pairs if len(records := by_pair.get(pair, [])) == len(folds)]
-
-    def _path(
-        self, problem: Problem, pairs: list[Pair], rows: Array, codes: Array
-    ) -> Iterator[tuple[Record, Solution]]:
-        stop = _Patience(self.model.early_stopping)
-        for pair, solution in solve_path(problem, pairs, self.model.tol, self.model.max_iter, skip=stop.reached):
-            record = validate(pair, solution, self.parts.names, self.group_of, rows, codes)
-            stop.note(pair, record.val_accuracy)
-            yield record, solution
-
-
-class _Patience:
-    """Counts, for each λ₁, the pairs since its best validation accuracy."""
-
-    def __init__(self, patience: int | None):
-        self.patience = np.inf if patience is None else patience
-        self.best: dict[tuple[float, bool], float] = {}
-        self.since: dict[tuple[float, bool], int] = {}
-
-    def note(self, pair: Pair, accuracy: float) -> None:
-        series = pair.l1, pair.joint
-        better = accuracy > self.best.get(series, -1.0)
-        self.since[series] = 0 if better else self.since[series] + 1
-        self.best[series] = max(accuracy, self.best.get(series, -1.0))
-
-    def reached(self, pair: Pair) -> bool:
-        return self.since.get((pair.l1, pair.joint), 0) >= self.patience

@@ -1,0 +1,163 @@
+"""The search for the pair (λ₁, λ₂): a path of pairs on the labelled rows, judged on validation rows or by folds.
+
+    rows P_L (m × p) of the labelled nodes, codes y (m)  ─▶  each pair's solution  ─▶  record  ─▶  the best pair's solution
+
+With validation rows the best solution on the path is taken as it is; with folds the best pair is solved again on all rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from slimg.engine.base import Array
+from slimg.learn.early_stopping import fit_stopped
+from slimg.learn.path import Pair, resolve_pairs, solve_path
+from slimg.learn.selection import Record, best, merge, validate
+from slimg.learn.solver import Problem, Solution
+
+
+@dataclass(frozen=True)
+class Search:
+    """How pairs are tried.
+
+    Attributes
+    ----------
+    grid : "path", "paper" or pairs
+    folds : how many when there are no validation rows (fewer if a class has fewer rows)
+    sparsity : False drops both penalties and stops early instead
+    patience : leave a λ₁ after this many pairs in a row without a better validation accuracy; None never
+    """
+
+    grid: str | Sequence[tuple[float, float]] = "path"
+    folds: int = 5
+    sparsity: bool = True
+    patience: int | None = None
+    tol: float = 1e-4
+    max_iter: int = 200
+    random_state: int = 0
+
+
+@dataclass(frozen=True)
+class Found:
+    """The chosen solution, one record per pair that was tried, and which of them was chosen."""
+
+    solution: Solution
+    records: list[Record]
+    chosen: int
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows to learn from: matrix (m × p), codes (m), the number of classes, row weights (m), groups by name and width."""
+
+    matrix: Array
+    codes: Array
+    classes: int
+    weights: Array
+    widths: dict[str, int]
+    engine: Any
+
+    @property
+    def group_of(self) -> Array:
+        return np.repeat(np.arange(len(self.widths)), list(self.widths.values()))
+
+    def problem(self, rows: Array | None = None) -> Problem:
+        """The problem on all rows, or on some of them."""
+        matrix, codes, weights = self.matrix, self.codes, self.weights
+        if rows is not None:
+            matrix, codes, weights = matrix[rows], codes[rows], weights[rows]
+        return Problem.build(matrix, codes, self.classes, self.group_of, self.engine, weights)
+
+    def folds(self, count: int, random_state: int) -> list[tuple[Array, Array]]:
+        """Stratified (fit, check) places; no more folds than the smallest class has rows."""
+        count = min(count, int(np.bincount(self.codes).min()))
+        splitter = StratifiedKFold(count, shuffle=True, random_state=random_state)
+        return list(splitter.split(self.matrix, self.codes))
+
+
+def search(how: Search, labelled: Labelled, validation: tuple[Array, Array] | None) -> Found:
+    """The best pair by validation rows (matrix, codes; −1 is a class that training has not seen), or by folds."""
+    if not how.sparsity:
+        return _stopped_early(how, labelled, validation)
+    problem = labelled.problem()
+    pairs = resolve_pairs(how.grid, problem)
+    if validation is not None:
+        return _best_on_path(how, labelled, problem, pairs, validation)
+    records = _cross_validate(how, labelled, pairs)
+    chosen = best(records)
+    ((_, solution),) = solve_path(problem, [records[chosen].pair], how.tol, how.max_iter)
+    return Found(solution, records, chosen)
+
+
+def _best_on_path(
+    how: Search, labelled: Labelled, problem: Problem, pairs: list[Pair], validation: tuple[Array, Array]
+) -> Found:
+    records: list[Record] = []
+    for record, solution in _path(how, labelled, problem, pairs, validation):
+        records.append(record)
+        if best(records) == len(records) - 1:
+            kept = solution
+    return Found(kept, records, best(records))
+
+
+def _cross_validate(how: Search, labelled: Labelled, pairs: list[Pair]) -> list[Record]:
+    folds = labelled.folds(how.folds, how.random_state)
+    by_pair: dict[Pair, list[Record]] = {}
+    for fit, check in folds:
+        held_out = labelled.matrix[check], labelled.codes[check]
+        for record, _ in _path(how, labelled, labelled.problem(fit), pairs, held_out):
+            by_pair.setdefault(record.pair, []).append(record)
+    return [merge(records) for pair in pairs if len(records := by_pair.get(pair, [])) == len(folds)]
+
+
+def _path(
+    how: Search, labelled: Labelled, problem: Problem, pairs: list[Pair], validation: tuple[Array, Array]
+) -> Iterator[tuple[Record, Solution]]:
+    stop, names, group_of = _Patience(how.patience), list(labelled.widths), labelled.group_of
+    for pair, solution in solve_path(problem, pairs, how.tol, how.max_iter, skip=stop.reached):
+        record = validate(pair, solution, names, group_of, *validation)
+        stop.note(pair, record.val_accuracy)
+        yield record, solution
+
+
+def _stopped_early(how: Search, labelled: Labelled, validation: tuple[Array, Array] | None) -> Found:
+    """No penalty: the epoch with the best validation accuracy, or as many epochs as the folds took in the median."""
+    begun, matrix, codes, classes = time.perf_counter(), labelled.matrix, labelled.codes, labelled.classes
+    if validation is not None:
+        runs = [fit_stopped(matrix, codes, classes, validation=validation)]
+        final = runs[0]
+    else:
+        runs = [
+            fit_stopped(matrix[fit], codes[fit], classes, validation=(matrix[check], codes[check]))
+            for fit, check in labelled.folds(how.folds, how.random_state)
+        ]
+        final = fit_stopped(matrix, codes, classes, epochs=max(1, int(np.median([run.epoch for run in runs]))))
+    accuracy, loss = (float(np.mean([getattr(run, key) for run in runs])) for key in ("val_accuracy", "val_loss"))
+    seconds, nonzero = time.perf_counter() - begun, float(np.count_nonzero(final.weights))
+    record = Record(0.0, 0.0, False, accuracy, loss, np.nan, (), nonzero, False, seconds)
+    weights = final.weights.astype(np.float32)
+    return Found(Solution(weights, final.intercept, np.nan, np.nan, False, final.epoch, 0.0, seconds), [record], 0)
+
+
+class _Patience:
+    """Counts, for each λ₁, the pairs since its best validation accuracy."""
+
+    def __init__(self, patience: int | None):
+        self.patience = np.inf if patience is None else patience
+        self.best: dict[tuple[float, bool], float] = {}
+        self.since: dict[tuple[float, bool], int] = {}
+
+    def note(self, pair: Pair, accuracy: float) -> None:
+        series = pair.l1, pair.joint
+        better = accuracy > self.best.get(series, -1.0)
+        self.since[series] = 0 if better else self.since[series] + 1
+        self.best[series] = max(accuracy, self.best.get(series, -1.0))
+
+    def reached(self, pair: Pair) -> bool:
+        return self.since.get((pair.l1, pair.joint), 0) >= self.patience
