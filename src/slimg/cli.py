@@ -17,6 +17,9 @@ from slimg.errors import SlimgError
 from slimg.version import __version__
 
 COMMANDS = {
+    "fit": ("slimg.commands.fit", "learn from files; predictions, a model and a page"),
+    "bench": ("slimg.bench.command", "the paper's tables and figures, with its numbers beside ours"),
+    "datasets": ("slimg.datasets.command", "published graphs: list, get, info"),
     "gnnexp": ("slimg.gnnexp.command", "propagators of graph neural networks: table, show, verify, linearize"),
     "sanity": ("slimg.sanity.command", "run the sanity checks on models, or on your own"),
 }

@@ -1,0 +1,104 @@
+"""A grid as a table: in each cell ours, the paper's, and the difference of the means.
+
+Columns that are stand-ins are marked with * and have no figure of the paper. Below the cells: average ranks, ours and the
+paper's by the same rule over the same rows and columns.
+"""
+
+from __future__ import annotations
+
+import math
+
+from slimg.bench.grid import OOM, Grid
+from slimg.bench.page import Entry, Table, entry
+from slimg.bench.titles import title_of_column, title_of_row
+from slimg.sanity.report import Cell as Figures
+
+
+def accuracy_table(grid: Grid, title: str | None = None) -> Table:
+    """Rows are models, columns graphs; rows without any cell are left out."""
+    recipe = grid.recipe
+    rows = [row for row in recipe.models if any(key[0] == row for key in grid.figures)]
+    columns = [column for column in recipe.data if any(key[1] == column for key in grid.figures)]
+    starred = tuple(title_of_column(column) + ("*" if column in recipe.standins else "") for column in columns)
+    with_ranks = len(grid.ranked) > 1
+    heading = ("", *starred, *(("avg. rank",) if with_ranks else ()))
+    body = []
+    for row in rows:
+        line = [entry(title_of_row(recipe, row)), *(_entry(grid, row, column) for column in columns)]
+        body.append([*line, _rank(grid, row)] if with_ranks else line)
+    label = "QUICK, a reduced protocol: " if recipe.quick else ""
+    return Table(label + (title or recipe.title), heading, body)
+
+
+def legend(grid: Grid) -> list[str]:
+    """Sentences that say what the table shows and what was run."""
+    recipe = grid.recipe
+    shares = " / ".join(f"{100 * share:g}" for share in recipe.split)
+    told = [
+        f"{'QUICK, a reduced protocol. ' if recipe.quick else ''}Test accuracy in percent, mean ± standard deviation over"
+        f" {_number(recipe.seeds, 'split')} ({shares} % train / validation / test, stratified)"
+        + (", below it the paper's and the difference of the means." if recipe.paper else ".")
+        + " ① ② ③ best three; ▼ more than 2σ of the third place below it."
+    ]
+    if recipe.standins:
+        told.append(
+            "* Generated stand-ins for graphs whose files are not here: made up, smaller, and no measure of the graphs they"
+            " are named after."
+        )
+    if len(grid.ranked) > 1 and grid.judged:
+        names = ", ".join(title_of_column(column) for column in grid.judged)
+        paper = "; below it the paper's, by the same rule from its own table" if grid.paper_rank(grid.ranked[0]) else ""
+        told.append(f"Average rank (standard deviation) among {len(grid.ranked)} models over {names}{paper}.")
+    if recipe.missing:
+        told.append(f"Not run, because their files are not here: {', '.join(map(title_of_column, recipe.missing))}.")
+    return told + _failures(grid)
+
+
+def _entry(grid: Grid, row: str, column: str) -> Entry:
+    figures, theirs = grid.figures.get((row, column)), grid.paper(row, column)
+    printed = () if theirs is None else (OOM,) if isinstance(theirs, str) else (f"{theirs[0]:.1f}±{theirs[1]:.1f}",)
+    if figures is None:
+        return entry("–", *printed)
+    if figures.error:
+        return entry(OOM if figures.error == OOM else "failed", *printed, style="red")
+    style = "red" if grid.is_red(row, column) else grid.medal(row, column) or ""
+    apart = () if theirs is None or isinstance(theirs, str) else (signed(100 * figures.mean - theirs[0]),)
+    return entry(_percent(figures, grid.recipe.seeds), *printed, *apart, style=style)
+
+
+def _rank(grid: Grid, row: str) -> Entry:
+    if row not in grid.ranked or not grid.judged:
+        return entry("–")
+    theirs = grid.paper_rank(row)
+    return entry(_pair(grid.average_rank(row)), *((_pair(theirs),) if theirs else ()), style="bold")
+
+
+def _failures(grid: Grid) -> list[str]:
+    """One sentence per reason."""
+    reasons: dict[str, list[str]] = {}
+    for (row, column), records in grid.records.items():
+        for record in records:
+            if record["status"] != "ok":
+                place = f"{title_of_row(grid.recipe, row)} on {title_of_column(column)}"
+                reasons.setdefault(f"{record['status']}: {record.get('error', '')}", []).append(place)
+    return [f"{', '.join(dict.fromkeys(places))}: {reason}." for reason, places in reasons.items()]
+
+
+def _percent(figures: Figures, expected: int) -> str:
+    spread = "" if math.isnan(figures.spread) else f"±{100 * figures.spread:.1f}"
+    count = len(figures.accuracies)
+    return f"{100 * figures.mean:.1f}{spread}" + (f" ({count} of {expected})" if count < expected else "")
+
+
+def _pair(values: tuple[float, float]) -> str:
+    mean, spread = values
+    return f"{mean:.1f}" + ("" if math.isnan(spread) else f" ({spread:.1f})")
+
+
+def signed(difference: float) -> str:
+    """With its sign, − and not a hyphen."""
+    return f"{difference:+.1f}".replace("-", "−")
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")

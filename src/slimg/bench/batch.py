@@ -1,0 +1,92 @@
+"""Run cells that share a graph and features, and give a record for each.
+
+accuracy = share of right answers on the test rows, whose labels are nowhere in what the model is given
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+
+from slimg.bench import graphs
+from slimg.bench.cell import Cell
+from slimg.bench.circumstances import circumstances, peak_memory, reset_peak
+from slimg.bench.models import Ran, Run, kind
+from slimg.bench.store import Record
+from slimg.errors import SlimgError
+from slimg.graph import Graph, splits
+from slimg.sanity.judge import accuracy
+
+Emit = Callable[[Record], None]
+
+
+def run_batch(cells: list[Cell], emit: Emit) -> None:
+    """Run cells of one graph and one kind of model; a cell that fails is recorded, and the next is run."""
+    try:
+        graph = graphs.load(cells[0].data)
+        run = _begin(graph, cells)
+    except Exception as error:  # a model, or a file, may fail in any way
+        for cell in cells:
+            emit(failure(cell, error))
+        return
+    for cell in cells:
+        emit(_run_cell(cell, graph, run))
+
+
+def failure(cell: Cell, error: BaseException | str) -> Record:
+    """The record of a cell that gave no accuracy."""
+    out_of_memory = isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error)
+    return _record(cell, "oom" if out_of_memory else "failed", error=error if isinstance(error, str) else _told(error))
+
+
+def out_of_memory(cell: Cell, reason: str) -> Record:
+    """The record of a cell whose process was ended for want of memory."""
+    return _record(cell, "oom", error=reason)
+
+
+def _begin(graph: Graph, cells: list[Cell]) -> Run:
+    bare = graph.with_labels(None)
+    normalize = graphs.normalisation(cells[0].data)
+    return kind(cells[0].model["kind"]).begin(bare, normalize, [_settings(cell) for cell in cells])
+
+
+def _run_cell(cell: Cell, graph: Graph, run: Run) -> Record:
+    begun = time.perf_counter()
+    reset_peak()
+    try:
+        split = splits.stratified(graph, cell.split, cell.seed)
+        seen = graph.keeping_labels(np.concatenate([split.train, split.val]))
+        ran = run(_settings(cell), seen, split, cell.seed)
+        right = accuracy(ran.answers, graph, split.test)
+    except Exception as error:  # as above
+        return failure(cell, error)
+    return _record(cell, "ok", accuracy=right, wall=time.perf_counter() - begun, **_facts(ran))
+
+
+def _facts(ran: Ran) -> dict[str, Any]:
+    facts = {
+        "seconds": {key: round(value, 4) for key, value in ran.seconds.items()},
+        "iterations": ran.iterations,
+        "chosen": ran.chosen,
+        "tried": ran.grid,
+        "peak_memory": peak_memory(),
+    }
+    return facts | ({"weights": ran.weights} if ran.weights is not None else {})
+
+
+def _record(cell: Cell, status: str, **facts: Any) -> Record:
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return {"key": cell.key, **cell.identity(), "status": status, **facts, "at": now, **circumstances()}
+
+
+def _settings(cell: Cell) -> dict[str, Any]:
+    return {key: value for key, value in cell.model.items() if key != "kind"}
+
+
+def _told(error: BaseException) -> str:
+    first = str(error).strip().split("\n")[0]
+    return first if isinstance(error, SlimgError) else f"{type(error).__name__}: {first}".rstrip(": ")

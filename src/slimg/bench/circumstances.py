@@ -1,0 +1,75 @@
+"""Where and with what a cell was run: versions, commit, processor, memory."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("slimg", "numpy", "scipy", "scikit-learn", "numba", "torch", "torch-geometric")
+_STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+@cache
+def circumstances() -> dict[str, Any]:
+    """What every record carries; packages that are not installed are left out."""
+    return {
+        "commit": _commit(),
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "python": platform.python_version(),
+        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+    }
+
+
+def reset_peak() -> None:
+    """Let the high water mark begin anew, where the system can."""
+    try:
+        _RESET.write_text("5")
+    except OSError:
+        return  # the mark of the whole process is an upper bound
+
+
+def peak_memory() -> int:
+    """Largest resident size of this process since `reset_peak`, in bytes."""
+    if _STATUS.exists():
+        lines = _STATUS.read_text().splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _commit() -> str | None:
+    """The commit of the checkout that slimg is imported from, with "+" when files differ from it; None if installed."""
+    here = Path(__file__).resolve().parent
+    shown = _git(here, "rev-parse", "--short", "HEAD")
+    if not shown or not _git(here, "ls-files", "__init__.py"):
+        return None
+    return shown + ("+" if _git(here, "status", "--porcelain", "--untracked-files=no", "--", "..") else "")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    for line in info.read_text().splitlines() if info.exists() else ():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()

@@ -1,0 +1,78 @@
+"""``slimg bench``: the paper's tables and figures, with its numbers beside ours.
+
+slimg bench real --quick
+slimg bench real --data cora,photo --models slimg,sgc --seeds 5 --jobs 2
+slimg bench all --quick --out results
+slimg bench recipe mine.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from slimg.errors import InputError
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The command's arguments."""
+    from slimg.bench.experiments import EXPERIMENTS
+
+    parser = subparsers.add_parser("bench", help="the paper's tables and figures, with its numbers beside ours",
+                                   description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    what = ", ".join([*EXPERIMENTS, "all", "recipe"])
+    parser.add_argument("experiment", metavar="EXPERIMENT", help=f"one of {what}")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="of `recipe`: your own recipe")
+    parser.add_argument("--quick", action="store_true", help="a reduced protocol, in minutes")
+    parser.add_argument("--out", metavar="FOLDER", default="slimg-bench", help="where records and tables go (slimg-bench)")
+    parser.add_argument("--data", metavar="NAMES", help="only these columns, separated by commas")
+    parser.add_argument("--models", metavar="NAMES", help="only these rows, separated by commas")
+    parser.add_argument("--model", metavar="FILE.py:NAME", action="append", default=[], help="your own model as a row")
+    parser.add_argument("--seeds", type=int, help="splits of each graph")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time (1)")
+    parser.add_argument("--memory", type=float, metavar="GIB", help="memory that a process may take; more is O.O.M.")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing new after this long")
+    parser.add_argument("--retry", action="store_true", help="run cells again that failed")
+    parser.add_argument("--no-run", action="store_true", help="only print and write what is recorded")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run what is lacking, print and write the tables; 1 if cells failed."""
+    from slimg.bench.experiments import Limits, chosen
+    from slimg.bench.run import run as run_cells
+    from slimg.bench.store import Store
+
+    _check(args)
+    store = Store(Path(args.out) / "records.jsonl")
+    failed = 0
+    limits = Limits(_names(args.data), _names(args.models), args.seeds, tuple(args.model))
+    experiments = chosen(args.experiment, args.file, args.quick, limits)
+    for note in store.notes:
+        print(f"slimg: {note}", file=sys.stderr)
+    if not args.no_run:
+        from slimg.bench.progress import shown
+
+        cells = [cell for experiment in experiments for cell in experiment.recipe.cells()]
+        memory = None if args.memory is None else int(args.memory * 2**30)
+        with shown(cells, store) as told:
+            run_cells(cells, store, jobs=args.jobs, memory=memory, minutes=args.minutes, retry=args.retry, told=told)
+    for experiment in experiments:
+        failed += experiment.show(store, Path(args.out))
+    return int(failed > 0)
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.jobs < 1:
+        raise InputError(f"--jobs is a number of processes of at least 1, not {args.jobs}")
+    if args.memory is not None and args.memory <= 0:
+        raise InputError(f"--memory is a number of GiB above 0, not {args.memory}")
+    if (args.experiment == "recipe") != (args.file is not None):
+        raise InputError("`slimg bench recipe FILE` runs a recipe of your own; the other experiments take no file")
+
+
+def _names(given: str | None) -> list[str] | None:
+    return None if given is None else [name.strip() for name in given.split(",") if name.strip()]

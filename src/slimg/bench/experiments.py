@@ -1,0 +1,83 @@
+"""The experiments of the paper: a recipe each, and what is made from its records."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from slimg.bench.accuracy_table import accuracy_table, legend
+from slimg.bench.grid import Grid
+from slimg.bench.page import Page, to_console, to_latex, to_markdown
+from slimg.bench.recipe import Recipe
+from slimg.bench.store import Store
+from slimg.errors import choices
+
+Pages = Callable[[Grid, Path | None], Page]
+
+
+def accuracies(grid: Grid, folder: Path | None) -> Page:
+    """The table of a recipe."""
+    return Page(grid.recipe.title).add(*legend(grid), accuracy_table(grid))
+
+
+EXPERIMENTS: dict[str, Pages] = {"real": accuracies}
+"""Experiment → what makes its page from its grid; figures are written into the folder, if one is given."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A recipe and the maker of its page."""
+
+    recipe: Recipe
+    pages: Pages
+
+    def show(self, store: Store, out: Path) -> int:
+        """Print the page and write it as Markdown and LaTeX; how many cells failed."""
+        from rich.console import Console
+
+        grid = Grid.of(self.recipe, store)
+        out.mkdir(parents=True, exist_ok=True)
+        page = self.pages(grid, out)
+        console = Console(highlight=False)
+        for piece in to_console(page):
+            console.print(piece, soft_wrap=False)
+        name = self.recipe.name + ("-quick" if self.recipe.quick else "")
+        for ending, text in (("md", to_markdown(page)), ("tex", to_latex(page))):
+            write(out / f"{name}.{ending}", text)
+        return sum(record["status"] != "ok" for records in grid.records.values() for record in records)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which columns, rows and seeds of a recipe are run (None: all), and models of the user's as further rows."""
+
+    data: list[str] | None = None
+    models: list[str] | None = None
+    seeds: int | None = None
+    own: tuple[str, ...] = ()
+
+    def of(self, recipe: Recipe) -> Recipe:
+        rows = {address.rpartition(":")[2]: {"kind": address} for address in self.own}
+        return recipe.narrowed(self.data, self.models, self.seeds).with_models(rows)
+
+
+def chosen(name: str, file: str | None = None, quick: bool = False, limits: Limits | None = None) -> list[Experiment]:
+    """One experiment, all of them, or a recipe of the user's; narrowed to some rows, columns and seeds."""
+    if file is not None:
+        found = [Experiment(Recipe.read(file, quick), accuracies)]
+    elif name == "all":
+        found = [Experiment(Recipe.named(each, quick), pages) for each, pages in EXPERIMENTS.items()]
+    elif name in EXPERIMENTS:
+        found = [Experiment(Recipe.named(name, quick), EXPERIMENTS[name])]
+    else:
+        raise choices("experiment", name, [*EXPERIMENTS, "all", "recipe"])
+    return [Experiment((limits or Limits()).of(each.recipe), each.pages) for each in found]
+
+
+def write(path: Path, text: str) -> None:
+    """The whole file or nothing."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)

@@ -1,0 +1,201 @@
+"""Models of the cells, by a kind and its settings: {"kind": "slimg", "grid": "paper"}.
+
+    slimg                     SlimG with its parameters
+    lr, sgc, dgc, …           LinearGNN with that propagator and its parameters
+    FILE.py:NAME              a user's own, as `slimg.sanity.contender` accepts it
+
+A kind is begun once per graph with the settings of all cells of a batch, so that they share what does not depend on labels;
+then it runs cell by cell. A model sees the labels of train and validation rows and no others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from slimg.classifier import SlimG
+from slimg.errors import InputError, choices
+from slimg.graph import Graph, Split
+from slimg.learn.sparse_group import SparseGroupLogisticRegression
+from slimg.linear_gnn import LinearGNN
+from slimg.propagate.components import COMPONENTS, Components
+from slimg.propagate.registry import kind_of
+from slimg.sanity.contender import as_contender
+from slimg.sanity.models import LINEAR
+from slimg.user_code import load_object
+
+Settings: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a model gave: a class for each of the n nodes, and what it took.
+
+    ``seconds`` has features (shared by the cells of a batch), tuning, training (with the chosen values alone) and
+    prediction; ``iterations`` are those of the training.
+    """
+
+    answers: Any
+    seconds: dict[str, float]
+    chosen: dict[str, Any] = field(default_factory=dict)
+    grid: int = 1
+    iterations: int | None = None
+    weights: dict[str, float] | None = None
+
+
+Run: TypeAlias = Callable[[Settings, Graph, Split, int], Ran]
+
+
+class Kind(Protocol):
+    """A family of models."""
+
+    def check(self, settings: Settings) -> None:
+        """`InputError` when it has no such setting."""
+
+    def sharing(self, settings: Settings) -> Settings:
+        """Cells of a graph for which this is equal share features."""
+
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        """Compute what the cells share, from edges and features alone."""
+
+
+def kind(name: str) -> Kind:
+    """The kind of that name, or of a user's file."""
+    if name == "slimg":
+        return SlimGKind()
+    if name in LINEAR:
+        return LinearKind(name)
+    if ":" in name:
+        return UserKind(name)
+    raise choices("model", name, [*names(), "FILE.py:NAME"])
+
+
+def names() -> list[str]:
+    """Kinds that need no file."""
+    return ["slimg", *LINEAR]
+
+
+class SlimGKind:
+    """SlimG: variants that differ in the components they use, or in how they learn, share the components."""
+
+    def check(self, settings: Settings) -> None:
+        _known("slimg", settings, SlimG().get_params())
+
+    def sharing(self, settings: Settings) -> Settings:
+        return {key: settings[key] for key in ("pca", "k_row", "k_sym", "energy", "max_rank") if key in settings}
+
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        wanted = {name for settings in several for name in settings.get("components", COMPONENTS)}
+        union = {**self.sharing(several[0]), "components": [name for name in COMPONENTS if name in wanted]}
+        parts = SlimG(normalize_features=normalize, **union).propagate(graph)
+
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+            model = SlimG(normalize_features=normalize, random_state=seed, **settings)
+            own = _restricted(parts, settings.get("components", COMPONENTS))
+            model.fit(seen, train=split.train, val=split.val, propagated=own)
+            begun = time.perf_counter()
+            answers = model.predict()
+            predicting = time.perf_counter() - begun
+            training, iterations = _trained_alone(model, own, seen, split)
+            seconds = {"features": parts.seconds["total"], "tuning": model.seconds_["learning"]}
+            seconds |= {"training": training, "prediction": predicting}
+            chosen: dict[str, Any] = {"l1": model.l1_, "group": model.group_, "joint": model.joint_, "rank": model.rank_}
+            chosen |= {"zero": list(model.zero_components_), "gap": _finite(model.dual_gap_)}
+            return Ran(answers, seconds, chosen, len(model.selection_), iterations, model.component_weights())
+
+        return run
+
+
+@dataclass(frozen=True)
+class LinearKind:
+    """A propagator with logistic regression; all settings of its grid are propagated once per graph."""
+
+    name: str
+
+    def check(self, settings: Settings) -> None:
+        own = set(kind_of(self.name).hyperparameters())
+        _known(self.name, settings, own | set(LinearGNN().get_params()) - {"propagator"})
+
+    def sharing(self, settings: Settings) -> Settings:
+        return {key: value for key, value in settings.items() if key not in ("wd", "epochs", "patience")}
+
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        begun = time.perf_counter()
+        fixed = {**self.sharing(several[0]), "normalize_features": normalize}
+        propagated = LinearGNN(self.name, **fixed).propagate(graph)
+        propagating = time.perf_counter() - begun
+
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+            model = LinearGNN(self.name, random_state=seed, **{**fixed, **settings})
+            model.fit(seen, train=split.train, val=split.val, propagated=propagated)
+            best = min(model.selection_, key=lambda each: (-each["val_accuracy"], each["val_loss"]))
+            begun = time.perf_counter()
+            answers = model.predict()
+            seconds = {"features": propagating, "tuning": model.seconds_["learning"], "training": best["seconds"]}
+            seconds["prediction"] = time.perf_counter() - begun
+            chosen = {key: value for key, value in best.items() if key not in ("seconds", "epoch")}
+            return Ran(answers, seconds, chosen, len(model.selection_), best["epoch"])
+
+        return run
+
+
+@dataclass(frozen=True)
+class UserKind:
+    """A user's own object with fit and predict; settings are its parameters if it is a function or class."""
+
+    address: str
+
+    def check(self, settings: Settings) -> None:
+        if settings:
+            raise InputError(f"{self.address} takes no settings from a recipe: give {next(iter(settings))!r} in the file")
+
+    def sharing(self, settings: Settings) -> Settings:
+        return {}
+
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        begun = time.perf_counter()
+        answer = as_contender(load_object(self.address), self.address.rpartition(":")[2]).begin(graph)
+        beginning = time.perf_counter() - begun
+
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+            begun = time.perf_counter()
+            answers = answer(seen, split.train.copy(), split.val.copy(), seed)
+            return Ran(answers, {"features": beginning, "training": time.perf_counter() - begun})
+
+        return run
+
+
+def _known(name: str, settings: Settings, known: Any) -> None:
+    for key in settings:
+        if key not in known:
+            raise choices(f"setting of the model {name}", key, sorted(known))
+
+
+def _restricted(parts: Components, wanted: Any) -> Components:
+    """The blocks of some components; U, X, or the hops of row and sym."""
+    kept = [name for name in parts.names if _component(name) in wanted]
+    blocks, states = ({name: each[name] for name in kept} for each in (parts.blocks, parts.states))
+    return replace(parts, blocks=blocks, states=states)
+
+
+def _component(block: str) -> str:
+    return "row" if block.startswith("A_row") else "sym" if block.startswith("A_sym") else block
+
+
+def _trained_alone(model: SlimG, parts: Components, seen: Graph, split: Split) -> tuple[float, int | None]:
+    """Seconds and Newton steps from zero with the chosen pair: what training costs once nothing is searched for."""
+    begun = time.perf_counter()
+    if not model.sparsity:
+        return model.seconds_["learning"], None
+    groups = None if model.joint_ else list(parts.widths.values())
+    alone = SparseGroupLogisticRegression(model.l1_, model.group_, groups, tol=model.tol, max_iter=model.max_iter)
+    alone.fit(parts.labelled_rows(split.train), seen.codes[split.train])
+    return time.perf_counter() - begun, alone.n_iter_
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,165 @@
+"""Run the cells of recipes that are not in the store yet, in processes of their own.
+
+Cells that share a graph and features form a batch, and a batch is one process: what a model does to memory or to global
+state ends with it, its peak memory is its own, and running out of memory ends one batch and not the run. When a process
+dies, the cell it was at is recorded and the rest of its batch is begun again.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from slimg.bench.batch import failure, out_of_memory
+from slimg.bench.cell import Cell, canonical
+from slimg.bench.models import kind
+from slimg.bench.store import Record, Store
+
+Told = Callable[[Cell, Record, "Progress"], None]
+
+
+@dataclass
+class Progress:
+    """How far a run is."""
+
+    total: int
+    jobs: int = 1
+    done: int = 0
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At the pace so far; None before the first cell."""
+        return None if self.done == 0 else (time.monotonic() - self.begun) * (self.total - self.done) / self.done
+
+
+def run(
+    cells: Iterable[Cell],
+    store: Store,
+    *,
+    jobs: int = 1,
+    memory: int | None = None,
+    minutes: float = float("inf"),
+    retry: bool = False,
+    told: Told | None = None,
+) -> int:
+    """Run what is not recorded; how many cells were run.
+
+    Parameters
+    ----------
+    jobs : processes at a time
+    memory : bytes that the data of a process may take; a model that wants more gets an O.O.M. cell
+    minutes : begin no batch after this long
+    retry : run cells again that failed
+    told : called after each cell
+    """
+    end = time.monotonic() + 60 * minutes
+    with store.writing():
+        waiting = _batches(_lacking(cells, store, retry))
+        progress = Progress(sum(map(len, waiting)), jobs)
+        finished: queue.Queue[tuple[Cell, Record] | BaseException | _Worker] = queue.Queue()
+        workers: list[_Worker] = []
+        try:
+            while waiting or workers:
+                while waiting and len(workers) < jobs and time.monotonic() < end:
+                    workers.append(_Worker(waiting.pop(0), memory, finished))
+                if not workers:
+                    break
+                item = finished.get()
+                if isinstance(item, BaseException):
+                    raise item
+                if isinstance(item, _Worker):
+                    workers.remove(item)
+                    continue
+                store.append(item[1])
+                progress.done += 1
+                if told:
+                    told(*item, progress)
+        finally:
+            for worker in workers:
+                worker.stop()
+    return progress.done
+
+
+def _lacking(cells: Iterable[Cell], store: Store, retry: bool) -> list[Cell]:
+    found = {}
+    for cell in cells:
+        record = store.get(cell.key)
+        if record is None or (retry and record["status"] != "ok"):
+            found[cell.key] = cell
+    return list(found.values())
+
+
+def _batches(cells: list[Cell]) -> list[list[Cell]]:
+    """Cells that share graph, split and features, in the order in which they came."""
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        settings = {key: value for key, value in cell.model.items() if key != "kind"}
+        shared = kind(cell.model["kind"]).sharing(settings)
+        groups.setdefault(canonical([cell.data, cell.split, cell.model["kind"], shared]), []).append(cell)
+    return list(groups.values())
+
+
+class _Worker:
+    """One batch: a thread that reads the records of a child process and starts it again when it dies."""
+
+    def __init__(self, cells: list[Cell], memory: int | None, finished: queue.Queue):
+        self.cells, self.memory, self.finished = cells, memory, finished
+        self.child: subprocess.Popen[str] | None = None
+        self.stopped = False
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.stopped = True
+        if self.child is not None:
+            self.child.kill()
+        self.thread.join()
+
+    def _work(self) -> None:
+        left = list(self.cells)
+        try:
+            while left and not self.stopped:
+                left = self._child(left)
+        except BaseException as error:  # told to the thread that runs everything
+            self.finished.put(error)
+        else:
+            self.finished.put(self)
+
+    def _child(self, cells: list[Cell]) -> list[Cell]:
+        """Run cells in one process; those that are left when it ended early, without the one that ended it."""
+        by_key = {cell.key: cell for cell in cells}
+        command = [sys.executable, "-m", "slimg.bench.worker"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8") as child:
+            self.child = child
+            assert child.stdin is not None and child.stdout is not None
+            request = {"cells": [cell.identity() for cell in cells], "memory": self.memory}
+            with suppress(BrokenPipeError):  # it ended before it could read: its exit code says more
+                child.stdin.write(json.dumps(request) + "\n")
+                child.stdin.flush()
+            for line in child.stdout:
+                record = json.loads(line)
+                self.finished.put((by_key.pop(record["key"]), record))
+            child.wait()
+        left = list(by_key.values())
+        if left and not self.stopped:
+            culprit = left.pop(0)
+            self.finished.put((culprit, _ended(culprit, child.returncode, self.memory)))
+        return left
+
+
+def _ended(cell: Cell, code: int, memory: int | None) -> Record:
+    """The record of the cell at which a process ended. Compiled code that is refused memory ends by a signal."""
+    if code == -signal.SIGKILL:
+        return out_of_memory(cell, "its process was killed by the system, as happens when memory runs out")
+    if memory and code < 0:
+        return out_of_memory(cell, f"its process, limited to {memory / 2**30:.1f} GiB, ended by signal {-code}")
+    return failure(cell, f"its process ended with code {code}")

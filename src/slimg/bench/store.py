@@ -1,0 +1,118 @@
+"""Records on disk: an append-only file of JSON lines.
+
+    {"format": "slimg-bench", "version": 1}          the first line
+    {"key": …, "status": "ok" | "failed" | "oom", "accuracy": …, …}     one line per cell, flushed to the disk
+
+A process that is killed leaves at most one line without its end: it is told, left out, and cut off before the next line is
+written. One process writes at a time. Of two records of a cell (it was run again on request) the later one counts.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from slimg.errors import InputError
+
+FORMAT, VERSION = "slimg-bench", 1
+HEADER = {"format": FORMAT, "version": VERSION}
+STATUSES = ("ok", "failed", "oom")
+Record = dict[str, Any]
+
+
+class Store:
+    """The records of a file; a file that does not exist is an empty store.
+
+    Attributes
+    ----------
+    records : key → record, in the order of the first writing
+    notes : what was found wrong and mended, one sentence each
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self.notes: tuple[str, ...] = ()
+        self.records: dict[str, Record] = {}
+        self._whole = 0
+        self._file: BinaryIO | None = None
+        if self.path.exists():
+            self._read()
+
+    def get(self, key: str) -> Record | None:
+        """The record of a cell, if there is one."""
+        return self.records.get(key)
+
+    @contextmanager
+    def writing(self) -> Iterator[Store]:
+        """Holds the file for one writer: what others wrote is read, a torn end is cut off."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(f"{self.path} is being written by another run: wait, or use another folder") from None
+            self._read()
+            file.truncate(self._whole)
+            self._file = file
+            try:
+                if self._whole == 0:
+                    self._write(HEADER)
+                yield self
+            finally:
+                self._file = None
+
+    def append(self, record: Record) -> None:
+        """One line, on the disk when this returns; only inside `writing`."""
+        if self._file is None:
+            raise RuntimeError("append is for `with store.writing()`")
+        self._write(record)
+        self.records[record["key"]] = record
+
+    def _write(self, line: Record) -> None:
+        if self._file is None:
+            raise RuntimeError("no file is open")
+        self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _read(self) -> None:
+        content = self.path.read_bytes()
+        self._whole = content.rfind(b"\n") + 1
+        if torn := content[self._whole :]:
+            self.notes = (f"{self.path} ends in a line that was cut off ({len(torn)} bytes): its cell will be run again.",)
+        lines = content[: self._whole].splitlines()
+        if lines:
+            self._check_header(lines[0])
+        elif torn and not json.dumps(HEADER).encode().startswith(torn):
+            self._check_header(torn)
+        self.records = {}
+        for number, line in enumerate(lines[1:], start=2):
+            record = self._parsed(line, number)
+            self.records[record["key"]] = record
+
+    def _check_header(self, line: bytes) -> None:
+        try:
+            found = json.loads(line)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise InputError(f"{self.path} is no store of slimg bench: its first line is not {json.dumps(HEADER)}")
+        if found.get("version") != VERSION:
+            raise InputError(
+                f"{self.path} was written in version {found.get('version')!r} of the format and this slimg reads version"
+                f" {VERSION}: use another folder, or the slimg that wrote it"
+            )
+
+    def _parsed(self, line: bytes, number: int) -> Record:
+        try:
+            record = json.loads(line)
+            if record["status"] in STATUSES and isinstance(record["key"], str):
+                return record
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise InputError(f"{self.path}, line {number} is not a record: remove the line, its cell will be run again")

@@ -1,0 +1,50 @@
+"""A batch in a process of its own: ``python -m slimg.bench.worker``.
+
+    stdin    one line: {"cells": [identity, …], "memory": bytes or null}; its end, later, means that nobody waits any more
+    stdout   one line per record
+
+Other output of models goes to stderr. A limit of memory makes allocations fail, which becomes an O.O.M. cell.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import threading
+from typing import Any
+
+from slimg.bench.batch import run_batch
+from slimg.bench.cell import Cell
+from slimg.bench.store import Record
+
+
+def main() -> None:
+    request = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    records = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what models print must not end up among the records
+    if request["memory"]:
+        resource.setrlimit(resource.RLIMIT_DATA, (request["memory"], request["memory"]))
+
+    def emit(record: Record) -> None:
+        records.write(json.dumps(record, ensure_ascii=False, default=_plain) + "\n")
+        records.flush()
+
+    run_batch([Cell.of(identity) for identity in request["cells"]], emit)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy as Python's."""
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def _end_with_parent() -> None:
+    while os.read(0, 1):  # not sys.stdin, whose lock would be held when the interpreter ends
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
