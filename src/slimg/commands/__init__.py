@@ -1,0 +1,1 @@
+"""The commands that a person types: fit, predict, explain, diagnose, report, demo, completion."""

@@ -1,0 +1,139 @@
+"""What a column of a table holds: its values without those that stand for nothing, and its kind.
+
+Kinds: number, counts, category, words, values (lists of categories), vector (lists of numbers of one length); dates are
+refused, and so are columns with too many different values to be categories.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+
+from slimg.errors import InputError
+from slimg.graph.columns import missing, show
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+"""Texts that stand for a missing value in any column but ids."""
+MANY_CATEGORIES = 1000
+MANY_CLASSES = 1000
+WORDS_PER_TEXT = 2.5
+"""From this many words on average a column is text rather than categories."""
+KINDS = ("number", "counts", "category", "words", "values", "vector")
+
+_WORD = re.compile(r"[^\W_]{2,}")
+_LEADING_ZERO = re.compile(r"[+-]?0\d")
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( \d{1,2}:\d{2}.*)?")
+
+
+def cleaned(series: pd.Series, absent: Collection[str] = MISSING) -> np.ndarray:
+    """Values as objects, None where one is missing."""
+    values = series.astype(object).to_numpy(dtype=object, na_value=None) if len(series) else np.empty(0, object)
+    if any(isinstance(value, (list, tuple, np.ndarray)) for value in values[:100]):
+        return np.fromiter((None if _is_scalar_nothing(value) else value for value in values), object, len(values))
+    gone = missing(values) | np.fromiter((isinstance(v, str) and v.strip() in absent for v in values), bool, len(values))
+    return without(values, gone)
+
+
+def without(values: np.ndarray, gone: np.ndarray) -> np.ndarray:
+    """A copy with None where ``gone`` says so."""
+    kept = values.astype(object)
+    kept[gone] = None
+    return kept
+
+
+def markers(series: pd.Series, absent: Collection[str] = MISSING) -> dict[str, int]:
+    """How often each text that is not empty stands for a missing value."""
+    texts = series[series.map(lambda value: isinstance(value, str) and value.strip() in absent and value.strip() != "")]
+    return {str(text): int(count) for text, count in texts.value_counts().items()}
+
+
+def as_numbers(values: np.ndarray) -> np.ndarray | None:
+    """float64 with NaN where missing; None if a value is no number, or is written with leading zeros as codes are."""
+    present = values[values != None]  # noqa: E711  # elementwise
+    if any(isinstance(value, (bool, np.bool_)) for value in present[:1]) or len(present) == 0:
+        return None
+    if any(isinstance(value, str) and _LEADING_ZERO.match(value) and value.strip("+-0123456789") == "" for value in present):
+        return None
+    try:
+        numbers = np.array([np.nan if value is None else float(value) for value in values])
+    except (TypeError, ValueError):
+        return None
+    if np.isinf(numbers).any():
+        return None
+    return numbers
+
+
+def words_of(text: object) -> list[str]:
+    """Lower-cased words of two letters or more."""
+    return _WORD.findall(str(text).lower())
+
+
+def kind_of(name: str, values: np.ndarray) -> str:
+    """The kind of a column; refuses dates, and categories that are too many."""
+    present = values[values != None]  # noqa: E711
+    if len(present) == 0:
+        return "category"
+    if isinstance(present[0], (list, tuple, np.ndarray)):
+        return _kind_of_lists(present)
+    _refuse_dates(name, present)
+    numbers = as_numbers(values)
+    if numbers is not None:
+        known = numbers[~np.isnan(numbers)]
+        whole = bool(np.all((known >= 0) & (known == np.floor(known))))
+        return "counts" if whole and np.mean(known == 0) > 0.5 else "number"
+    if all(isinstance(value, str) for value in present[:1000]):
+        lengths = [len(words_of(text)) for text in present[:1000]]
+        if np.mean(lengths) >= WORDS_PER_TEXT:
+            return "words"
+    check_categories(name, present, len(values))
+    return "category"
+
+
+def check_categories(name: str, present: np.ndarray, rows: int) -> None:
+    """Refuse a column whose values are too many, or nearly all different."""
+    distinct = len(pd.unique(present))
+    if distinct > MANY_CATEGORIES or (distinct > 20 and distinct > 0.9 * len(present)):
+        raise InputError(
+            f"column {name!r} has {distinct:,} different values in {rows:,} rows, too many for categories: leave it out"
+            f" with --ignore {_quoted(name)}, or read the words in it with --text {_quoted(name)}"
+        )
+
+
+def check_label(name: str, labels: np.ndarray) -> None:
+    """Refuse a label column that is no column of classes."""
+    present = labels[labels != None]  # noqa: E711
+    distinct = len(pd.unique(present))
+    if distinct > MANY_CLASSES:
+        raise InputError(
+            f"label column {name!r} has {distinct:,} different values, of which {show(pd.unique(present))} are the first:"
+            f" at most {MANY_CLASSES:,} classes can be learned, so name another column with --label, or group its values"
+        )
+
+
+def _kind_of_lists(present: np.ndarray) -> str:
+    lengths = {len(value) for value in present}
+    numeric = all(isinstance(item, (int, float, np.number)) for item in present[0]) and len(present[0]) > 0
+    return "vector" if numeric and len(lengths) == 1 else "values"
+
+
+def _refuse_dates(name: str, present: np.ndarray) -> None:
+    first = present[:1000]
+    stamps = sum(isinstance(value, (datetime.date, np.datetime64, pd.Timestamp)) for value in first)
+    texts = sum(isinstance(value, str) and bool(_DATE.fullmatch(value.strip())) for value in first)
+    if max(stamps, texts) >= 0.9 * len(first):
+        raise InputError(
+            f"column {name!r} holds dates ({show(present[:1])}), which mean nothing to a linear model: turn them into"
+            f" numbers (days since) or categories (weekday), or leave them out with --ignore {_quoted(name)}"
+        )
+
+
+def _is_scalar_nothing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'" if re.search(r"\W", name) else name
