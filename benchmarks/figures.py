@@ -46,7 +46,7 @@ def speed() -> str:
         ratios = product["ratios"]
         lines.append(
             "- Sparse product of 2.4 M nodes, 60 M edges, 100 columns:"
-            f" {ratios['torch']:.2f} × torch CSR, {ratios['scipy']:.2f} × scipy."
+            f" {ratios['slimg / torch CSR']:.2f} × torch CSR, {ratios['slimg / scipy CSR']:.2f} × scipy."
         )
     return "\n".join(lines)
 

@@ -206,7 +206,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--edges", type=int, default=60_000_000)
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--order", choices=["shuffled", "community"], default="shuffled")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--skip", nargs="*", default=[], choices=["torch", "scipy"])
     parser.add_argument("--no-write", dest="write", action="store_false")

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from slimg.engine.base import Array
 
 def soft(values: Array, threshold: float) -> Array:
     """sign(z)·(|z| − threshold)₊."""
-    return np.sign(values) * np.maximum(np.abs(values) - threshold, 0)
+    return values - np.clip(values, -threshold, threshold)
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,18 @@ class SparseGroup:
 
     def per_group(self, row_values: Array) -> Array:
         """Σ over the rows of each group."""
-        inside = self.group_of >= 0
-        return np.bincount(self.group_of[inside], row_values[inside], self.groups)
+        return np.bincount(self._places, row_values, self.groups + 1)[:-1]
 
     def of_rows(self, group_values: Array, outside: float = 0.0) -> Array:
         """Each group's value for each of its rows, as a column."""
-        return np.append(group_values, outside)[self.group_of][:, None]
+        values = np.full(self.groups + 1, outside, group_values.dtype)
+        values[:-1] = group_values
+        return values[self._places][:, None]
+
+    @cached_property
+    def _places(self) -> Array:
+        """The group of each row, rows in none being one more group."""
+        return np.where(self.group_of < 0, self.groups, self.group_of)
 
     def prox(self, weights: Array, step: float) -> Array:
         shrunk = soft(weights, step * self.l1)

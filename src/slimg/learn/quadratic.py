@@ -195,12 +195,16 @@ class _System:
         self.model, self.bend, self.free = model, bend, free
         self.brake, self.diagonal = brake * diagonal, (1 + brake) * diagonal
         self.unit = at / np.where(norms > 0, norms, np.inf)
+        self._kept, self._stiffness = free.astype(at.dtype), (bend + self.brake) * free
+        self._pull = bend * self.unit * free
 
     def times(self, direction: Array, image: Array) -> Array:
-        penalty = self.model.penalty
-        along = penalty.per_group(np.einsum("ij,ij->i", self.unit, direction, dtype=np.float64))
-        bent = self.bend * (direction - self.unit * penalty.of_rows(along).astype(image.dtype))
-        return (image + bent + self.brake * direction) * self.free
+        """(image + bend (direction − u⟨u, direction⟩) + brake · direction) on the free coordinates."""
+        out = image * self._kept
+        out += self._stiffness * direction
+        along = self.model.penalty.per_group(np.einsum("ij,ij->i", self.unit, direction))
+        out -= self._pull * self.model.penalty.of_rows(along.astype(out.dtype))
+        return out
 
     def solve(self, slope: Array, slope_shift: Array, accuracy: float) -> _Point:
         """x with (H + …) x ≈ −slope by conjugate gradients, and its image under H.

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slimg.engine.base import Array
+from slimg.engine.blas import one_thread
 from slimg.learn.loss import Fit, MultinomialLoss
 from slimg.learn.penalty import SparseGroup, soft
 from slimg.learn.quadratic import newton_step
@@ -91,6 +92,7 @@ class Solution:
     seconds: float
 
 
+@one_thread()  # here, because setting it is dearer than a small product
 def solve(
     problem: Problem, l1: float, group: float, start: Solution | None = None, tol: float = 1e-4, max_iter: int = 200
 ) -> Solution:
