@@ -19,6 +19,7 @@ from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul, self_gram
 from slimg.engine.blocks import RANDOM_ROWS, balanced_blocks, draw_normal, gram_blocks, row_blocks, runs
 from slimg.engine.buffers import Buffers
+from slimg.engine.passes import gather_rows
 from slimg.engine.threads import Threads
 
 DENSE_FROM = 0.1
@@ -76,19 +77,9 @@ class MemoryEngine:
 
     def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
         outs = [self._buffers.take(len(matrix.indptr) - 1, tall.shape[1]) for _ in scalings]
-
-        tall = self.tall(tall)
-        lanes = kernels.lanes_for(tall.shape[1])
         weights = None if matrix.weights is None else np.asarray(matrix.weights)
-        data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, tall
-        pairs = [(place, place + 1) for place in range(0, len(scalings) - 1, 2)]
-
-        def rows(start: int, stop: int) -> None:
-            for a, b in pairs:
-                kernels.gather_two(lanes)(*data, *scalings[a], outs[a], *scalings[b], outs[b], start, stop)
-            if len(scalings) % 2:
-                kernels.gather(lanes)(*data, *scalings[-1], outs[-1], start, stop)
-
+        data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, self.tall(tall)
+        rows = partial(gather_rows, *data, scalings, outs)
         self._threads.for_each(rows, balanced_blocks(matrix.indptr))
         return outs
 

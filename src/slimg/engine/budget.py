@@ -1,0 +1,55 @@
+"""Sizes of memory, as people write them and as the system tells them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slimg.errors import InputError
+
+UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+         "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+MEMINFO, STATM = Path("/proc/meminfo"), Path("/proc/self/statm")
+
+
+def as_bytes(size: Any, name: str = "memory") -> int:
+    """Bytes of a size such as ``"4GB"``, ``"512 MiB"`` or a whole number of bytes."""
+    if isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size > 0:
+        return int(size)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", size) if isinstance(size, str) else None
+    if found and found[2].upper() in UNITS and float(found[1]) > 0:
+        return int(float(found[1]) * UNITS[found[2].upper()])
+    raise InputError(f'{name} must be a size such as "4GB" or "512MiB", or a number of bytes, not {size!r}')
+
+
+def show_bytes(size: float) -> str:
+    """A size for people: 3 digits and a unit."""
+    for unit, value in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
+        if size >= value:
+            return f"{size / value:.3g} {unit}"
+    return f"{size / 10**3:.3g} kB"
+
+
+def available_memory() -> int | None:
+    """Bytes that can be had without swapping; None where the system does not say."""
+    if MEMINFO.exists():
+        for line in MEMINFO.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def resident() -> int:
+    """Bytes of memory this process holds now; its peak where the system does not say."""
+    if STATM.exists():
+        return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,256 @@
+"""Talls as files: graphs larger than memory, under a budget.
+
+    memory ≥ what the process holds + one slice of gathered columns (4 n bytes each) + a few blocks
+
+Operations on rows read and write runs of rows, in the layout of the engine in memory (`slimg.engine.blocks`): the bits are
+the same. A sparse product needs all rows of the tall at hand, but not all columns: it takes as many columns as fit, reads
+the indices of A from beginning to end, and does so once for each such slice. A sparse tall is kept in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from slimg.engine import kernels
+from slimg.engine.base import Array, Scaling, Sparse, Tall
+from slimg.engine.blas import matmul
+from slimg.engine.blocks import RANDOM_ROWS, Run, draw_normal, gram_blocks, row_blocks, runs
+from slimg.engine.budget import as_bytes, resident, show_bytes
+from slimg.engine.file_matrix import READ_ENTRIES, READ_ROWS, FileMatrix, Pass, content
+from slimg.engine.files import FileArray, FileTall, stored_at
+from slimg.engine.memory import MemoryEngine, block_gram
+from slimg.engine.steps import Steps, parts_of
+from slimg.engine.threads import Threads
+from slimg.engine.workdir import Digest, Workdir
+from slimg.errors import InputError
+
+RESERVE = 48 << 20
+"""Bytes for blocks under way and for the interpreter's own."""
+
+
+class MappedEngine:
+    """The engine of one machine whose memory is too small; see `slimg.engine.base.Engine` for the operations.
+
+    Parameters
+    ----------
+    memory : size such as "4GB", or bytes
+        What the process may hold at its peak, everything included.
+    folder : path or None
+        Where work files go. With a folder, a run that was killed goes on from its last finished operation when it is
+        started again; None takes a temporary folder.
+    threads : int or None
+        As in `MemoryEngine`.
+
+    As a context manager it removes its files at the end, and keeps them after an error, to go on from. Otherwise they are
+    removed with the engine, or when the interpreter exits.
+    """
+
+    def __init__(self, memory: str | int = "4GB", folder: str | os.PathLike[str] | None = None, threads: int | None = None):
+        self.memory, self.folder, self.threads = memory, folder, threads
+        self.budget = budget = as_bytes(memory)
+        self._threads = Threads(threads)
+        self._memory = MemoryEngine(threads=1)
+        self._work = Workdir(folder)
+        self._steps = Steps(self._work, lambda rows: budget // (8 * max(rows, 1)))
+        self._room = np.empty(0, np.float32)
+        self._matrices: list[FileMatrix] = []
+        self._finalizer = weakref.finalize(self, self._work.close)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MappedEngine, (self.memory, self.folder, self.threads)
+
+    def __enter__(self) -> MappedEngine:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self._work.keep = self._work.journaled and kind is not None
+        self.close()
+
+    def close(self) -> None:
+        """Remove the work files; talls cannot be read any more."""
+        self._finalizer()
+
+    # handing over and back ------------------------------------------------------------------------------------------
+
+    def tall(self, array: Any) -> Tall:
+        if sparse.issparse(array):
+            matrix = self._memory.tall(array)
+            return _SparseTall(matrix, self._digest(matrix.indptr, matrix.indices, matrix.data))
+        stored = stored_at(array) if isinstance(array, np.ndarray) and array.dtype == np.float32 else None
+        if stored is not None:
+            path, offset = stored
+            key = content(FileArray(path, np.float32, offset), array.size) if self._work.journaled else ""
+            return FileTall(path, (array.shape[0], array.shape[1]), array.shape[1], offset, key=key)
+        array = np.asarray(array)
+
+        def fill(out: FileTall) -> None:
+            self._threads.for_each(lambda start, stop: out.write(start, array[start:stop]), row_blocks([array]))
+
+        return self._steps.tall("tall", [self._digest(array)], (array.shape[0], array.shape[1]), fill)
+
+    def random(self, n: int, k: int, random_state: int) -> Tall:
+        def fill(out: FileTall) -> None:
+            def draw(start: int, stop: int) -> None:
+                rows = np.empty((stop - start, k), np.float32)
+                draw_normal(rows, random_state, start)
+                out.write(start, rows)
+
+            self._threads.for_each(draw, runs(n, RANDOM_ROWS))
+
+        return self._steps.tall("random", [n, k, random_state], (n, k), fill)
+
+    def rows(self, tall: Tall, index: Any) -> Array:
+        index = np.asarray(index)
+        if index.dtype == bool:
+            index = np.flatnonzero(index)
+        if isinstance(tall, _SparseTall):
+            return tall.value[index].toarray()
+        self._work.pin(tall.path)
+        out = np.empty((len(index), tall.shape[1]), np.float32)
+        order = np.argsort(index, kind="stable")
+        for chosen in np.split(order, np.flatnonzero(np.diff(index[order] // RANDOM_ROWS)) + 1):
+            if len(chosen):
+                start, stop = int(index[chosen[0]]), int(index[chosen[-1]]) + 1
+                out[chosen] = tall.read(start, stop)[index[chosen] - start]
+        return out
+
+    def is_sparse(self, tall: Tall) -> bool:
+        return isinstance(tall, _SparseTall)
+
+    def to_array(self, tall: Tall) -> Array:
+        if isinstance(tall, _SparseTall):
+            return tall.value.toarray()
+        self._work.pin(tall.path)
+        out = np.empty(tall.shape, np.float32)
+        self._threads.for_each(lambda start, stop: tall.read(start, stop, out=out[start:stop]), row_blocks([tall]))
+        return out
+
+    def trim(self) -> None:
+        self._room = np.empty(0, np.float32)
+
+    def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
+        return self._threads.concurrently(*self._steps.tasks(tasks))
+
+    # products -------------------------------------------------------------------------------------------------------
+
+    def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
+        rows = self._matrix(matrix)
+        n, k = rows.n, tall.shape[1]
+
+        def compute(new: Callable[..., FileTall]) -> list[FileTall]:
+            slices = self._slices(n, k)
+            outs = [new((n, k), panel=slices[0][1]) for _ in scalings]
+            through = Pass(self._threads, rows, scalings, self._gathered)
+            for first, last in slices:
+                through.run(tall, outs, first, last)
+            return outs
+
+        inputs = [rows.key, tall.key, self._digest(*(part for each in scalings for part in each))]
+        return self._steps.talls("products", inputs, len(scalings), compute, 4 * n * k * len(scalings))
+
+    def gram(self, a: Tall, b: Tall | None = None) -> Array:
+        talls = (a,) if b is None else (a, b)
+        if not isinstance(a, _SparseTall):
+            return self._sum("gram", block_gram, talls, gram_blocks(talls))
+        if b is None:
+            return self._steps.array("gram", [a.key], lambda: self._memory.gram(a.value))
+
+        def scatter() -> Array:
+            out = np.zeros((a.shape[1], b.shape[1]))
+            for start, stop in row_blocks(talls):
+                part, tall = a.value[start:stop], b.read(start, stop)
+                kernels.scatter(part.indptr, part.indices, part.data, tall, out, 0, b.shape[1])
+            return out
+
+        return self._steps.array("gram", [a.key, b.key], scatter)
+
+    def combine(self, tall: Tall, small: Array) -> Tall:
+        small = np.ascontiguousarray(small, np.float32)
+        if isinstance(tall, _SparseTall):
+            return self.map_rows(lambda block: self._memory.combine(block, small), tall)
+        return self.map_rows(lambda block: matmul(block, small), tall)
+
+    # maps and sums --------------------------------------------------------------------------------------------------
+
+    def map_rows(self, fn: Callable[..., Any], *talls: Tall) -> Tall:
+        blocks, n = row_blocks(talls), talls[0].shape[0]
+        call = lambda start, stop: fn(*(_rows(t, start, stop) for t in talls))  # noqa: E731
+        inputs = [self._digest(*parts_of(fn)), *(tall.key for tall in talls)]
+        kept: list[_SparseTall] = []
+
+        def compute(new: Callable[..., FileTall]) -> list[FileTall]:
+            first = call(*blocks[0])
+            if sparse.issparse(first):
+                rest = self._threads.in_order(call, blocks[1:])
+                matrix = self._memory.tall(sparse.vstack([first, *rest], format="csr"))
+                kept.append(_SparseTall(matrix, str(Digest(*inputs))))
+                return []
+            out = new((n, first.shape[1]))
+            out.write(0, first)
+            self._threads.for_each(lambda start, stop: out.write(start, call(start, stop)), blocks[1:])
+            return [out]
+
+        made = self._steps.talls("map_rows", inputs, 1, compute)
+        return made[0] if made else kept[0]
+
+    def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
+        return self._sum("sum_rows", fn, talls, row_blocks(talls))
+
+    def _sum(self, what: str, fn: Callable[..., Any], talls: Sequence[Tall], blocks: Sequence[Run]) -> Array:
+        def compute() -> Array:
+            results = self._threads.in_order(lambda start, stop: fn(*(_rows(t, start, stop) for t in talls)), blocks)
+            total = np.array(next(results), dtype=np.float64)
+            for part in results:
+                total += part
+            return total
+
+        return self._steps.array(what, [self._digest(*parts_of(fn)), *(tall.key for tall in talls)], compute)
+
+    # memory ---------------------------------------------------------------------------------------------------------
+
+    def _slices(self, n: int, k: int) -> list[Run]:
+        """Runs of as many columns as the budget has room for, of about equal width."""
+        blocks = 4 * self._threads.count * (2 * READ_ENTRIES + 3 * READ_ROWS * min(k, 64))
+        free = self.budget - (resident() - self._room.nbytes) - RESERVE - blocks
+        most = free // (4 * max(n, 1))
+        if most < 1:
+            raise InputError(
+                f"memory={self.memory!r} is too small for one column of {n:,} nodes beside what the process holds:"
+                f" give at least {show_bytes(1.02 * (self.budget - free + 4 * n))}"
+            )
+        return runs(k, -(-k // -(-k // min(most, k))))
+
+    def _gathered(self, rows: int, columns: int) -> Array:
+        """The place for gathered rows, used again by the next product."""
+        if len(self._room) < rows * columns:
+            self._room = np.empty(0, np.float32)
+            self._room = np.empty(rows * columns, np.float32)
+        return self._room[: rows * columns].reshape(rows, columns)
+
+    def _matrix(self, matrix: Sparse) -> FileMatrix:
+        for known in self._matrices:
+            if known.matrix is matrix:
+                return known
+        self._matrices = [*self._matrices[-1:], FileMatrix(matrix, self._work.journaled)]
+        return self._matrices[-1]
+
+    def _digest(self, *parts: Any) -> str:
+        """What inputs are known by, where that is needed."""
+        return str(Digest(*parts)) if self._work.journaled else ""
+
+
+class _SparseTall:
+    """A sparse tall, in memory."""
+
+    def __init__(self, value: sparse.csr_matrix, key: str):
+        self.value, self.shape, self.key = value, value.shape, key
+
+
+def _rows(tall: Tall, start: int, stop: int) -> Any:
+    return tall.value[start:stop] if isinstance(tall, _SparseTall) else tall.read(start, stop)
