@@ -24,11 +24,14 @@ from slimg.sanity.judge import accuracy
 Emit = Callable[[Record], None]
 
 
-def run_batch(cells: list[Cell], emit: Emit) -> None:
-    """Run cells of one graph and one kind of model; a cell that fails is recorded, and the next is run."""
+def run_batch(cells: list[Cell], emit: Emit, memory: int | None = None) -> None:
+    """Run cells of one graph and one kind of model; a cell that fails is recorded, and the next is run.
+
+    ``memory`` limits, in bytes, the processes that a model starts itself.
+    """
     try:
         graph = graphs.load(cells[0].data)
-        run = _begin(graph, cells)
+        run = _begin(graph, cells, memory)
     except Exception as error:  # a model, or a file, may fail in any way
         for cell in cells:
             emit(failure(cell, error))
@@ -48,10 +51,10 @@ def out_of_memory(cell: Cell, reason: str) -> Record:
     return _record(cell, "oom", error=reason)
 
 
-def _begin(graph: Graph, cells: list[Cell]) -> Run:
+def _begin(graph: Graph, cells: list[Cell], memory: int | None) -> Run:
     bare = graph.with_labels(None)
     normalize = graphs.normalisation(cells[0].data)
-    return kind(cells[0].model["kind"]).begin(bare, normalize, [_settings(cell) for cell in cells])
+    return kind(cells[0].model["kind"]).begin(bare, normalize, [_settings(cell) for cell in cells], memory)
 
 
 def _run_cell(cell: Cell, graph: Graph, run: Run) -> Record:
@@ -68,12 +71,12 @@ def _run_cell(cell: Cell, graph: Graph, run: Run) -> Record:
 
 
 def _facts(ran: Ran) -> dict[str, Any]:
-    facts = {
+    facts: dict[str, Any] = {
         "seconds": {key: round(value, 4) for key, value in ran.seconds.items()},
         "iterations": ran.iterations,
         "chosen": ran.chosen,
         "tried": ran.grid,
-        "peak_memory": peak_memory(),
+        "peak_memory": ran.peak_memory or peak_memory(),
     }
     return facts | ({"weights": ran.weights} if ran.weights is not None else {})
 

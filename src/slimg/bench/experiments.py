@@ -11,7 +11,10 @@ from slimg.bench.accuracy_table import accuracy_table, legend
 from slimg.bench.grid import Grid
 from slimg.bench.page import Page, to_console, to_latex, to_markdown
 from slimg.bench.recipe import Recipe
+from slimg.bench.sanity_page import sanity_page
 from slimg.bench.store import Store
+from slimg.bench.timing_pages import scalability_page, speed_page
+from slimg.bench.weights_page import weights_page
 from slimg.errors import choices
 
 Pages = Callable[[Grid, Path | None], Page]
@@ -22,7 +25,16 @@ def accuracies(grid: Grid, folder: Path | None) -> Page:
     return Page(grid.recipe.title).add(*legend(grid), accuracy_table(grid))
 
 
-EXPERIMENTS: dict[str, Pages] = {"real": accuracies}
+EXPERIMENTS: dict[str, Pages] = {
+    "sanity": sanity_page,
+    "real": accuracies,
+    "components": accuracies,
+    "design": accuracies,
+    "receptive": accuracies,
+    "scalability": scalability_page,
+    "speed": speed_page,
+    "interpret": weights_page,
+}
 """Experiment → what makes its page from its grid; figures are written into the folder, if one is given."""
 
 

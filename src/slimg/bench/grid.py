@@ -17,6 +17,7 @@ from slimg.bench.recipe import Recipe
 from slimg.bench.store import Record, Store
 from slimg.sanity import ranking
 from slimg.sanity.report import Cell as Figures
+from slimg.sanity.scenarios import EMPTY
 
 OOM = "O.O.M."
 
@@ -55,7 +56,7 @@ class Grid:
     @cached_property
     def judged(self) -> list[str]:
         """Columns over which ranks are averaged."""
-        real = [column for column in self.recipe.data if column not in self.recipe.standins]
+        real = [column for column in self.recipe.data if column not in self.recipe.standins and column not in EMPTY]
         return [column for column in real if all((row, column) in self.figures for row in self.ranked)]
 
     def medal(self, row: str, column: str) -> str | None:
@@ -85,7 +86,7 @@ class Grid:
     def _colours(self, column: str) -> tuple[dict[str, str | None], dict[str, bool]]:
         """Medals and red cells among the ranked rows that were run on this graph."""
         rows = [row for row in self.ranked if (row, column) in self.figures]
-        if not rows:
+        if not rows or column in EMPTY:
             return {}, {}
         means, spreads = (
             np.array([[getattr(self.figures[row, column], what)] for row in rows]) for what in ("mean", "spread")

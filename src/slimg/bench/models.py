@@ -2,6 +2,7 @@
 
     slimg                     SlimG with its parameters
     lr, sgc, dgc, …           LinearGNN with that propagator and its parameters
+    gcn, gat, …               other models of `slimg.baselines`, with their parameters
     FILE.py:NAME              a user's own, as `slimg.sanity.contender` accepts it
 
 A kind is begun once per graph with the settings of all cells of a batch, so that they share what does not depend on labels;
@@ -17,6 +18,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from slimg import baselines
 from slimg.classifier import SlimG
 from slimg.errors import InputError, choices
 from slimg.graph import Graph, Split
@@ -36,7 +38,7 @@ class Ran:
     """What a model gave: a class for each of the n nodes, and what it took.
 
     ``seconds`` has features (shared by the cells of a batch), tuning, training (with the chosen values alone) and
-    prediction; ``iterations`` are those of the training.
+    prediction; ``iterations`` are those of the training; ``peak_memory`` is that of a process of its own, if it had one.
     """
 
     answers: Any
@@ -45,6 +47,7 @@ class Ran:
     grid: int = 1
     iterations: int | None = None
     weights: dict[str, float] | None = None
+    peak_memory: int | None = None
 
 
 Run: TypeAlias = Callable[[Settings, Graph, Split, int], Ran]
@@ -59,8 +62,8 @@ class Kind(Protocol):
     def sharing(self, settings: Settings) -> Settings:
         """Cells of a graph for which this is equal share features."""
 
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
-        """Compute what the cells share, from edges and features alone."""
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings], memory: int | None = None) -> Run:
+        """Compute what the cells share, from edges and features alone; ``memory`` limits processes that it starts."""
 
 
 def kind(name: str) -> Kind:
@@ -69,6 +72,8 @@ def kind(name: str) -> Kind:
         return SlimGKind()
     if name in LINEAR:
         return LinearKind(name)
+    if name in baselines.names():
+        return BaselineKind(name)
     if ":" in name:
         return UserKind(name)
     raise choices("model", name, [*names(), "FILE.py:NAME"])
@@ -76,7 +81,7 @@ def kind(name: str) -> Kind:
 
 def names() -> list[str]:
     """Kinds that need no file."""
-    return ["slimg", *LINEAR]
+    return ["slimg", *LINEAR, *(name for name in baselines.names() if name not in ("slimg", *LINEAR))]
 
 
 class SlimGKind:
@@ -88,7 +93,7 @@ class SlimGKind:
     def sharing(self, settings: Settings) -> Settings:
         return {key: settings[key] for key in ("pca", "k_row", "k_sym", "energy", "max_rank") if key in settings}
 
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings], memory: int | None = None) -> Run:
         wanted = {name for settings in several for name in settings.get("components", COMPONENTS)}
         union = {**self.sharing(several[0]), "components": [name for name in COMPONENTS if name in wanted]}
         parts = SlimG(normalize_features=normalize, **union).propagate(graph)
@@ -123,7 +128,7 @@ class LinearKind:
     def sharing(self, settings: Settings) -> Settings:
         return {key: value for key, value in settings.items() if key not in ("wd", "epochs", "patience")}
 
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings], memory: int | None = None) -> Run:
         begun = time.perf_counter()
         fixed = {**self.sharing(several[0]), "normalize_features": normalize}
         propagated = LinearGNN(self.name, **fixed).propagate(graph)
@@ -144,6 +149,35 @@ class LinearKind:
 
 
 @dataclass(frozen=True)
+class BaselineKind:
+    """Any other model of `slimg.baselines`, each cell in a process with a limit of memory; nothing is shared."""
+
+    name: str
+
+    def check(self, settings: Settings) -> None:
+        baselines.get(self.name, **settings)
+
+    def sharing(self, settings: Settings) -> Settings:
+        return settings
+
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings], memory: int | None = None) -> Run:
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+            given = {**settings, "random_state": seed}
+            if "normalize_features" in baselines.get(self.name, **settings).get_params():
+                given["normalize_features"] = normalize
+            done = baselines.run(self.name, given, seen, split, memory=memory)
+            if done.status == "O.O.M.":
+                raise MemoryError(done.reason)
+            if not done.done:
+                raise InputError(done.reason or done.status)
+            chosen = {key: value for key, value in (done.chosen or {}).items() if key != "seconds"}
+            steps = chosen.get("epoch")
+            return Ran(done.predictions, done.seconds, chosen, len(done.selection), steps, None, done.peak_memory)
+
+        return run
+
+
+@dataclass(frozen=True)
 class UserKind:
     """A user's own object with fit and predict; settings are its parameters if it is a function or class."""
 
@@ -156,7 +190,7 @@ class UserKind:
     def sharing(self, settings: Settings) -> Settings:
         return {}
 
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings], memory: int | None = None) -> Run:
         begun = time.perf_counter()
         answer = as_contender(load_object(self.address), self.address.rpartition(":")[2]).begin(graph)
         beginning = time.perf_counter() - begun

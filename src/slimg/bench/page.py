@@ -17,9 +17,10 @@ _LATEX = {"gold": r"\cellcolor{green}", "silver": r"\cellcolor{green!40}", "bron
           "red": r"\cellcolor{red!30}"}  # fmt: skip
 _ESCAPES = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "$": r"\$", "±": r"$\pm$", "−": r"$-$", "×": r"$\times$", "–": "--",
-    "…": r"\dots{}", "①": "", "②": "", "③": "", "▼": "", "≥": r"$\geq$", "→": r"$\to$", "²": r"$^2$", "₂": r"$_2$", "✓": r"\checkmark{}",
-    "✗": r"$\times$", "λ": r"$\lambda$", "‖": r"$\|$", "σ": r"$\sigma$",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "$": r"\$", "±": r"$\pm$", "−": r"$-$",
+    "×": r"$\times$", "–": "--", "…": r"\dots{}", "①": "", "②": "", "③": "", "▼": "", "≥": r"$\geq$",
+    "→": r"$\to$", "²": r"$^2$", "₂": r"$_2$", "✓": r"\checkmark{}", "✗": r"$\times$", "λ": r"$\lambda$",
+    "‖": r"$\|$", "σ": r"$\sigma$", "Ã": r"\~A",
 }  # fmt: skip
 
 

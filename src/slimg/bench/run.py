@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from slimg.baselines.limited import LOOK_EVERY, resident
 from slimg.bench.batch import failure, out_of_memory
 from slimg.bench.cell import Cell, canonical
 from slimg.bench.models import kind
@@ -56,7 +57,7 @@ def run(
     Parameters
     ----------
     jobs : processes at a time
-    memory : bytes that the data of a process may take; a model that wants more gets an O.O.M. cell
+    memory : bytes of a process that may be resident; a model that takes more gets an O.O.M. cell
     minutes : begin no batch after this long
     retry : run cells again that failed
     told : called after each cell
@@ -65,7 +66,7 @@ def run(
     with store.writing():
         waiting = _batches(_lacking(cells, store, retry))
         progress = Progress(sum(map(len, waiting)), jobs)
-        finished: queue.Queue[tuple[Cell, Record] | BaseException | _Worker] = queue.Queue()
+        finished: _Finished = queue.Queue()
         workers: list[_Worker] = []
         try:
             while waiting or workers:
@@ -73,7 +74,9 @@ def run(
                     workers.append(_Worker(waiting.pop(0), memory, finished))
                 if not workers:
                     break
-                item = finished.get()
+                item = _next(finished, workers, memory)
+                if item is None:
+                    continue
                 if isinstance(item, BaseException):
                     raise item
                 if isinstance(item, _Worker):
@@ -87,6 +90,18 @@ def run(
             for worker in workers:
                 worker.stop()
     return progress.done
+
+
+def _next(finished: _Finished, workers: list[_Worker], memory: int | None) -> _Item | None:
+    """What happened next; while nothing does, processes that hold too much memory are ended."""
+    if memory is None:
+        return finished.get()
+    try:
+        return finished.get(timeout=LOOK_EVERY)
+    except queue.Empty:
+        for worker in workers:
+            worker.end_above(memory)
+        return None
 
 
 def _lacking(cells: Iterable[Cell], store: Store, retry: bool) -> list[Cell]:
@@ -111,10 +126,10 @@ def _batches(cells: list[Cell]) -> list[list[Cell]]:
 class _Worker:
     """One batch: a thread that reads the records of a child process and starts it again when it dies."""
 
-    def __init__(self, cells: list[Cell], memory: int | None, finished: queue.Queue):
+    def __init__(self, cells: list[Cell], memory: int | None, finished: _Finished):
         self.cells, self.memory, self.finished = cells, memory, finished
         self.child: subprocess.Popen[str] | None = None
-        self.stopped = False
+        self.stopped = self.above = False
         self.thread = threading.Thread(target=self._work, daemon=True)
         self.thread.start()
 
@@ -123,6 +138,13 @@ class _Worker:
         if self.child is not None:
             self.child.kill()
         self.thread.join()
+
+    def end_above(self, memory: int) -> None:
+        """End the process if more than this is resident."""
+        child = self.child
+        if child is not None and child.poll() is None and (resident(child.pid) or 0) > memory:
+            self.above = True
+            child.kill()
 
     def _work(self) -> None:
         left = list(self.cells)
@@ -152,14 +174,18 @@ class _Worker:
         left = list(by_key.values())
         if left and not self.stopped:
             culprit = left.pop(0)
-            self.finished.put((culprit, _ended(culprit, child.returncode, self.memory)))
+            self.finished.put((culprit, self._ended(culprit, child.returncode)))
+            self.above = False
         return left
 
+    def _ended(self, cell: Cell, code: int) -> Record:
+        """The record of the cell at which a process ended."""
+        if self.above and self.memory:
+            return out_of_memory(cell, f"more than {self.memory / 2**30:.2f} GiB were needed")
+        if code == -signal.SIGKILL:
+            return out_of_memory(cell, "the system ended the process, as it does when memory runs out")
+        return failure(cell, f"its process ended with code {code}")
 
-def _ended(cell: Cell, code: int, memory: int | None) -> Record:
-    """The record of the cell at which a process ended. Compiled code that is refused memory ends by a signal."""
-    if code == -signal.SIGKILL:
-        return out_of_memory(cell, "its process was killed by the system, as happens when memory runs out")
-    if memory and code < 0:
-        return out_of_memory(cell, f"its process, limited to {memory / 2**30:.1f} GiB, ended by signal {-code}")
-    return failure(cell, f"its process ended with code {code}")
+
+_Item = tuple[Cell, Record] | BaseException | _Worker
+_Finished = queue.Queue[_Item]

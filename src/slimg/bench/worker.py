@@ -1,16 +1,16 @@
 """A batch in a process of its own: ``python -m slimg.bench.worker``.
 
-    stdin    one line: {"cells": [identity, …], "memory": bytes or null}; its end, later, means that nobody waits any more
+    stdin    one line: the identities of the cells, and the memory that a child of this process may take (or null);
+             its end, later, means that nobody waits any more
     stdout   one line per record
 
-Other output of models goes to stderr. A limit of memory makes allocations fail, which becomes an O.O.M. cell.
+Other output of models goes to stderr.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import threading
 from typing import Any
@@ -25,14 +25,12 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     records = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what models print must not end up among the records
-    if request["memory"]:
-        resource.setrlimit(resource.RLIMIT_DATA, (request["memory"], request["memory"]))
 
     def emit(record: Record) -> None:
         records.write(json.dumps(record, ensure_ascii=False, default=_plain) + "\n")
         records.flush()
 
-    run_batch([Cell.of(identity) for identity in request["cells"]], emit)
+    run_batch([Cell.of(identity) for identity in request["cells"]], emit, request["memory"])
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,98 @@
+"""The page of the sanity checks: the ✓/✗ matrix, accuracies beside the paper's, verdicts and the paper's observations.
+
+The judgement is that of `slimg.sanity.report.SanityReport`, filled from the records.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slimg.bench.accuracy_table import accuracy_table, legend, signed
+from slimg.bench.figures import structures
+from slimg.bench.grid import Grid
+from slimg.bench.page import Entry, Page, Picture, Table, entry
+from slimg.bench.paper import tables
+from slimg.bench.titles import title_of_row
+from slimg.sanity.case import scaled
+from slimg.sanity.render import unlike_paper
+from slimg.sanity.report import CaseFacts, SanityReport
+from slimg.sanity.scenarios import helps
+from slimg.sanity.structure import draw_clusters
+
+CLASSES = 4
+
+
+def sanity_page(grid: Grid, folder: Path | None) -> Page:
+    """Tables, paragraphs, and the adjacency matrices of the three structures."""
+    page = Page(grid.recipe.title)
+    report = report_of(grid)
+    quick = "QUICK, a reduced protocol: " if grid.recipe.quick else ""
+    if report is not None:
+        rule = f"✓ from {report.at_least:.0%} where something helps, at chance where nothing does"
+        page.add(_matrix(grid, report, quick + rule))
+    page.add(*legend(grid), accuracy_table(grid))
+    if report is not None:
+        page.add(_averages(grid, report, f"{quick}Averages over the cases in which something helps"))
+        page.add(*(report.verdict(model) for model in report.models), *unlike_paper(report))
+        if len(report.models) > 1:
+            page.add(*map(str, report.observations()))
+    if folder is not None:
+        name = structures(folder / f"structures{'-quick' if grid.recipe.quick else ''}.svg", _nodes(grid.recipe.data))
+        page.add(Picture(name.name, "Adjacency matrices of the three structures, nodes in the order of their clusters"))
+    return page
+
+
+def report_of(grid: Grid) -> SanityReport | None:
+    """The report over rows and columns that were run in full; None if there are none."""
+    rows = [row for row in grid.recipe.models if any(key[0] == row for key in grid.figures)]
+    columns = [column for column in grid.recipe.data if all((row, column) in grid.figures for row in rows)]
+    if not rows or not columns:
+        return None
+    n = _nodes(grid.recipe.data)
+    sizes = np.bincount(draw_clusters(n, CLASSES, 1.0, np.random.default_rng(0)))
+    facts = tuple(
+        CaseFacts(column, helps(column), sizes.max() / n, math.ceil(grid.recipe.split[2] * n), {**scaled(n)}, ())
+        for column in columns
+    )
+    cells = {(row, column): grid.figures[row, column] for row in rows for column in columns}
+    return SanityReport(tuple(rows), facts, grid.recipe.seeds, cells)
+
+
+def _matrix(grid: Grid, report: SanityReport, title: str) -> Table:
+    heading = ("", *(case.name for case in report.cases))
+    rows = [
+        [entry(title_of_row(grid.recipe, model)), *(_mark(report, model, case.name) for case in report.cases)]
+        for model in report.models
+    ]
+    return Table(title, heading, rows)
+
+
+def _mark(report: SanityReport, model: str, case: str) -> Entry:
+    return entry("failed" if report.cells[model, case].error else "✓" if report.passed(model, case) else "✗")
+
+
+def _averages(grid: Grid, report: SanityReport, title: str) -> Table:
+    """Average accuracy, ours and the paper's; the ranks stand in the table of accuracies."""
+    theirs: dict[str, list[float]] = tables()["average_accuracy"]["sanity"]
+    complete = len(report.informative) == 7
+    rows = []
+    for model in report.models:
+        mean, spread = report.average(model)
+        printed = theirs.get("slimg" if model.startswith("slimg") else model) if complete else None
+        shown: list[Any] = [entry(title_of_row(grid.recipe, model)), entry(_average(100 * mean, 100 * spread))]
+        shown.append(entry(_average(*printed) if printed else "–"))
+        shown.append(entry(signed(100 * mean - printed[0]) if printed and not math.isnan(mean) else "–"))
+        rows.append(shown)
+    return Table(title, ("", "average accuracy (sd)", "paper", "difference"), rows)
+
+
+def _average(mean: float, spread: float) -> str:
+    return "–" if math.isnan(mean) else f"{mean:.1f}" + ("" if math.isnan(spread) else f" ({spread:.1f})")
+
+
+def _nodes(data: dict[str, Any]) -> int:
+    return int(next(iter(data.values()))["n"])
