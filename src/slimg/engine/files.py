@@ -12,7 +12,6 @@ not.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,7 @@ from typing import Any
 import numpy as np
 
 from slimg.engine.base import Array
-from slimg.engine.budget import show_bytes
 from slimg.errors import InputError
-
-SPARE = 64 << 20
-"""Bytes that are left free on a disk."""
 
 
 class FileArray:
@@ -125,16 +120,6 @@ def stored_at(array: Array) -> tuple[Path, int] | None:
         return None
     distance = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
     return Path(owner.filename), owner.offset + distance
-
-
-def require_room(folder: Path, size: int, what: str) -> None:
-    """Refuse to begin what the disk of a folder cannot hold."""
-    free = shutil.disk_usage(folder).free
-    if size + SPARE > free:
-        raise InputError(
-            f"{what} needs {show_bytes(size)} of disk in {folder}, which has {show_bytes(free)} free:"
-            " free some or choose another folder"
-        )
 
 
 def read_into(descriptor: int, out: Array, offset: int, path: Path) -> None:

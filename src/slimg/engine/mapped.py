@@ -21,7 +21,6 @@ from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul
 from slimg.engine.blocks import RANDOM_ROWS, Run, draw_normal, gram_blocks, row_blocks, runs
-from slimg.engine.budget import as_bytes, resident, show_bytes
 from slimg.engine.file_matrix import READ_ENTRIES, READ_ROWS, FileMatrix, Pass, content
 from slimg.engine.files import FileArray, FileTall, stored_at
 from slimg.engine.memory import MemoryEngine, block_gram
@@ -29,6 +28,7 @@ from slimg.engine.steps import Steps, parts_of
 from slimg.engine.threads import Threads
 from slimg.engine.workdir import Digest, Workdir
 from slimg.errors import InputError
+from slimg.sizes import as_bytes, resident, show_bytes
 
 RESERVE = 48 << 20
 """Bytes for blocks under way and for the interpreter's own."""

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from slimg.engine.base import Array
-from slimg.engine.files import FileTall, require_room
+from slimg.engine.files import FileTall
 from slimg.engine.workdir import Digest, Workdir, save_array
+from slimg.sizes import require_room
 
 
 class Steps:

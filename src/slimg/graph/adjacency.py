@@ -226,12 +226,12 @@ def _undirected(directed: sp.csr_array, symmetrise: str) -> Adjacency:
     reverse = directed.T.tocsr()
     both = directed + reverse if binary or symmetrise == "sum" else directed.maximum(reverse)
     both.sort_indices()
-    weights = None if binary else _as_float32(both.data)
+    weights = None if binary else as_float32(both.data)
     indices = both.indices.astype(index_type(both.shape[0]), copy=False)
     return Adjacency(both.indptr.astype(np.int64), indices, weights)
 
 
-def _as_float32(weights: np.ndarray) -> np.ndarray | None:
+def as_float32(weights: np.ndarray) -> np.ndarray | None:
     """Weights to store: float32, or nothing when all are 1."""
     if np.all(weights == 1):
         return None

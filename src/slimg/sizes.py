@@ -1,9 +1,10 @@
-"""Sizes of memory, as people write them and as the system tells them."""
+"""Sizes of memory and disk, as people write them and as the system tells them."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from slimg.errors import InputError
 
 UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+SPARE = 64 << 20
+"""Bytes that are left free on a disk."""
 MEMINFO, STATM = Path("/proc/meminfo"), Path("/proc/self/statm")
 
 
@@ -53,3 +56,13 @@ def resident() -> int:
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def require_room(folder: Path, size: int, what: str) -> None:
+    """Refuse to begin what the disk of a folder cannot hold."""
+    free = shutil.disk_usage(folder).free
+    if size + SPARE > free:
+        raise InputError(
+            f"{what} needs {show_bytes(size)} of disk in {folder}, which has {show_bytes(free)} free:"
+            " free some or choose another folder"
+        )
