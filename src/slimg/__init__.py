@@ -2,8 +2,13 @@
 
 from slimg.version import __version__
 
-_HOMES = {"Graph": "slimg.graph", "LinearGNN": "slimg.linear_gnn", "SlimG": "slimg.classifier"}
-__all__ = ["Graph", "LinearGNN", "SlimG", "__version__"]
+_HOMES = {
+    "Graph": "slimg.graph",
+    "LinearGNN": "slimg.linear_gnn",
+    "SlimG": "slimg.classifier",
+    "diagnose": "slimg.explain.diagnosis",
+}
+__all__ = ["Graph", "LinearGNN", "SlimG", "__version__", "diagnose"]
 
 
 def __getattr__(name: str):

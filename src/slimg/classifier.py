@@ -18,11 +18,18 @@ from sklearn.utils.validation import check_is_fitted
 from slimg.engine.base import Array
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
+from slimg.explain import counterfactual as counterfactuals
+from slimg.explain.counterfactual import Counterfactual
+from slimg.explain.explainer import Explainer, Scorer
+from slimg.explain.explanation import Explanation
+from slimg.explain.summary import Summary
 from slimg.graph.checks import check_train_val
+from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.learn.search import Found, Labelled, Search, search
 from slimg.learn.sparse_group import check_stopping, class_weights, softmax, warn_unconverged
 from slimg.propagate.components import COMPONENTS, Components, compute_components
+from slimg.propagate.placing import Placing
 
 
 class SlimG(BaseEstimator):
@@ -146,6 +153,48 @@ class SlimG(BaseEstimator):
         """Probabilities of all nodes; columns as `classes_`."""
         return softmax(self.decision_function())
 
+    def explain(self, node: Any, graph: Graph | None = None) -> Explanation:
+        """Why a node, given by its id, has the scores it has: exactly, feature by feature and neighbour by neighbour.
+
+        ``graph`` is needed when the model was loaded from a file, or to explain a node of a graph that grew.
+        """
+        return self.explain_all([node], graph)[0]
+
+    def explain_all(self, nodes: Sequence[Any], graph: Graph | None = None) -> list[Explanation]:
+        """Explanations of several nodes, given by their ids; faster than one by one."""
+        graph, rows = self._rows_of(nodes, graph)
+        return Explainer(self.scorer_, graph).explain(rows, self._scores_of(graph, rows))
+
+    def counterfactual(
+        self,
+        node: Any,
+        without_edges: Sequence[Any] = (),
+        without_neighbours: Sequence[Any] = (),
+        graph: Graph | None = None,
+    ) -> Counterfactual:
+        """What a node would be if edges, pairs (u, v) of ids, or its edges to some neighbours were not there.
+
+        The propagation is computed again; PCA, singular vectors and weights are held as they are.
+        """
+        graph, (row,) = self._rows_of([node], graph)
+        pairs = counterfactuals.edges_of(graph, row, without_edges, without_neighbours)
+        return counterfactuals.without(self.scorer_, graph, row, pairs, self._scores_of(graph, [row])[0])
+
+    def find_counterfactual(
+        self, node: Any, at_most: int = 5, to: Any = None, graph: Graph | None = None
+    ) -> Counterfactual | None:
+        """Few of the node's edges without which it would be classified otherwise (as ``to``); None if none are found."""
+        graph, (row,) = self._rows_of([node], graph)
+        if to is not None and to not in self.classes_.tolist():
+            raise InputError(f"no class {to!r}: the model knows {show(self.classes_)}")
+        target = None if to is None else self.classes_.tolist().index(to)
+        return counterfactuals.search(self.scorer_, graph, row, self._scores_of(graph, [row])[0], at_most, target)
+
+    def summary(self) -> Summary:
+        """The weight of every component, feature and class."""
+        check_is_fitted(self)
+        return Summary.of(self.scorer_, self.feature_names_)
+
     def component_weights(self) -> dict[str, float]:
         """‖W_g‖_F of each component: zero for those the group penalty removed."""
         check_is_fitted(self)
@@ -182,6 +231,14 @@ class SlimG(BaseEstimator):
             random_state=self.random_state,
         )
 
+    def _rows_of(self, nodes: Sequence[Any], graph: Graph | None) -> tuple[Graph, Array]:
+        check_is_fitted(self)
+        graph = graph or self.graph_
+        return graph, graph.positions(list(nodes), "node")
+
+    def _scores_of(self, graph: Graph, rows: Any) -> Array:
+        return self.decision_function()[rows].astype(np.float64)
+
     def _search(self) -> Search:
         patience, seed = self.early_stopping, self.random_state
         return Search(self.grid, self.cv, self.sparsity, patience, self.tol, self.max_iter, seed)
@@ -191,6 +248,8 @@ class SlimG(BaseEstimator):
         self.components_, self.rank_ = parts, parts.rank
         self.coef_ = {name: solution.weights[columns] for name, columns in parts.groups.items()}
         self.intercept_ = solution.intercept.astype(np.float32)
+        self.scorer_ = Scorer(Placing.of(parts), self.coef_, self.intercept_, self.classes_)
+        self.graph_, self.feature_names_ = graph, graph.feature_names
         self.selection_ = [record.as_dict() for record in found.records]
         self.l1_, self.group_, self.joint_ = found.records[found.chosen].pair
         self.dual_gap_, self.converged_ = solution.gap, solution.converged

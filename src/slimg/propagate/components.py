@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from slimg.graph.graph import Graph
 from slimg.linalg.operators import operator, products
 from slimg.linalg.pca import GRAM_AT_MOST, PCA, Chain, plan_pca
 from slimg.linalg.svd import Spectrum, plan_svd
-from slimg.propagate.features import dense_rows, prepare_features, unit_rows
+from slimg.propagate.features import Preparation, dense_rows, preparation_of, prepare_features, unit_rows
 from slimg.propagate.plans import AsItIs, Plan, Structure
 
 COMPONENTS = ("U", "X", "row", "sym")
@@ -39,6 +40,21 @@ SIDE_BY_SIDE = 1 << 24
 """Entries of X up to which components are computed side by side."""
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
+
+
+class Walk(NamedTuple):
+    """Which features a component is made of: those that ``hops`` passes of an operator carry to a node; 0: its own."""
+
+    operator: str
+    hops: int
+
+    @classmethod
+    def of(cls, name: str) -> Walk | None:
+        """The walk of a component's name: ``X``, ``A_row^2 X``, …; None for U."""
+        if name == "U":
+            return None
+        kind, _, hops = name.removesuffix(" X").partition("^")
+        return cls("", 0) if name == "X" else cls({"A_row": "A_row", "A_sym": "Ã_sym"}[kind], int(hops))
 
 
 @dataclass
@@ -50,6 +66,7 @@ class Components:
     rank : r, the number of columns asked for; a component may have fewer.
     blocks : name → tall (n × width), rows of length one (or zero).
     states : name → `Spectrum`, `PCA`, or None without PCA: what is needed to place new nodes.
+    preparation : how rows of X were prepared.
     notes : what was left out, one sentence each.
     seconds : stage or component → wall time; components of a small graph overlap.
     """
@@ -58,6 +75,7 @@ class Components:
     rank: int
     blocks: dict[str, Tall] = field(default_factory=dict)
     states: dict[str, Spectrum | PCA | None] = field(default_factory=dict)
+    preparation: Preparation = field(default_factory=Preparation)
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -164,22 +182,45 @@ def _one_by_one(
 def _side_by_side(
     result: Components, structure: Structure | None, sources: _NamedSources, planner: _Planner
 ) -> None:
-    """Plans of all components as tasks, then the rank, then their solutions as tasks."""
+    """Plans and solutions of all components as tasks; a solution waits for the rank and for its plan, begun before it."""
     engine, expected = result.engine, structure.svd.expected_rank if structure else result.rank
-    jobs = {name: partial(_timed, result, name, planner, engine, source, expected) for name, source in sources}
-    if structure and structure.nodes <= TASK_NODES:
-        prepare = partial(_timed, result, "U", structure.prepare)
-        result.rank, *planned = engine.concurrently(prepare, *jobs.values())
+    tasks: list[Callable[[], None]] = []
+    rank: Future[int] = Future()
+    if structure is None:
+        rank.set_result(result.rank)
+    elif structure.nodes <= TASK_NODES:
+        tasks.append(_promised(rank, partial(_timed, result, "U", structure.prepare)))
     else:
-        if structure:
-            result.rank = _timed(result, "U", structure.prepare)
-        planned = engine.concurrently(*jobs.values())
-    plans: dict[str, Plan] = {"U": structure} if structure and structure.wanted else {}
-    plans |= zip(jobs, planned, strict=True)
-    jobs.clear()
-    engine.concurrently(*(partial(_solve, result, name, plan) for name, plan in plans.items()))
+        rank.set_result(_timed(result, "U", structure.prepare))
+    plans: dict[str, Future[Plan]] = {}
+    if structure and structure.wanted:
+        plans["U"] = Future()
+        plans["U"].set_result(structure)
+    for name, source in sources:
+        plans[name] = Future()
+        tasks.append(_promised(plans[name], partial(_timed, result, name, planner, engine, source, expected)))
+        del source
+
+    def solve(name: str) -> None:
+        result.rank = rank.result()
+        _solve(result, name, plans[name].result())
+
+    engine.concurrently(*tasks, *(partial(solve, name) for name in plans))
     result.blocks = {name: result.blocks[name] for name in plans}
     result.states = {name: result.states[name] for name in plans}
+
+
+def _promised(promise: Future[Any], task: Callable[[], Any]) -> Callable[[], None]:
+    """The task, handing its result or error to those who wait for the promise."""
+
+    def run() -> None:
+        try:
+            promise.set_result(task())
+        except BaseException as error:
+            promise.set_exception(error)
+            raise
+
+    return run
 
 
 def _solve(result: Components, name: str, plan: Plan) -> None:
@@ -193,6 +234,7 @@ def _sources(
     if not featured:
         return
     engine = result.engine
+    result.preparation = preparation_of(engine, engine.tall(graph.features), normalize)
     tall = _timed(result, "features", prepare_features, engine, graph.features, normalize)
     kinds = [kind for kind in ("row", "sym") if kind in featured]
     if "X" in featured:

@@ -8,7 +8,7 @@ A row of zeros stays zero in both.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,14 +19,30 @@ Rows = Any
 """A block of a tall: a numpy array or scipy CSR."""
 
 
+class Preparation(NamedTuple):
+    """What is done to each row of X: ``normalize`` as given; ``shifted`` if the minimum is subtracted first."""
+
+    normalize: str | None = "row"
+    shifted: bool = False
+
+
 def prepare_features(engine: Engine, features: Rows, normalize: str | None = "row") -> Tall:
     """X as a tall, its rows summing to one; ``normalize=None`` takes it as it is. A sparse X without negatives stays so."""
     tall = engine.tall(features)
-    if normalize is None:
-        return tall
-    if engine.sum_rows(_has_negative, tall):
-        return engine.map_rows(lambda block: _to_sum_one(_above_minimum(dense_rows(block))), tall)
-    return engine.map_rows(_to_sum_one, tall)
+    how = preparation_of(engine, tall, normalize)
+    return tall if normalize is None else engine.map_rows(lambda block: prepared_rows(block, how), tall)
+
+
+def preparation_of(engine: Engine, tall: Tall, normalize: str | None = "row") -> Preparation:
+    """What is to be done to the rows of X, so that rows that come later are prepared alike."""
+    return Preparation(normalize, normalize is not None and bool(engine.sum_rows(_has_negative, tall)))
+
+
+def prepared_rows(block: Rows, how: Preparation) -> Rows:
+    """Rows of X, prepared."""
+    if how.normalize is None:
+        return block
+    return _to_sum_one(_above_minimum(dense_rows(block)) if how.shifted else block)
 
 
 def unit_rows(block: Array) -> Array:
@@ -38,6 +54,11 @@ def unit_rows(block: Array) -> Array:
 def without_noise(block: Array, floor: float) -> Array:
     """Rows no longer than ``floor`` become zero, so that `unit_rows` does not blow them up."""
     return block * (np.einsum("ij,ij->i", block, block) > floor**2)[:, None]
+
+
+def rounding_of(singular_values: Array) -> float:
+    """Length up to which a row of U·Σ is only rounding."""
+    return 1e-6 * float(np.linalg.norm(singular_values.astype(np.float32)))
 
 
 def dense_rows(block: Rows) -> Array:

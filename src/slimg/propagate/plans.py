@@ -15,7 +15,7 @@ import numpy as np
 from slimg.engine.base import Array, Engine, Tall
 from slimg.linalg.pca import Chain
 from slimg.linalg.svd import Spectrum, SVDPlan
-from slimg.propagate.features import dense_rows, without_noise
+from slimg.propagate.features import dense_rows, rounding_of, without_noise
 
 
 class Plan(Protocol):
@@ -38,7 +38,7 @@ class Structure:
     def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Spectrum, Tall]:
         spectrum = self.svd.solve()
         scale = spectrum.singular_values.astype(np.float32)
-        rounding = 1e-6 * float(np.linalg.norm(scale))
+        rounding = rounding_of(scale)
         return spectrum, self._engine.map_rows(lambda b: then(without_noise(b * scale, rounding)), spectrum.vectors)
 
 

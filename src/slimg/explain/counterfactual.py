@@ -1,0 +1,222 @@
+"""What a node would be without some edges.
+
+The propagation is done again on the graph without them, with PCA, singular vectors and weights as they were fitted; the
+node's row of U is that of its remaining edges, A_new V. Nothing is estimated: the scores are those of that graph.
+
+A change of an edge is felt within ``reach`` hops, and the degrees of nodes at that distance count too, so all of it happens
+inside the ball of reach + 1 hops around the node.
+
+`search` removes edges of the node one after the other, each time the one that lowers the margin most among the few with
+the largest contributions (Σ over components of Op_ij · (Opʰ⁻¹ y)_j, y the score of each node's own features), and then
+tries to put back each of them: what is left changes the class, and no edge of it can be spared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from slimg.engine.base import Array
+from slimg.errors import InputError
+from slimg.explain.explainer import Scorer
+from slimg.graph.adjacency import Adjacency
+from slimg.graph.columns import number_of, show
+from slimg.graph.graph import Graph
+from slimg.learn.sparse_group import softmax
+from slimg.linalg.operators import operator
+from slimg.propagate.neighbourhood import Steps, around, gathered, steps
+
+Pair = tuple[int, int]
+"""Rows of the two ends of an edge."""
+TRIED = 12
+"""Edges that are tried in each round of the search."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfactual:
+    """Scores (c,) of a node before and after edges were removed."""
+
+    node: Any
+    removed: tuple[tuple[Any, Any], ...]
+    classes: Array
+    before: Array
+    after: Array
+
+    @property
+    def was(self) -> Any:
+        return self.classes.item(int(self.before.argmax()))
+
+    @property
+    def becomes(self) -> Any:
+        return self.classes.item(int(self.after.argmax()))
+
+    @property
+    def changes(self) -> bool:
+        """Whether the predicted class is another one."""
+        return int(self.before.argmax()) != int(self.after.argmax())
+
+    def text(self) -> str:
+        """In one sentence."""
+        which = "; ".join(f"{u} – {v}" for u, v in self.removed)
+        first = f"Without {number_of(len(self.removed), 'edge')} ({which}) {self.node} would"
+        before, after = (softmax(scores[None])[0].max() for scores in (self.before, self.after))
+        if self.changes:
+            return f"{first} be {self.becomes} (probability {after:.2f}) instead of {self.was}."
+        return f"{first} still be {self.was} (probability {after:.2f} instead of {before:.2f})."
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "node": self.node,
+            "removed": [list(pair) for pair in self.removed],
+            "classes": self.classes.tolist(),
+            "before": self.before.tolist(),
+            "after": self.after.tolist(),
+            "changes": self.changes,
+        }
+
+
+def without(scorer: Scorer, graph: Graph, row: int, pairs: Iterable[Pair], before: Array) -> Counterfactual:
+    """Scores of a node when edges, given as pairs of rows, are not there; ``before`` are its scores as they are."""
+    pairs = [(int(u), int(v)) for u, v in pairs]
+    lens = _Lens(scorer, graph, row)
+    return lens.told(pairs, before, lens.scores(pairs))
+
+
+def search(
+    scorer: Scorer, graph: Graph, row: int, before: Array, at_most: int = 5, target: int | None = None
+) -> Counterfactual | None:
+    """The fewest edges found whose removal changes the class (to ``target``, a class number); None if none are."""
+    lens, own = _Lens(scorer, graph, row), int(before.argmax())
+    removed: list[Pair] = []
+    while len(removed) < at_most:
+        scored = [(_margin(lens.scores([*removed, pair]), own, target), pair) for pair in lens.promising(removed, own)]
+        if not scored:
+            return None
+        margin, pair = min(scored)
+        removed.append(pair)
+        if margin < 0:
+            return lens.told(*_spare(lens, removed, own, target, before))
+    return None
+
+
+def edges_of(graph: Graph, row: int, without_edges: Sequence[Any], without_neighbours: Sequence[Any]) -> list[Pair]:
+    """Pairs of rows from ids: edges (u, v) anywhere, and all edges of the node to the neighbours named."""
+    flat = [end for edge in without_edges for end in _ends(edge)]
+    rows = graph.positions(flat, "without_edges").reshape(-1, 2) if flat else np.empty((0, 2), np.int64)
+    pairs = [(int(u), int(v)) for u, v in rows]
+    if len(without_neighbours):
+        pairs += [(row, int(v)) for v in graph.positions(list(without_neighbours), "without_neighbours")]
+    for u, v in pairs:
+        if v not in graph.adjacency.neighbours(u):
+            raise InputError(f"there is no edge between {show(graph.ids[[u]])} and {show(graph.ids[[v]])} to leave out")
+    if not pairs:
+        raise InputError("name at least one edge (without_edges) or neighbour (without_neighbours) to leave out")
+    return pairs
+
+
+@dataclass
+class _Lens:
+    """The ball around a node, in which edges are removed."""
+
+    scorer: Scorer
+    graph: Graph
+    row: int
+    ball: Array = field(init=False)
+    local: Graph = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ball = around(self.graph.adjacency, np.array([self.row]), self.scorer.placing.reach + 1)
+        part = self.graph.subgraph(self.ball)
+        self.local = Graph(part.adjacency, part.features)
+
+    @property
+    def centre(self) -> Array:
+        return np.searchsorted(self.ball, [self.row])
+
+    def scores(self, pairs: Sequence[Pair]) -> Array:
+        return self.scorer.scores(self._cut(pairs), self.centre, self.ball)[0]
+
+    def promising(self, removed: Sequence[Pair], own: int) -> list[Pair]:
+        """Edges of the node that are left and contribute most to its class."""
+        cut = self._cut(removed)
+        neighbours = cut.adjacency.neighbours(int(self.centre[0]))
+        gain = self._contributions(cut, neighbours, own)
+        chosen = np.argsort(-gain, kind="stable")[:TRIED]
+        return [(self.row, int(self.ball[neighbours[k]])) for k in chosen]
+
+    def told(self, pairs: Sequence[Pair], before: Array, after: Array) -> Counterfactual:
+        name = self.graph.ids.item
+        removed = tuple((name(u), name(v)) for u, v in pairs)
+        return Counterfactual(name(self.row), removed, self.scorer.classes, before, after)
+
+    def _cut(self, pairs: Sequence[Pair]) -> Graph:
+        """The ball without edges; those that do not lie inside it are not felt."""
+        ends = np.asarray(pairs, np.int64).reshape(-1, 2)
+        ends = np.searchsorted(self.ball, ends[np.isin(ends, self.ball).all(axis=1)])
+        return replace(self.local, adjacency=without_pairs(self.local.adjacency, ends))
+
+    def _contributions(self, graph: Graph, neighbours: Array, own: int) -> Array:
+        """Σ over components of what each first step of a walk carries to the class, up to the row's length."""
+        placing, total = self.scorer.placing, np.zeros(len(neighbours))
+        for name, weights in self.scorer.weights.items():
+            walk = placing.walks[name]
+            if not weights.any() or (walk is not None and walk.hops == 0):
+                continue
+            z = np.full(weights.shape[1], -1 / weights.shape[1])
+            z[own] += 1
+            _, length = placing.rows(name, graph, self.centre, self.ball)
+            if walk is None:
+                links = gathered(graph.adjacency, self.centre)
+                carried = links.data * (placing.right_vectors(links.indices, self.ball) @ (weights @ z))
+                total += carried / max(length[0], 1e-12)
+                continue
+            way = steps(operator(walk.operator, graph.adjacency), self.centre, walk.hops)
+            mean, _ = placing.affine(name, graph.d)
+            beta = self.scorer.loadings[name] @ z
+            far = placing.prepared(graph, way.reached) @ beta - mean @ beta
+            first, tail = way.matrices[0], Steps(way.matrices[1:], way.reached).apply(far)
+            near = steps(operator(walk.operator, graph.adjacency), self.centre, 1).reached
+            total += (first.toarray()[0] * tail)[np.searchsorted(near, neighbours)] / max(length[0], 1e-12)
+        return total
+
+
+def without_pairs(adjacency: Adjacency, pairs: Array) -> Adjacency:
+    """A without the edges between pairs of rows (m × 2)."""
+    pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
+    rows = np.repeat(np.arange(adjacency.n), np.diff(adjacency.indptr))
+    keys = rows * np.int64(adjacency.n) + adjacency.indices
+    gone = np.concatenate([pairs @ [adjacency.n, 1], pairs[:, ::-1] @ [adjacency.n, 1]])
+    kept = ~np.isin(keys, gone)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=adjacency.n))]).astype(np.int64)
+    weights = None if adjacency.weights is None else adjacency.weights[kept]
+    return Adjacency(indptr, adjacency.indices[kept], weights)
+
+
+def _spare(
+    lens: _Lens, removed: list[Pair], own: int, target: int | None, before: Array
+) -> tuple[list[Pair], Array, Array]:
+    """The edges without those that need not be removed, and the scores."""
+    for pair in list(removed):
+        fewer = [other for other in removed if other != pair]
+        if fewer and _margin(lens.scores(fewer), own, target) < 0:
+            removed = fewer
+    return removed, before, lens.scores(removed)
+
+
+def _margin(scores: Array, own: int, target: int | None) -> float:
+    """How far the class is above the best other; with a target, how far the best other is above the target."""
+    if target is not None:
+        return float(np.delete(scores, target).max() - scores[target])
+    return float(scores[own] - np.delete(scores, own).max())
+
+
+def _ends(edge: Any) -> tuple[Any, Any]:
+    try:
+        u, v = edge
+    except (TypeError, ValueError):
+        raise InputError(f"without_edges needs pairs of ids (u, v), not {edge!r}") from None
+    return u, v

@@ -1,0 +1,233 @@
+"""The numbers behind a diagnosis: what each component tells about the labels, and which nodes are odd.
+
+`Ridge` judges a component by the labelled rows, each held out in turn. Together, components are weighed by what they tell
+alone (accuracy above chance), as the group penalty would: one that tells nothing does not spoil the rest.
+
+    restated   share of the variance of g(X) inside the span of the singular vectors of A, less what r random directions
+               of n would hold:  (R² − r/n) / (1 − r/n)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from slimg.engine.base import Array
+from slimg.explain.ridge import Held, Ridge
+from slimg.graph.digest import feature_digests
+from slimg.graph.graph import Graph
+from slimg.linalg.reduction import twins
+from slimg.propagate.components import Components
+
+SURE, GAIN = 0.01, 0.02
+"""p-value and accuracy above chance from which a component is said to tell the classes."""
+ROWS_AT_MOST = 1_500
+"""Labelled rows that are judged; of more, a sample."""
+CURVE = (0.125, 0.25, 0.5)
+CURVE_REPEATS = 4
+DOUBT = 0.5
+"""How far the estimated share of another class must be above that of a node's label to call it suspicious."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Held-out accuracy, its 95 % interval, what permuted labels reach on average, and how often they reach as much."""
+
+    value: float
+    interval: tuple[float, float]
+    by_chance: float
+    p: float | None = None
+
+    @property
+    def tells(self) -> bool:
+        """Whether it is above chance, surely and by an amount that matters."""
+        return (self.p is None or self.p <= SURE) and self.value - self.by_chance >= GAIN
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What is lost without something, in accuracy on the same rows, and its standard error."""
+
+    value: float
+    error: float
+
+    @property
+    def matters(self) -> bool:
+        return self.value > max(2 * self.error, 0.005)
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A labelled node that everything else contradicts."""
+
+    node: Any
+    label: Any
+    looks_like: Any
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What was measured.
+
+    Attributes
+    ----------
+    examined : labelled nodes that accuracies are about
+    majority : accuracy of always answering with the largest class
+    alone, without : component → `Accuracy` of it alone, and of all but it;  all : of all together
+    gains : "graph", "features", "hops" → `Gain` of all over features alone, over U alone, over U and X without hops
+    restated : see the module's text; None without features or edges
+    curve : (labels, accuracy), ascending
+    isolated : ids without an edge;  duplicates : sets of ids with the same neighbours and features
+    suspicious : labels in doubt, the most doubtful first
+    """
+
+    examined: int
+    majority: float
+    alone: dict[str, Accuracy]
+    all: Accuracy
+    without: dict[str, Accuracy]
+    gains: dict[str, Gain]
+    restated: float | None
+    curve: tuple[tuple[int, float], ...]
+    isolated: tuple[Any, ...]
+    duplicates: tuple[tuple[Any, ...], ...]
+    suspicious: tuple[Suspicion, ...]
+
+
+def gather(graph: Graph, parts: Components, random_state: int = 0) -> Evidence:
+    """Measure a graph whose components are at hand; labelled nodes of at least two classes."""
+    rng = np.random.default_rng(random_state)
+    rows = graph.labelled
+    if len(rows) > ROWS_AT_MOST:
+        rows = np.sort(rng.choice(rows, ROWS_AT_MOST, replace=False))
+    present, codes = np.unique(graph.codes[rows], return_inverse=True)
+    judge = _Judge({name: _kernel(parts, name, rows) for name in parts.names}, codes, len(present), rng)
+    held = judge.held(parts.names)
+    return Evidence(
+        examined=len(rows),
+        majority=judge.majority,
+        alone=judge.alone,
+        all=judge.accuracy(held),
+        without={name: judge.accuracy(judge.held(_but(parts.names, name))) for name in parts.names if len(parts.names) > 1},
+        gains=judge.gains(held),
+        restated=_restated(parts),
+        curve=judge.curve(held),
+        isolated=tuple(graph.ids[np.diff(graph.adjacency.indptr) == 0].tolist()),
+        duplicates=_duplicates(graph),
+        suspicious=_suspicious(graph, rows, graph.classes[present], held),
+    )
+
+
+class _Judge:
+    """Held-out predictions from any set of components."""
+
+    def __init__(self, kernels: dict[str, Array], codes: Array, c: int, rng: np.random.Generator):
+        self.kernels, self.codes, self.c, self.rng = kernels, codes, c, rng
+        self.majority = float(np.bincount(codes).max() / len(codes))
+        self.alone, self._alone = {}, {}
+        for name, kernel in kernels.items():
+            ridge = Ridge(kernel)
+            held, chance = ridge.held_out(codes, c), ridge.by_chance(codes, c, rng)
+            p = (1 + np.count_nonzero(chance >= held.accuracy)) / (1 + len(chance))
+            self._alone[name] = held
+            self.alone[name] = Accuracy(held.accuracy, wilson(held.right), float(chance.mean()), float(p))
+
+    def held(self, names: Iterable[str], rows: Array | None = None) -> Held:
+        """From components weighed by what they tell alone."""
+        names = list(names)
+        if rows is None and len(names) == 1:
+            return self._alone[names[0]]
+        told = {name: max(self.alone[name].value - self.alone[name].by_chance, 0.0) for name in names}
+        total = sum(told.values())
+        shares = [told[name] / total if total else 1 / len(names) for name in names]
+        kernel = np.tensordot(shares, [self.kernels[name] for name in names], axes=1)
+        if rows is None:
+            return Ridge(kernel).held_out(self.codes, self.c)
+        return Ridge(kernel[np.ix_(rows, rows)]).held_out(self.codes[rows], self.c)
+
+    def accuracy(self, held: Held) -> Accuracy:
+        return Accuracy(held.accuracy, wilson(held.right), self.majority)
+
+    def gains(self, everything: Held) -> dict[str, Gain]:
+        names = list(self.kernels)
+        rivals = {"graph": ["X"], "features": ["U"], "hops": ["U", "X"]}
+        there = {what: rival for what, rival in rivals.items() if set(rival) < set(names)}
+        return {what: _gain(everything, self.held(rival)) for what, rival in there.items()}
+
+    def curve(self, everything: Held) -> tuple[tuple[int, float], ...]:
+        points, m = [], len(self.codes)
+        for share in CURVE:
+            size = round(share * m)
+            if size < 5 * self.c:
+                continue
+            draws = [np.sort(self.rng.choice(m, size, replace=False)) for _ in range(CURVE_REPEATS)]
+            points.append((size, float(np.mean([self.held(self.kernels, rows).accuracy for rows in draws]))))
+        return (*points, (m, everything.accuracy))
+
+
+def wilson(right: Array) -> tuple[float, float]:
+    """The 95 % interval of a share of successes."""
+    m, share, z = len(right), float(np.mean(right)), 1.96
+    centre, spread = share + z * z / (2 * m), z * np.sqrt(share * (1 - share) / m + z * z / (4 * m * m))
+    return float((centre - spread) / (1 + z * z / m)), float((centre + spread) / (1 + z * z / m))
+
+
+def _kernel(parts: Components, name: str, rows: Array) -> Array:
+    block = parts.engine.rows(parts.blocks[name], rows).astype(np.float64)
+    return block @ block.T
+
+
+def _gain(more: Held, less: Held) -> Gain:
+    difference = more.right.astype(np.float64) - less.right
+    return Gain(float(difference.mean()), float(difference.std() / np.sqrt(len(difference))))
+
+
+def _but(names: Iterable[str], name: str) -> list[str]:
+    return [other for other in names if other != name]
+
+
+def _restated(parts: Components) -> float | None:
+    if "X" not in parts.blocks or "U" not in parts.blocks:
+        return None
+    engine, block, spectrum = parts.engine, parts.blocks["X"], parts.states["U"]
+    n, r = block.shape[0], spectrum.rank  # type: ignore[union-attr]
+    ones = engine.tall(np.ones((n, 1), np.float32))
+    mean, reach = engine.gram(block, ones)[:, 0] / n, engine.gram(spectrum.vectors, ones)[:, 0]  # type: ignore[union-attr]
+    inside = engine.gram(spectrum.vectors, block) - np.outer(reach, mean)  # type: ignore[union-attr]
+    total = float(engine.sum_rows(lambda rows: np.square(rows, dtype=np.float64).sum(keepdims=True), block).sum())
+    total -= n * float(mean @ mean)
+    if total <= 0 or r >= n:
+        return None
+    return float((np.square(inside).sum() / total - r / n) / (1 - r / n))
+
+
+def _duplicates(graph: Graph) -> tuple[tuple[Any, ...], ...]:
+    linked = np.flatnonzero(np.diff(graph.adjacency.indptr) > 0)
+    keys = np.column_stack([twins(graph.adjacency).astype(np.uint64), feature_digests(graph.features, graph.n)])[linked]
+    if len(linked) == 0:
+        return ()
+    _, group, sizes = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(group, kind="stable")
+    members = np.split(linked[order], np.cumsum(sizes)[:-1])
+    return tuple(tuple(graph.ids[mine].tolist()) for mine in members if len(mine) > 1)
+
+
+def _suspicious(graph: Graph, rows: Array, classes: Array, held: Held) -> tuple[Suspicion, ...]:
+    best = held.shares.argmax(axis=1)
+    every = np.arange(len(rows))
+    margin = held.shares[every, best] - held.shares[every, held.codes]
+    doubtful = np.flatnonzero(margin >= DOUBT)
+    doubtful = doubtful[np.argsort(-margin[doubtful], kind="stable")]
+    return tuple(
+        Suspicion(
+            graph.ids.item(int(rows[k])),
+            classes.item(int(held.codes[k])),
+            classes.item(int(best[k])),
+            float(np.clip(held.shares[k, best[k]], 0, 1)),
+        )
+        for k in doubtful
+    )

@@ -1,0 +1,190 @@
+"""The score of one node, taken apart.
+
+    score_c  =  bias_c  +  Σ_g part_g,c  +  rounding_c                       for each class c, exactly
+    part_g,c =  Σ_j feature_j,c            over the d features               (components made of features)
+             =  Σ_s source_s,c  +  rest_c  over the nodes s it came from
+
+A feature's share is (b_j − μ_j) β_jc / ‖s‖: how much more of it the node (or its neighbourhood) has than the average node,
+times the weight β = CᵀW of the feature, over the length of the row. So an average node has the bias alone. ``rest`` is what
+the sources' weights lack to one: Σ_s Opʰ_is − 1 times the average node; it is zero where the operator takes means.
+``rounding`` is what the decompositions left over: about 1e-6 where they are exact, up to their tolerance where iterated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from slimg.engine.base import Array
+from slimg.errors import InputError
+from slimg.graph.columns import show
+from slimg.learn.sparse_group import softmax
+
+
+class Term(NamedTuple):
+    """One line of an account: a name, what it contributes, and how many things it stands for."""
+
+    name: Any
+    contribution: float
+    stands_for: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one component contributes to the scores of the c classes.
+
+    Attributes
+    ----------
+    name, title : the component, as a formula and in words
+    removed : whether the group penalty set its weights to zero (then everything below is empty)
+    scores : (c,)
+    length : ‖s‖, the length that the row was divided by
+    features : (d, c), the share of each feature; None for U
+    values, averages : (d,), how much of each feature the node (or its neighbourhood) has, and the average node
+    source_ids, source_weights, source_scores : (m,), (m,), (m, c): the nodes it came from and the weight of the paths
+    source_labels : labels of those nodes, None where unlabelled
+    """
+
+    name: str
+    title: str
+    removed: bool
+    scores: Array
+    length: float
+    features: Array | None
+    values: Array | None
+    averages: Array | None
+    source_ids: Array
+    source_labels: list[Any]
+    source_weights: Array
+    source_scores: Array
+
+    @property
+    def source_rest(self) -> Array:
+        """What no source accounts for (c,)."""
+        return self.scores - self.source_scores.sum(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a node has the scores it has; see the module's text for what adds up to what.
+
+    Contributions can be read for one class (``label``, by default the predicted one), or against another one
+    (``against=`` a label), or against the mean of all classes (``against="mean"``). The last two do not depend on a
+    constant that may be added to the scores of all classes without changing a probability.
+    """
+
+    node: Any
+    classes: Array
+    scores: Array
+    bias: Array
+    parts: tuple[Part, ...]
+    rounding: Array
+    feature_names: tuple[str, ...] | None
+
+    @property
+    def prediction(self) -> Any:
+        return self.classes.item(int(self.scores.argmax()))
+
+    @property
+    def runner_up(self) -> Any:
+        return self.classes.item(int(np.argsort(-self.scores, kind="stable")[1]))
+
+    @property
+    def probabilities(self) -> Array:
+        return softmax(self.scores[None])[0]
+
+    def part(self, component: str) -> Part:
+        """The part of a component by its name."""
+        for part in self.parts:
+            if part.name == component:
+                return part
+        raise InputError(f"no component {component!r}: there are {show(part.name for part in self.parts)}")
+
+    def components(self, label: Any = None, against: Any = None) -> dict[str, float]:
+        """What bias, each component and rounding contribute; the sum is `score`."""
+        z = self._contrast(label, against)
+        parts = {part.name: float(part.scores @ z) for part in self.parts}
+        return {"bias": float(self.bias @ z), **parts, "rounding": float(self.rounding @ z)}
+
+    def score(self, label: Any = None, against: Any = None) -> float:
+        """The score of a class, or how far it is above another or the mean of all."""
+        return float(self.scores @ self._contrast(label, against))
+
+    def top_features(
+        self, component: str | None = None, k: int = 5, label: Any = None, against: Any = None
+    ) -> list[Term]:
+        """The k features that contribute most in magnitude, and the others as one term: they add up to the component.
+
+        Without a component, the sum over all components that are made of features.
+        """
+        parts = [self.part(component)] if component else list(self.parts)
+        z = self._contrast(label, against)
+        found = [part.features @ z for part in parts if part.features is not None]
+        if not found:
+            return []
+        total = np.sum(found, axis=0)
+        return top_terms(total, [self.feature_name(j) for j in _largest(total, k)], k, "other features")
+
+    def top_sources(self, component: str, k: int = 5, label: Any = None, against: Any = None) -> list[Term]:
+        """The k nodes that contribute most, the others as one term, and the rest: they add up to the component."""
+        part, z = self.part(component), self._contrast(label, against)
+        values = part.source_scores @ z
+        terms = top_terms(values, [plain(part.source_ids[i]) for i in _largest(values, k)], k, "other nodes")
+        rest = float(part.source_rest @ z)
+        return [*terms, Term("the average node", rest, 0)] if abs(rest) > 1e-9 else terms
+
+    def feature_name(self, column: int) -> str:
+        return self.feature_names[column] if self.feature_names else f"feature {column}"
+
+    def text(self, k: int = 4) -> str:
+        """In sentences."""
+        from slimg.explain.telling import tell
+
+        return tell(self, k)
+
+    def to_dict(self, k: int = 10) -> dict[str, Any]:
+        """For JSON: of each component the k features and sources that matter most to the prediction, the others summed."""
+        from slimg.explain.telling import as_dict
+
+        return as_dict(self, k)
+
+    def _contrast(self, label: Any, against: Any) -> Array:
+        """The vector z (c) with which contributions to classes are weighed."""
+        z = np.zeros(len(self.classes))
+        z[self._place(self.prediction if label is None else label)] = 1
+        if isinstance(against, str) and against == "mean" and "mean" not in self.classes.tolist():
+            z -= 1 / len(z)
+        elif against is not None:
+            z[self._place(against)] -= 1
+        return z
+
+    def _place(self, label: Any) -> int:
+        for place, known in enumerate(self.classes.tolist()):
+            if known == label:
+                return place
+        raise InputError(f"no class {label!r}: the model knows {show(self.classes)}")
+
+
+def top_terms(values: Array, names: list[Any], k: int, others: str) -> list[Term]:
+    """Terms for the k values of largest magnitude, with their names, and one for all others."""
+    chosen = _largest(values, k)
+    terms = [Term(name, float(values[i])) for name, i in zip(names, chosen, strict=True)]
+    left = len(values) - len(chosen)
+    if left:
+        kept = np.ones(len(values), bool)
+        kept[chosen] = False
+        terms.append(Term(f"{left:,} {others}", float(values[kept].sum()), left))
+    return terms
+
+
+def _largest(values: Array, k: int) -> Array:
+    """Places of the k values of largest magnitude that are not zero, the first of equals first."""
+    order = np.argsort(-np.abs(values), kind="stable")[:k]
+    return order[values[order] != 0]
+
+
+def plain(value: Any) -> Any:
+    """A numpy scalar as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
