@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        parsed = _parser(given).parse_args(given)
+        parsed = _parser(given).parse_args(given, argparse.Namespace(words=given))
         return int(parsed.run(parsed))
     except SlimgError as error:
         print(f"slimg: {error}", file=sys.stderr)

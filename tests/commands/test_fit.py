@@ -58,7 +58,9 @@ def test_json_is_for_scripts(folder, slimg):
     assert record["nodes"] == 120
     assert record["classes"] == ["blue", "green", "red"]
     assert record["labelled"] == int((folder.users["team"] != "").sum())
-    assert record["files"]["predictions"] == "slimg-out/predictions.csv"
+    assert record["files"]["predictions"] == "predictions.csv"
+    assert record["interval"][0] < record["accuracy"] <= record["interval"][1]
+    assert record["verdict"][0].startswith("Homophily")
 
 
 def test_what_is_there_is_not_written_over(folder, slimg):

@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 from slimg.commands.console import Progress, plain, say
-from slimg.commands.options import add_input_options, options_of
+from slimg.commands.options import add_input_options, as_record, options_of
 from slimg.commands.predictions import prediction_table, predictions_path, separator_of
+from slimg.errors import InputError
 from slimg.files.inputs import Inputs, read_inputs
-from slimg.files.write import make_folder, refuse_existing, write_table
+from slimg.files.write import make_folder, refuse_existing, write_table, write_text
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -34,17 +36,24 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     output.add_argument("--out", metavar="DIR", type=Path, default=Path("slimg-out"), help="folder (default: slimg-out)")
     output.add_argument("--force", action="store_true", help="write over what is there")
     output.add_argument("--json", action="store_true", help="print what was found as JSON")
+    output.add_argument("--title", metavar="TEXT", help="of the page")
+    output.add_argument("--explain", metavar="NODE", nargs="+", help="further nodes to explain in the page")
     parser.add_argument("--seed", type=int, default=0, help="of the folds (default: 0)")
     parser.set_defaults(run=run)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, fit, write; the exit code."""
-    progress = Progress(quiet=args.json)
-    options = options_of(args)
-    predictions = predictions_path(args.out, options) if options.nodes or options.edges else args.out / "predictions.csv"
-    refuse_existing([predictions], args.force)
+    """Read, fit, judge, write; the exit code."""
+    progress, options = Progress(quiet=args.json), options_of(args)
+    if options.nodes is None and options.edges is None:
+        raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both: see slimg fit --help")
+    files = {
+        "predictions": predictions_path(args.out, options),
+        "page": args.out / "report.html",
+        "record": args.out / "record.json",
+    }
+    refuse_existing(list(files.values()), args.force)
     with progress.stage("reading"):
         inputs = read_inputs(options)
     make_folder(args.out)
@@ -52,35 +61,69 @@ def run(args: argparse.Namespace) -> int:
         from slimg.classifier import SlimG
 
         model = SlimG(random_state=args.seed).fit(inputs.graph)
+    from slimg.commands.outcome import outcome
+
+    record = outcome(model, inputs, _facts(args, inputs, files), args.explain or (), progress)
     with progress.stage("writing"):
-        frame, prefix = prediction_table(inputs.table, model.classes_, model.predict_proba())
-        write_table(frame, predictions, separator=separator_of(inputs))
+        _write(files, inputs, model, record)
+    record["seconds"] = progress.seconds
     if args.json:
-        print(json.dumps(_record(inputs, model, predictions), ensure_ascii=False, indent=1))
+        print(json.dumps(_short(record), ensure_ascii=False, indent=1))
     else:
-        _tell(inputs, model, predictions, prefix)
+        _tell(record, files)
     return 0
 
 
-def _record(inputs: Inputs, model: Any, predictions: Path) -> dict[str, Any]:
-    graph = inputs.graph
+def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> dict[str, Any]:
+    given = {name: getattr(args, name) for name in ("edges", "nodes", "labels", "feature_matrix") if getattr(args, name)}
+    written = {name: path.name for name, path in files.items() if name != "page"}
     return {
-        "nodes": graph.n,
-        "edges": graph.edges,
-        "features": graph.d,
-        "labelled": len(graph.labelled),
-        "classes": [str(name) for name in model.classes_],
+        "title": args.title or f"Predicting {inputs.label}",
+        "folder": str(args.out),
+        "files": {**given, **written},
         "notes": list(inputs.notes),
-        "weights": model.component_weights(),
-        "files": {"predictions": str(predictions)},
+        "command": shlex.join(["slimg", *(str(word) for word in args.words)]),
+        "options": as_record(args),
+        "plan": None if inputs.plan is None else inputs.plan.as_dict(),
     }
 
 
-def _tell(inputs: Inputs, model: Any, predictions: Path, prefix: str) -> None:
-    say(f"{inputs.graph}".removeprefix("Graph(").removesuffix(")"))
-    say(*(f"  {plain(note)}" for note in inputs.notes))
+def _write(files: dict[str, Path], inputs: Inputs, model: Any, record: dict[str, Any]) -> None:
+    from slimg.report.page import render
+
+    frame, prefix = prediction_table(inputs.table, model.classes_, model.predict_proba())
     if prefix:
-        say(f"  New columns begin with {prefix}, since the table has columns of these names already.")
-    norms = model.component_weights().items()
-    weights = ", ".join(f"{name} {norm:.1f}" if norm else f"{name} not used" for name, norm in norms)
-    say(f"Weights: {weights}", f"Predictions: {predictions}")
+        record["read"]["notes"].append(f"New columns begin with {prefix}: the table has columns of these names already.")
+    write_table(frame, files["predictions"], separator=separator_of(inputs))
+    write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), files["record"])
+    write_text(render(record), files["page"])
+
+
+def _short(record: dict[str, Any]) -> dict[str, Any]:
+    """What a script wants to know: no lists of nodes."""
+    read, held = record["read"], record["held_out"]
+    return {
+        **{name: read[name] for name in ("nodes", "edges", "features", "labelled", "notes", "files")},
+        "folder": read["folder"],
+        "classes": record["classes"],
+        "accuracy": held["accuracy"],
+        "interval": held["interval"],
+        "majority": held["majority"],
+        "weights": {part["name"]: part["norm"] for part in record["model"]["overview"]["components"]},
+        "verdict": (record["diagnosis"] or {}).get("verdict", []),
+        "seconds": record["seconds"],
+    }
+
+
+def _tell(record: dict[str, Any], files: dict[str, Path]) -> None:
+    read, held = record["read"], record["held_out"]
+    say(f"{read['nodes']:,} nodes, {read['edges']:,} edges, {read['features']:,} features, {read['labelled']:,} labelled")
+    say(*(f"  {plain(note)}" for note in read["notes"]))
+    for sentence in (record["diagnosis"] or {}).get("verdict", ()):
+        say(plain(sentence))
+    low, high = held["interval"]
+    say(
+        f"Accuracy on labels not seen: {held['accuracy']:.1%} ({low:.1%} to {high:.1%});"
+        f" the largest class alone would be {held['majority']:.1%}."
+    )
+    say(f"Written: {', '.join(str(path) for path in files.values())}", f"Open {files['page']} in a browser.")

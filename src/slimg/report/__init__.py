@@ -1,0 +1,1 @@
+"""Records of a fit become one self-contained page."""

@@ -1,0 +1,197 @@
+"use strict";
+// The table of nodes and the explanation of one. Values from files only ever become text nodes and attributes.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const { nodes, classes, explained, folder } = data;
+  const SHOWN = 12;
+  const byId = (name) => document.getElementById(name);
+  const search = byId("search"), kind = byId("class"), state = byId("state"), order = byId("order");
+  const body = byId("rows"), count = byId("count"), detail = byId("detail");
+  const lower = nodes.ids.map((id) => id.toLowerCase());
+  let found = [], page = 0, chosen = null;
+
+  function make(tag, text, attributes = {}) {
+    const element = document.createElement(tag);
+    if (text !== undefined && text !== null) element.textContent = text;
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  }
+
+  function draw(tag, attributes = {}, text) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    if (text !== undefined) element.textContent = text;
+    return element;
+  }
+
+  const colour = (code) => `var(--k${code < 8 ? code : 8})`;
+  const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
+  const chance = (row) => (nodes.probability[row] / 1000).toFixed(2);
+
+  function filter() {
+    const wanted = search.value.trim().toLowerCase(), code = kind.value;
+    found = [];
+    for (let row = 0; row < nodes.ids.length; row++) {
+      if (wanted && !lower[row].includes(wanted)) continue;
+      if (code !== "" && nodes.prediction[row] !== Number(code)) continue;
+      const label = nodes.label[row];
+      if (state.value === "known" && label < 0) continue;
+      if (state.value === "unknown" && label >= 0) continue;
+      if (state.value === "differs" && (label < 0 || label === nodes.prediction[row])) continue;
+      if (state.value === "explained" && !(row in explained)) continue;
+      found.push(row);
+    }
+    const up = order.value === "least" ? 1 : -1;
+    if (order.value !== "file") found.sort((a, b) => up * (nodes.probability[a] - nodes.probability[b]) || a - b);
+    if (wanted) {  // an exact name first
+      const exact = found.findIndex((row) => lower[row] === wanted);
+      if (exact > 0) found.unshift(...found.splice(exact, 1));
+    }
+    page = 0;
+    show();
+  }
+
+  function show() {
+    const first = page * SHOWN, rows = found.slice(first, first + SHOWN);
+    body.replaceChildren(...rows.map(line));
+    count.textContent = found.length
+      ? `${first + 1} to ${first + rows.length} of ${found.length.toLocaleString("en")} nodes`
+      : "no node fits";
+    byId("previous").disabled = page === 0;
+    byId("next").disabled = first + SHOWN >= found.length;
+  }
+
+  function line(row) {
+    const tr = make("tr"), cell = make("td"), button = make("button", nodes.ids[row], { type: "button", class: "node" });
+    if (row === chosen) button.setAttribute("aria-current", "true");
+    button.dataset.row = row;
+    button.addEventListener("click", () => choose(row, true));
+    cell.append(button);
+    const label = nodes.label[row];
+    tr.append(cell, make("td", label < 0 ? "–" : classes[label], { class: "wide" }), make("td", classes[nodes.prediction[row]]), make("td", chance(row)));
+    return tr;
+  }
+
+  function choose(row, focus) {
+    chosen = row;
+    for (const button of body.querySelectorAll("button")) {
+      if (Number(button.dataset.row) === row) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
+    }
+    const label = nodes.label[row];
+    const heading = make("h3", `${nodes.ids[row]}: ${classes[nodes.prediction[row]]}`, { tabindex: "-1" });
+    const told = `Probability ${chance(row)}; ` + (label < 0 ? "its label is not known." : `its label is ${classes[label]}.`);
+    detail.replaceChildren(heading, make("p", told), ...(row in explained ? explanation(explained[row], row) : advice(row)));
+    if (focus) heading.focus();
+  }
+
+  function advice(row) {
+    const quoted = "'" + nodes.ids[row].replaceAll("'", "'\\''") + "'";
+    return [
+      make("p", "The page holds explanations of a few nodes only. This command explains this one:"),
+      make("code", `slimg explain --in ${folder} -- ${quoted}`, { class: "command" }),
+    ];
+  }
+
+  function explanation(told, row) {
+    const table = make("table", null, { class: "terms" });
+    table.append(make("caption", `What speaks for ${classes[nodes.prediction[row]]}, against the mean of all classes; the lines in bold add up to ${signed(told.score)}.`));
+    const columns = make("colgroup");
+    columns.append(make("col"), make("col", null, { class: "number" }));
+    const rows = make("tbody");
+    const add = (style, name, value) => {
+      const tr = make("tr", null, { class: style });
+      tr.append(make("th", name, { scope: "row" }), make("td", value));
+      rows.append(tr);
+    };
+    add("part", "where every node starts (bias)", signed(told.bias));
+    for (const part of told.parts) {
+      add("part", part.title, part.removed ? "not used" : signed(part.value));
+      if (part.removed) continue;
+      for (const [name, value] of part.features || []) add("term", name, signed(value));
+      if (part.other_features && part.other_features[0]) add("other", `${part.other_features[0].toLocaleString("en")} other features`, signed(part.other_features[1]));
+    }
+    table.append(columns, rows);
+    const parts = [table, ...sources(told), ...drawing(told, row)];
+    if (told.without) parts.push(make("p", told.without));
+    return parts;
+  }
+
+  function sources(told) {
+    const used = told.parts.filter((part) => !part.removed && part.name !== "X" && part.sources.length);
+    return used.map((part) => {
+      const list = part.sources.map(([name, value]) => `${name} ${signed(value)}`).join(", ");
+      const rest = part.other_sources[0] ? `, ${part.other_sources[0].toLocaleString("en")} other nodes ${signed(part.other_sources[1])}` : "";
+      return make("p", `Nodes behind ${part.title}: ${list}${rest}.`);
+    });
+  }
+
+  function drawing(told, row) {
+    if (!told.neighbours.length) return [make("p", "It has no neighbours.")];
+    const size = 420, middle = size / 2, radius = 140, total = told.neighbours.length;
+    const place = (k) => {
+      const angle = (2 * Math.PI * k) / total - Math.PI / 2;
+      return [middle + radius * Math.cos(angle), middle + radius * Math.sin(angle)];
+    };
+    const names = told.neighbours.map(([name, code]) => `${name} (${classes[code]})`).join(", ");
+    const svg = draw("svg", { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": `Neighbours with their predictions: ${names}` });
+    for (const [a, b] of told.among) {
+      const [x1, y1] = place(a), [x2, y2] = place(b);
+      svg.append(draw("line", { x1, y1, x2, y2, class: "among" }));
+    }
+    told.neighbours.forEach((_, k) => {
+      const [x2, y2] = place(k);
+      svg.append(draw("line", { x1: middle, y1: middle, x2, y2 }));
+    });
+    told.neighbours.forEach(([name, code], k) => {
+      const [x, y] = place(k);
+      svg.append(draw("circle", { cx: x, cy: y, r: 8, fill: colour(code) }));
+      const short = name.length > 18 ? name.slice(0, 17) + "…" : name;
+      const side = x > middle + 5 ? "start" : x < middle - 5 ? "end" : "middle";
+      const dx = side === "start" ? 11 : side === "end" ? -11 : 0, dy = side === "middle" ? (y < middle ? -13 : 22) : 4;
+      svg.append(draw("text", { x: x + dx, y: y + dy, "text-anchor": side }, short));
+    });
+    svg.append(draw("circle", { cx: middle, cy: middle, r: 12, fill: colour(nodes.prediction[row]) }));
+    const figure = make("figure", null, { class: "around" });
+    figure.append(svg, make("figcaption", `${told.degree > total ? `${total} of ${told.degree.toLocaleString("en")} neighbours, those that contribute most` : "All neighbours"}; the colour is the prediction.`), legend(told, row));
+    return [figure];
+  }
+
+  function legend(told, row) {
+    const list = make("ul", null, { class: "legend" });
+    for (const code of [...new Set([nodes.prediction[row], ...told.neighbours.map(([, code]) => code)])]) {
+      const item = make("li"), mark = draw("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" });
+      mark.append(draw("circle", { cx: 5, cy: 5, r: 5, fill: colour(code) }));
+      item.append(mark, classes[code]);
+      list.append(item);
+    }
+    return list;
+  }
+
+  function step(event) {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const buttons = [...body.querySelectorAll("button")];
+    const at = buttons.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+    event.preventDefault();
+    if (at < 0) search.focus();
+    else if (at < buttons.length) buttons[at].focus();
+  }
+
+  search.addEventListener("keydown", (event) => { if (event.key === "ArrowDown") step(event); });
+  body.addEventListener("keydown", step);
+  detail.addEventListener("keydown", (event) => {
+    const button = body.querySelector("[aria-current=true]");
+    if (event.key === "Escape") (button || search).focus();
+  });
+  byId("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (found.length) choose(found[0], true);
+  });
+  search.addEventListener("input", filter);
+  for (const each of [kind, state, order]) each.addEventListener("change", filter);
+  byId("previous").addEventListener("click", () => { page -= 1; show(); });
+  byId("next").addEventListener("click", () => { page += 1; show(); });
+  byId("browser").hidden = false;
+  filter();
+  if (found.length) choose(Object.keys(explained).length ? Number(Object.keys(explained)[0]) : found[0], false);
+})();
