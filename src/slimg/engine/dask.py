@@ -1,0 +1,273 @@
+"""Talls as partitions of rows on the workers of a Dask cluster.
+
+A tall is a list of futures, one for each partition; the partitions depend on the number of rows alone, so any number of
+workers gives the same bits. Every operation submits functions of `slimg.engine.dask_tasks`; only small arrays (sums, Gram
+matrices, chosen rows) come back, sums through a tree.
+
+A graph is read by the workers themselves, from files they all see: arrays that are in memory are written to ``folder``
+first. Nothing but the scheduler's record of tasks is therefore needed to compute what a lost worker held.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from slimg.engine import dask_tasks as work
+from slimg.engine.base import Array, Scaling, Sparse, Tall
+from slimg.engine.blocks import Run, runs
+from slimg.engine.files import stored_at
+from slimg.engine.threads import Threads
+from slimg.errors import InputError, SlimgError, require
+from slimg.sizes import require_room
+from slimg.version import __version__
+
+PART_ROWS = 1 << 17
+"""Rows of a partition, unless ``partitions`` is given."""
+FEWEST_PARTS = 4
+FAN_IN = 8
+"""Parts that are added at a time."""
+
+
+class LostWorker(SlimgError, RuntimeError):
+    """Workers died again and again on the same task."""
+
+
+class DaskTall:
+    """A tall of which each partition is a future."""
+
+    def __init__(self, parts: list[Any], shape: tuple[int, int], is_sparse: bool = False):
+        self.parts, self.shape, self.is_sparse = parts, shape, is_sparse
+
+
+class DaskEngine:
+    """The engine of several machines; see `slimg.engine.base.Engine` for the operations.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client or None
+        A client of the cluster; None starts one process per core on this machine.
+    folder : path or None
+        Where arrays go that are not in files yet: it must be visible to all workers. None takes a temporary folder, which
+        is right on one machine.
+    partitions : int or None
+        Partitions of the rows; None has one for every 131,072 rows and at least four.
+    """
+
+    def __init__(self, client: Any = None, folder: str | os.PathLike[str] | None = None, partitions: int | None = None):
+        if partitions is not None and (not isinstance(partitions, (int, np.integer)) or partitions < 1):
+            raise InputError(f"partitions must be a positive number or None, not {partitions!r}")
+        self.client, self.folder, self.partitions = client, folder, partitions
+        self._distributed = require("distributed", "dask", "the Dask engine")
+        self._threads = Threads()
+        self._own = client is None
+        self._client = self._local() if client is None else client
+        self._temporary = tempfile.TemporaryDirectory(prefix="slimg-dask-", dir=folder)
+        self._place = Path(self._temporary.name)
+        self._stored: dict[int, tuple[Any, work.Stored]] = {}
+        self._matrices: list[tuple[Any, _Partitioned]] = []
+        self._finalizer = weakref.finalize(self, _close, self._client if self._own else None, self._temporary)
+        self._check_workers()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DaskEngine, (None, self.folder, self.partitions)
+
+    def __enter__(self) -> DaskEngine:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove work files, and stop the cluster if it was started here."""
+        self._finalizer()
+
+    # handing over and back ------------------------------------------------------------------------------------------
+
+    def tall(self, array: Any) -> Tall:
+        cuts = self._cuts(array.shape[0])
+        if sparse.issparse(array):
+            matrix = sparse.csr_matrix(array, dtype=np.float32)
+            matrix.sort_indices()
+            parts = [self._file(np.asarray(part)) for part in (matrix.indptr, matrix.indices, matrix.data)]
+            futures = [self._submit(work.load_sparse_rows, *parts, array.shape[1], *cut) for cut in cuts]
+            return DaskTall(futures, array.shape, True)
+        source = self._file(np.asarray(array, np.float32))
+        return DaskTall([self._submit(work.load_rows, source, *cut) for cut in cuts], array.shape)
+
+    def random(self, n: int, k: int, random_state: int) -> Tall:
+        parts = [self._submit(work.random_rows, *cut, k, random_state) for cut in self._cuts(n)]
+        return DaskTall(parts, (n, k))
+
+    def rows(self, tall: Tall, index: Any) -> Array:
+        index = np.asarray(index)
+        if index.dtype == bool:
+            index = np.flatnonzero(index)
+        cuts = self._cuts(tall.shape[0])
+        which = np.searchsorted([start for start, _ in cuts], index, "right") - 1
+        chosen = [np.flatnonzero(which == part) for part in range(len(cuts))]
+        futures = {
+            part: self._submit(work.take_dense, tall.parts[part], index[rows] - cuts[part][0])
+            for part, rows in enumerate(chosen)
+            if len(rows)
+        }
+        out = np.empty((len(index), tall.shape[1]), np.float32)
+        for part, future in futures.items():
+            out[chosen[part]] = self._result(future)
+        return out
+
+    def is_sparse(self, tall: Tall) -> bool:
+        return tall.is_sparse
+
+    def to_array(self, tall: Tall) -> Array:
+        return self.rows(tall, np.arange(tall.shape[0]))
+
+    def trim(self) -> None:
+        """Workers give back the memory of futures that nobody holds by themselves."""
+
+    def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
+        return self._threads.concurrently(*tasks)
+
+    # products -------------------------------------------------------------------------------------------------------
+
+    def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
+        rows = self._matrix(matrix)
+        count, loops = len(rows.parts), [each.loop for each in scalings]
+        outs = []
+        for i, part in enumerate(rows.parts):
+            halo = [self._submit(work.pick, tall.parts[j], rows.needed[i][j]) for j in range(count) if j != i]
+            befores = [self._at(rows, each.before, i) for each in scalings]
+            afters = [self._at(rows, each.after, i) for each in scalings]
+            outs.append(self._submit(work.product, part, tall.parts[i], halo, befores, afters, loops))
+        return [
+            DaskTall([self._submit(work.item, each, which) for each in outs], (rows.n, tall.shape[1]))
+            for which in range(len(scalings))
+        ]
+
+    def _at(self, rows: _Partitioned, vector: Array | None, which: int) -> Any:
+        """A vector over the nodes at the columns of one partition; kept, as scalings are used again and again."""
+        if vector is None:
+            return None
+        known = rows.vectors.get(id(vector))
+        if known is None:
+            source = self._file(vector)
+            known = vector, [self._submit(work.vector_at, source, part) for part in rows.parts]
+            rows.vectors[id(vector)] = known
+        return known[1][which]
+
+    def gram(self, a: Tall, b: Tall | None = None) -> Array:
+        talls = (a,) if b is None else (a, b)
+        return self._added([self._submit(work.gram_part, *parts) for parts in _together(talls)])
+
+    def combine(self, tall: Tall, small: Array) -> Tall:
+        small = np.ascontiguousarray(small, np.float32)
+        parts = [self._submit(work.combine_part, part, small) for part in tall.parts]
+        return DaskTall(parts, (tall.shape[0], small.shape[1]))
+
+    # maps and sums --------------------------------------------------------------------------------------------------
+
+    def map_rows(self, fn: Callable[..., Any], *talls: Tall) -> Tall:
+        parts = [self._submit(work.map_part, fn, *each) for each in _together(talls)]
+        columns, is_sparse = self._result(self._submit(work.kind_of, parts[0]))
+        return DaskTall(parts, (talls[0].shape[0], columns), is_sparse)
+
+    def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
+        return self._added([self._submit(work.sum_part, fn, *each) for each in _together(talls)])
+
+    def _added(self, parts: list[Any]) -> Array:
+        """The sum of futures, through a tree."""
+        while len(parts) > 1:
+            parts = [self._submit(work.add, *parts[first:last]) for first, last in runs(len(parts), FAN_IN)]
+        return np.array(self._result(parts[0]), np.float64)
+
+    # the cluster ----------------------------------------------------------------------------------------------------
+
+    def _submit(self, fn: Callable[..., Any], *arguments: Any) -> Any:
+        return self._client.submit(fn, *arguments, pure=False)
+
+    def _result(self, future: Any) -> Any:
+        try:
+            return future.result()
+        except self._distributed.KilledWorker as error:
+            raise LostWorker(
+                f"workers died {error.allowed_failures + 1} times on the same block, most likely for want of memory:"
+                " give them more, or DaskEngine more partitions"
+            ) from None
+
+    def _cuts(self, n: int) -> list[Run]:
+        count = self.partitions or max(FEWEST_PARTS, -(-n // PART_ROWS))
+        return runs(n, max(1, -(-n // count)))
+
+    def _file(self, array: Array) -> work.Stored:
+        """Where an array is stored; written first if it is in memory."""
+        known = self._stored.get(id(array))
+        if known is not None and known[0] is array:
+            return known[1]
+        place = stored_at(array)
+        if place is None:
+            require_room(self._place, array.nbytes, "handing an array to the workers")
+            path = self._place / f"{len(self._stored)}.bin"
+            np.ascontiguousarray(array).tofile(path)
+            place = path, 0
+        columns = array.shape[1] if array.ndim == 2 else 1
+        stored = work.Stored(str(place[0].absolute()), array.dtype.str, place[1], columns)
+        self._stored[id(array)] = array, stored
+        return stored
+
+    def _matrix(self, matrix: Sparse) -> _Partitioned:
+        for known, rows in self._matrices:
+            if known is matrix:
+                return rows
+        self._matrices = [*self._matrices[-1:], (matrix, _Partitioned(self, matrix))]
+        return self._matrices[-1][1]
+
+    def _local(self) -> Any:
+        cluster = self._distributed.LocalCluster(
+            n_workers=self._threads.count, threads_per_worker=1, processes=True, dashboard_address=None
+        )
+        return self._distributed.Client(cluster)
+
+    def _check_workers(self) -> None:
+        """Refuse a cluster without workers, or with workers that lack this version of slimg."""
+        from importlib.metadata import version
+
+        try:
+            self._client.wait_for_workers(1, timeout=30)
+        except (TimeoutError, OSError):
+            raise InputError("the Dask cluster has no workers: start some, then try again") from None
+        for address, found in self._client.run(version, "slimg", on_error="return").items():
+            if isinstance(found, Exception):
+                raise InputError(f"worker {address} has no slimg: install slimg {__version__} on every worker")
+            if found != version("slimg"):
+                raise InputError(f"worker {address} has slimg {found}, this is {version('slimg')}: install the same")
+
+
+class _Partitioned:
+    """A matrix on the workers: its parts, what each asks of the others, and vectors at its columns."""
+
+    def __init__(self, engine: DaskEngine, matrix: Sparse):
+        self.n = len(matrix.indptr) - 1
+        cuts = engine._cuts(self.n)
+        files = [None if each is None else engine._file(each) for each in (matrix.indptr, matrix.indices, matrix.weights)]
+        self.parts = [engine._submit(work.load_part, *files, cuts, which) for which in range(len(cuts))]
+        self.needed = [[engine._submit(work.needed_of, part, which) for which in range(len(cuts))] for part in self.parts]
+        self.vectors: dict[int, tuple[Array, list[Any]]] = {}
+
+
+def _together(talls: Sequence[DaskTall]) -> list[tuple[Any, ...]]:
+    return list(zip(*(tall.parts for tall in talls), strict=True))
+
+
+def _close(client: Any, temporary: Any) -> None:
+    if client is not None:
+        cluster = client.cluster
+        client.close()
+        cluster.close()
+    temporary.cleanup()

@@ -1,0 +1,192 @@
+"""What workers of a cluster do: functions of one partition of rows, without state.
+
+A partition of A (rows [start, stop) of n) needs its own rows of a tall and some of every other partition's, its *halo*. Its
+columns are numbered anew, own rows first, then the halo by partition, each ascending:
+
+    0 … stop − start − 1 | needed rows of partition 0 | needed rows of partition 1 | …
+
+so one product moves only rows that are needed, and the compiled kernels run on what arrived. Entries keep their order in
+each row, so the bits are those of the engine in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from slimg.engine.base import Array, Scaling
+from slimg.engine.blas import one_thread
+from slimg.engine.blocks import RANDOM_ROWS, Run, draw_normal, gram_blocks, row_blocks, runs
+from slimg.engine.files import FileArray
+from slimg.engine.memory import MemoryEngine, block_gram
+from slimg.engine.passes import gather_rows
+from slimg.errors import InputError
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An array in a file that every worker can read: type, byte of its first entry, and columns (1 for a vector)."""
+
+    path: str
+    dtype: str
+    offset: int
+    columns: int = 1
+
+    def read(self, start: int, stop: int) -> Array:
+        """Rows [start, stop)."""
+        try:
+            flat = FileArray(Path(self.path), self.dtype, self.offset).read(start * self.columns, stop * self.columns)
+        except FileNotFoundError:
+            raise InputError(f"a worker cannot read {self.path}: give DaskEngine a folder that all workers share") from None
+        return flat
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows [start, stop) of A, columns as in the module's text; ``needed[j]``: rows asked of partition j, counted from its
+    first."""
+
+    start: int
+    stop: int
+    indptr: Array
+    indices: Array
+    weights: Array | None
+    needed: tuple[Array, ...]
+    columns: Array
+
+
+def load_rows(source: Stored, start: int, stop: int) -> Array:
+    """Rows of a dense tall."""
+    return source.read(start, stop).reshape(stop - start, source.columns)
+
+
+def load_sparse_rows(indptr: Stored, indices: Stored, data: Stored, columns: int, start: int, stop: int) -> Any:
+    """Rows of a sparse tall."""
+    pointers = indptr.read(start, stop + 1)
+    begin, end = int(pointers[0]), int(pointers[-1])
+    parts = data.read(begin, end), indices.read(begin, end), pointers - begin
+    return sparse.csr_matrix(parts, shape=(stop - start, columns))
+
+
+def load_part(indptr: Stored, indices: Stored, weights: Stored | None, cuts: Sequence[Run], which: int) -> Part:
+    """One partition of A."""
+    start, stop = cuts[which]
+    pointers = indptr.read(start, stop + 1)
+    begin, end = int(pointers[0]), int(pointers[-1])
+    columns = indices.read(begin, end)
+    outside = np.unique(columns[(columns < start) | (columns >= stop)])
+    edges = np.searchsorted(outside, [first for first, _ in cuts] + [cuts[-1][1]])
+    needed = tuple(outside[a:b] - first for a, b, (first, _) in zip(edges[:-1], edges[1:], cuts, strict=True))
+    inside = (columns >= start) & (columns < stop)
+    places = np.where(inside, columns - start, (stop - start) + np.searchsorted(outside, columns))
+    own = np.arange(start, stop, dtype=outside.dtype)
+    values = None if weights is None else weights.read(begin, end)
+    return Part(start, stop, pointers - begin, places.astype(np.int32), values, needed, np.concatenate([own, outside]))
+
+
+def needed_of(part: Part, which: int) -> Array:
+    """Rows that a partition asks of partition ``which``."""
+    return part.needed[which]
+
+
+def pick(rows: Array, index: Array) -> Array:
+    """Some rows of a partition."""
+    return rows[index]
+
+
+def vector_at(source: Stored, part: Part) -> Array:
+    """Entries of a vector over the nodes at a partition's columns."""
+    whole = np.memmap(source.path, source.dtype, "r", source.offset)
+    return np.array(whole[part.columns])
+
+
+def product(
+    part: Part,
+    own: Array,
+    halo: list[Array],
+    befores: list[Array | None],
+    afters: list[Array | None],
+    loops: list[float],
+) -> list[Array]:
+    """All scalings of one partition's rows."""
+    count = part.stop - part.start
+    tall = np.concatenate([own, *halo])
+    scalings = [
+        Scaling(before, None if after is None else after[:count], loop)
+        for before, after, loop in zip(befores, afters, loops, strict=True)
+    ]
+    outs = [np.empty((count, own.shape[1]), np.float32) for _ in scalings]
+    gather_rows(part.indptr, part.indices, part.weights, tall, scalings, outs, 0, count)
+    return outs
+
+
+def item(results: list[Any], which: int) -> Any:
+    """One of several results."""
+    return results[which]
+
+
+def random_rows(start: int, stop: int, k: int, random_state: int) -> Array:
+    """Rows of a random tall."""
+    first = start - start % RANDOM_ROWS
+    rows = np.empty((stop - first, k), np.float32)
+    for a, b in runs(stop - first, RANDOM_ROWS):
+        draw_normal(rows[a:b], random_state, first + a)
+    return rows[start - first :]
+
+
+def map_part(fn: Callable[..., Any], *talls: Any) -> Any:
+    """A function of row blocks over one partition."""
+    with one_thread():
+        parts = [fn(*(tall[start:stop] for tall in talls)) for start, stop in row_blocks(talls)]
+    if sparse.issparse(parts[0]):
+        return sparse.csr_matrix(sparse.vstack(parts, format="csr"), dtype=np.float32)
+    return np.ascontiguousarray(np.concatenate(parts), np.float32)
+
+
+def sum_part(fn: Callable[..., Any], *talls: Any) -> Array:
+    """Sum of a function over the blocks of one partition."""
+    with one_thread():
+        return _total(fn, talls, row_blocks(talls))
+
+
+def gram_part(a: Any, b: Array | None = None) -> Array:
+    """aᵀb of one partition."""
+    talls = (a,) if b is None else (a, b)
+    with one_thread():
+        if sparse.issparse(a):
+            return MemoryEngine(threads=1).gram(a, b)
+        return _total(block_gram, talls, gram_blocks(talls))
+
+
+def combine_part(tall: Any, small: Array) -> Array:
+    """tall × small for one partition."""
+    with one_thread():
+        return MemoryEngine(threads=1).combine(tall, small)
+
+
+def add(*parts: Array) -> Array:
+    """Sum in the order given."""
+    total = np.array(parts[0], np.float64)
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def take_dense(rows: Any, index: Array) -> Array:
+    """Rows as a dense array."""
+    chosen = rows[index]
+    return chosen.toarray() if sparse.issparse(chosen) else chosen
+
+
+def kind_of(rows: Any) -> tuple[int, bool]:
+    """Number of columns, and whether sparse."""
+    return int(rows.shape[1]), bool(sparse.issparse(rows))
+
+
+def _total(fn: Callable[..., Any], talls: Sequence[Any], blocks: Sequence[Run]) -> Array:
+    return add(*(fn(*(tall[start:stop] for tall in talls)) for start, stop in blocks))
