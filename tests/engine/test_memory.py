@@ -1,4 +1,4 @@
-"""Each operation of the engine against numpy, and the same bits on any number of threads."""
+"""What is particular to the engine in memory: views, threads that never change a bit, copies. `test_engines` has the rest."""
 
 import copy
 import pickle
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slimg.engine import MemoryEngine, Scaling, blocks
+from slimg.engine import MemoryEngine, Scaling
 from slimg.errors import InputError
 
 ENGINES = [MemoryEngine(threads=1), MemoryEngine(threads=2), MemoryEngine(threads=5)]
@@ -27,13 +27,6 @@ def engine(request):
     return request.param
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Blocks small enough for a test to have several."""
-    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", (64, 256))
-    monkeypatch.setattr(blocks, "PRODUCT_WORK", 256)
-
-
 def numbers(n, k, seed=0):
     return np.random.default_rng(seed).standard_normal((n, k), dtype=np.float32)
 
@@ -41,24 +34,6 @@ def numbers(n, k, seed=0):
 def adjacency(n=300, seed=0):
     a = sp.random(n, n, 0.03, format="csr", dtype=np.float32, random_state=seed)
     return a, Rows(a.indptr.astype(np.int64), a.indices, a.data)
-
-
-def test_products(engine, small_blocks):
-    a, rows = adjacency()
-    tall, scale = numbers(300, 7), np.random.default_rng(1).random(300, dtype=np.float32)
-    scalings = [Scaling(), Scaling(None, scale), Scaling(scale, scale, 1.0)]
-    for count in (1, 2, 3):
-        outs = engine.products(rows, tall, scalings[:count])
-        expected = [a @ tall, scale[:, None] * (a @ tall), scale[:, None] * ((a + sp.eye(300)) @ (scale[:, None] * tall))]
-        assert len(outs) == count
-        for out, truth in zip(outs, expected, strict=False):
-            np.testing.assert_allclose(out, truth, atol=1e-4)
-
-
-def test_products_of_a_matrix_without_entries(engine):
-    rows = Rows(np.zeros(6, np.int64), np.zeros(0, np.int32), None)
-    (out,) = engine.products(rows, numbers(5, 3), [Scaling(loop=2.0)])
-    np.testing.assert_allclose(out, 2 * numbers(5, 3))
 
 
 def test_products_of_views_and_memory_maps(engine, tmp_path):
@@ -70,52 +45,6 @@ def test_products_of_views_and_memory_maps(engine, tmp_path):
     for view in (numbers(300, 14)[:, ::2], numbers(7, 300).T, numbers(300, 9)[:, 1:8]):
         (out,) = engine.products(Rows(*mapped), view, [Scaling()])
         np.testing.assert_allclose(out, a @ view, atol=1e-4)
-
-
-def test_gram(engine, small_blocks):
-    a, b = numbers(500, 6), numbers(500, 3, seed=1)
-    np.testing.assert_allclose(engine.gram(a), a.T.astype(np.float64) @ a, rtol=1e-12)
-    np.testing.assert_allclose(engine.gram(a, b), a.T.astype(np.float64) @ b, atol=1e-11)
-    assert engine.gram(a).dtype == np.float64
-
-
-@pytest.mark.parametrize("density", [0.05, 0.5])
-def test_gram_and_combine_of_a_sparse_tall(engine, small_blocks, density):
-    x = sp.random(400, 70, density, format="csr", dtype=np.float32, random_state=0)
-    tall, dense, b = engine.tall(x), x.toarray().astype(np.float64), numbers(400, 20)
-    assert engine.is_sparse(tall)
-    np.testing.assert_allclose(engine.gram(tall), dense.T @ dense, atol=1e-6)
-    np.testing.assert_allclose(engine.gram(tall, b), dense.T @ b, atol=1e-5)
-    np.testing.assert_allclose(engine.combine(tall, numbers(70, 9)), dense @ numbers(70, 9), atol=1e-5)
-
-
-def test_combine(engine, small_blocks):
-    np.testing.assert_allclose(
-        engine.combine(numbers(400, 6), numbers(6, 4)), numbers(400, 6) @ numbers(6, 4), atol=1e-5
-    )
-
-
-def test_map_rows_and_sum_rows(engine, small_blocks):
-    a, b = numbers(333, 5), numbers(333, 2)
-    np.testing.assert_array_equal(engine.map_rows(lambda x, y: x[:, :2] * y, a, b), a[:, :2] * b)
-    np.testing.assert_allclose(engine.sum_rows(lambda x: x.sum(axis=0, dtype=np.float64), a), a.sum(axis=0), atol=1e-4)
-
-
-def test_map_rows_of_a_sparse_tall_stays_sparse_if_its_blocks_do(engine, small_blocks):
-    x = sp.random(400, 9, 0.3, format="csr", dtype=np.float32, random_state=0)
-    doubled = engine.map_rows(lambda block: 2 * block, engine.tall(x))
-    assert engine.is_sparse(doubled)
-    np.testing.assert_array_equal(engine.to_array(doubled), 2 * x.toarray())
-    assert not engine.is_sparse(engine.map_rows(lambda block: block.toarray(), engine.tall(x)))
-
-
-def test_rows_and_to_array(engine):
-    x = sp.random(50, 9, 0.3, format="csr", dtype=np.float32, random_state=0)
-    index = np.array([4, 4, 0, 49])
-    np.testing.assert_array_equal(engine.rows(engine.tall(x), index), x.toarray()[index])
-    np.testing.assert_array_equal(engine.rows(numbers(50, 9), index), numbers(50, 9)[index])
-    mask = np.arange(50) % 2 == 0
-    np.testing.assert_array_equal(engine.rows(numbers(50, 9), mask), numbers(50, 9)[mask])
 
 
 def test_tall_leaves_its_input_alone(engine):
@@ -162,13 +91,6 @@ def test_operations_inside_a_block_or_task_do_not_wait_for_the_pool(engine, smal
     tasks = [lambda: engine.gram(numbers(300, 5)) for _ in range(8)]
     for result in engine.concurrently(*tasks):
         np.testing.assert_array_equal(result, engine.gram(numbers(300, 5)))
-
-
-def test_concurrently_keeps_order_and_raises(engine):
-    assert engine.concurrently(lambda: 1, lambda: 2, lambda: 3) == [1, 2, 3]
-    with pytest.raises(ZeroDivisionError):
-        engine.concurrently(lambda: 1, lambda: 1 / 0)
-    assert engine.concurrently(lambda: 4) == [4]
 
 
 def test_an_engine_can_be_copied_and_pickled():

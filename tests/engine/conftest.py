@@ -1,0 +1,39 @@
+"""Every engine, as a parameter of one suite."""
+
+import pytest
+
+from slimg.engine import MemoryEngine, blocks
+from slimg.engine.dask import DaskEngine
+from slimg.engine.mapped import MappedEngine
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Two workers in processes of their own."""
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with LocalCluster(**options) as local, Client(local) as client:
+        yield client
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks small enough for a test to have several."""
+    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", (64, 256))
+    monkeypatch.setattr(blocks, "PRODUCT_WORK", 256)
+
+
+@pytest.fixture(params=["memory", "two threads", "mapped", "mapped in slices", "journaled", "dask"])
+def any_engine(request, tmp_path, monkeypatch):
+    """One engine after the other; "in slices" has room for three gathered columns at a time."""
+    if request.param in ("memory", "two threads"):
+        yield MemoryEngine(threads=1 if request.param == "memory" else 2)
+    elif request.param == "dask":
+        with DaskEngine(request.getfixturevalue("cluster"), folder=tmp_path, partitions=3) as engine:
+            yield engine
+    else:
+        with MappedEngine("2GB", folder=tmp_path if request.param == "journaled" else None, threads=2) as engine:
+            if request.param == "mapped in slices":
+                monkeypatch.setattr(engine, "_slices", lambda n, k: blocks.runs(k, 3))
+            yield engine
