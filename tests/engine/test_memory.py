@@ -1,4 +1,4 @@
-"""What is particular to the engine in memory: views, threads that never change a bit, copies. `test_engines` has the rest."""
+"""What is particular to the engine in memory: views, bits on any number of threads, copies; `test_engines` has the rest."""
 
 import copy
 import pickle
