@@ -3,9 +3,12 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from slimg import __version__
+from slimg.propagate import registry
+from slimg.sanity import make
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -30,3 +33,15 @@ def test_links_lead_somewhere(page):
 
 def test_changelog_names_this_version():
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_propagator_of_contributing_runs(monkeypatch):
+    code = re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)[1]
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._registry()))
+    graph = make("semantic", "homophily", n=200, d=8, seed=0, density=0.2).graph
+    names = {"graph": graph}
+    exec(compile(code, "CONTRIBUTING.md", "exec"), names)
+    a, x = graph.adjacency.to_scipy().toarray(), np.asarray(graph.features, float)
+    walk = np.eye(graph.n) / 2 + a / (2 * a.sum(axis=1, keepdims=True))
+    (columns,) = names["get"]("lazy", K=3)(graph).blocks.values()
+    np.testing.assert_allclose(columns, np.linalg.matrix_power(walk, 3) @ (x / x.sum(axis=1, keepdims=True)), atol=1e-6)
