@@ -12,14 +12,13 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from slimg.baselines import models, parcel
+from slimg.baselines.base import best_of
 from slimg.errors import SlimgError
-from slimg.learn.selection import best
 from slimg.sanity.contender import as_contender
 from slimg.sanity.judge import accuracy
 from slimg.user_code import load_object
@@ -71,7 +70,7 @@ def _with_estimator(task: parcel.Task, answer: dict[str, Any]) -> np.ndarray:
     answers = estimator.predict()
     prediction = time.perf_counter() - begun
     selection = list(getattr(estimator, "selection_", []))
-    chosen = selection[_best(selection)] if selection else None
+    chosen = selection[best_of(selection)] if selection else None
     answer |= {"chosen": _plain(chosen), "selection": _plain(selection)}
     answer["seconds"] = {**_stages(estimator.seconds_, chosen), "prediction": prediction}
     return answers
@@ -97,11 +96,6 @@ def _stages(seconds: dict[str, float], chosen: dict[str, Any] | None) -> dict[st
     found["tuning"] = seconds.get("learning", 0.0)
     found["training"] = chosen.get("seconds", found["tuning"]) if chosen else found["tuning"]
     return found
-
-
-def _best(selection: list[dict[str, Any]]) -> int:
-    """Which setting was taken, by the rule that all estimators follow."""
-    return best([SimpleNamespace(**{"nonzero": 0.0, **record}) for record in selection])  # type: ignore[misc]
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,205 @@
+"""What all baselines share: a grid of settings, learned one after the other; the best on validation rows predicts.
+
+    fit     prepare(graph), then learn(setting) for each setting: scores of all nodes (n × classes)
+    choose  best validation accuracy, among equals the least validation loss (`learn.selection`)
+
+Without validation rows a setting is judged by stratified cross-validation, and the chosen one is learned again from all
+labelled rows, for as many iterations as the folds took on average. Nothing of the estimator changes before `fit` ends: an
+interrupted one leaves it as it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.validation import check_is_fitted
+
+from slimg.engine.base import Array
+from slimg.errors import InputError, choices
+from slimg.graph.checks import check_train_val
+from slimg.graph.graph import Graph
+from slimg.learn.selection import best
+from slimg.learn.sparse_group import softmax
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Rows to learn from and to check on (None: learn all iterations), and codes of all nodes in 0 … classes − 1.
+
+    A code of −1 among the rows to check is a class that training does not see: always wrong, and not in the loss.
+    """
+
+    codes: Array
+    classes: int
+    fit: Array
+    check: Array | None = None
+    iterations: int | None = None
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Scores of all nodes (n × classes), how they do on the rows to check, the iteration they are from, of how many, and the
+    fitted thing that gave them, if there is one."""
+
+    scores: Array
+    val_accuracy: float = float("nan")
+    val_loss: float = float("nan")
+    iteration: int = 0
+    iterations: int = 0
+    model: Any = None
+
+
+class Baseline(BaseEstimator):
+    """Base of the estimators here; subclasses set parameters and define `settings`, `_prepare` and `_learn`.
+
+    Attributes
+    ----------
+    classes_, scores_ (n × classes), model_ (a torch module or None), setting_ (as chosen), notes_,
+    seconds_ : features (what all settings share), learning (all settings)
+    selection_ : one record per setting: its values, val_accuracy, val_loss, epoch (the one kept), epochs (run), seconds
+    """
+
+    cv: int = 5
+    random_state: int = 0
+
+    def fit(self, graph: Graph, y: Any = None, *, train: Any = None, val: Any = None) -> Any:
+        """Learn from the labelled nodes of a graph.
+
+        ``train`` and ``val`` are row numbers or boolean masks; only the labels of these rows are read. Without ``train``
+        all labelled nodes are used, without ``val`` settings are compared by cross-validation.
+        """
+        self._check(graph, y)
+        train_rows, val_rows = check_train_val(graph, train, val)
+        settings, (targets, classes) = self.settings(), _targets(graph, train_rows, val_rows)
+        begun = time.perf_counter()
+        inputs = self._prepare(graph, targets)
+        prepared = time.perf_counter()
+        learned, records, chosen = self._select(inputs, settings, targets)
+        self.classes_, self.scores_, self.model_ = classes, learned.scores, learned.model
+        self.selection_, self.setting_ = records, settings[chosen]
+        self.notes_ = (*graph.notes, *self._notes(graph))
+        self.seconds_ = {"features": prepared - begun, "learning": time.perf_counter() - prepared}
+        return self
+
+    def settings(self) -> list[dict[str, Any]]:
+        """Settings to choose from; one without anything to choose."""
+        return [{}]
+
+    def decision_function(self) -> Array:
+        """Scores of all nodes, in graph order (n × classes)."""
+        check_is_fitted(self)
+        return self.scores_
+
+    def predict(self) -> Array:
+        """One label per node, in graph order, of the labels' own type."""
+        return self.classes_[self.decision_function().argmax(axis=1)]
+
+    def predict_proba(self) -> Array:
+        """Probabilities of all nodes; columns as `classes_`."""
+        return self._probabilities(self.decision_function())
+
+    def _prepare(self, graph: Graph, targets: Targets) -> Any:
+        """What all settings share."""
+        return graph
+
+    def _learn(self, inputs: Any, setting: dict[str, Any], targets: Targets) -> Learned:
+        """Scores with one setting."""
+        raise NotImplementedError
+
+    def _probabilities(self, scores: Array) -> Array:
+        return softmax(scores)
+
+    def _notes(self, graph: Graph) -> tuple[str, ...]:
+        return ()
+
+    def _select(
+        self, inputs: Any, settings: list[dict[str, Any]], targets: Targets
+    ) -> tuple[Learned, list[dict[str, Any]], int]:
+        learn = self._learn if targets.check is not None else self._over_folds
+        records: list[dict[str, Any]] = []
+        for setting in settings:
+            begun = time.perf_counter()
+            learned = learn(inputs, setting, targets)
+            found = {"val_accuracy": learned.val_accuracy, "val_loss": learned.val_loss}
+            steps = {"epoch": learned.iteration, "epochs": learned.iterations}
+            records.append({**setting, **found, **steps, "seconds": time.perf_counter() - begun})
+            if best_of(records) == len(records) - 1:
+                kept = learned
+        chosen = best_of(records)
+        if targets.check is None:
+            again = Targets(targets.codes, targets.classes, targets.fit, iterations=max(1, kept.iteration))
+            kept = self._learn(inputs, settings[chosen], again)
+        return kept, records, chosen
+
+    def _over_folds(self, inputs: Any, setting: dict[str, Any], targets: Targets) -> Learned:
+        """Means over folds; the scores are of none of them."""
+        runs = []
+        for fit, check in self._folds(targets):
+            runs.append(self._learn(inputs, setting, Targets(targets.codes, targets.classes, fit, check)))
+        accuracy, loss, iteration, iterations = np.mean(
+            [(each.val_accuracy, each.val_loss, each.iteration, each.iterations) for each in runs], axis=0
+        )
+        return Learned(np.empty((0, targets.classes)), float(accuracy), float(loss), round(iteration), round(iterations))
+
+    def _folds(self, targets: Targets) -> Iterator[tuple[Array, Array]]:
+        codes = targets.codes[targets.fit]
+        count = min(self.cv, int(np.bincount(codes).min()))
+        splitter = StratifiedKFold(count, shuffle=True, random_state=self.random_state)
+        for fit, check in splitter.split(codes, codes):
+            yield targets.fit[fit], targets.fit[check]
+
+    def _check(self, graph: Any, y: Any) -> None:
+        if not isinstance(graph, Graph):
+            raise InputError(f"fit needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
+        if y is not None:
+            raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
+        if not isinstance(self.random_state, int | np.integer) or not 0 <= self.random_state < 2**32:
+            raise InputError(f"random_state must be a whole number from 0 to 2³² − 1, not {self.random_state!r}")
+        self._check_whole("cv", 2)
+
+    def _check_whole(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+    def _check_normalize(self) -> None:
+        given = getattr(self, "normalize_features", None)
+        if given not in ("row", None):
+            raise choices("normalize_features", given, ["row", "None"])
+
+
+def judged(scores: Array, targets: Targets) -> tuple[float, float]:
+    """Accuracy and mean cross-entropy of softmax(scores) on the rows to check; NaN without any."""
+    if targets.check is None:
+        return float("nan"), float("nan")
+    codes, rows = targets.codes[targets.check], np.asarray(scores[targets.check], np.float64)
+    accuracy = float((rows.argmax(axis=1) == codes).mean())
+    seen = np.flatnonzero(codes >= 0)
+    if len(seen) == 0:
+        return accuracy, float("inf")
+    rows = rows[seen] - rows[seen].max(axis=1, keepdims=True)
+    return accuracy, float((np.log(np.exp(rows).sum(axis=1)) - rows[np.arange(len(seen)), codes[seen]]).mean())
+
+
+def best_of(selection: list[dict[str, Any]]) -> int:
+    """Which record is taken, by the rule that all estimators follow."""
+    return best([SimpleNamespace(**{"nonzero": 0.0, **record}) for record in selection])  # type: ignore[misc]
+
+
+def _targets(graph: Graph, train: Array, val: Array | None) -> tuple[Targets, Array]:
+    """Codes in the order of the classes that training sees, for the rows of train and val alone."""
+    present = np.unique(graph.codes[train])
+    code_of = np.full(len(graph.classes) + 1, -1)
+    code_of[present] = np.arange(len(present))
+    codes = np.full(graph.n, -1)
+    for rows in (train, val):
+        if rows is not None:
+            codes[rows] = code_of[graph.codes[rows]]
+    return Targets(codes, len(present), train, val), graph.classes[present]
