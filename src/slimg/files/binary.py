@@ -107,7 +107,7 @@ def _sparse_part(arrays: dict[str, np.ndarray], names: list[str]) -> sp.csr_arra
             parts = [arrays.get(f"{name}{mark}{part}") for part in ("data", "indices", "indptr", "shape")]
             if all(part is not None for part in parts):
                 data, indices, indptr, shape = parts
-                kind = sp.csc_array if str(arrays.get("format", "csr")).strip("b'") == "csc" else sp.csr_array
+                kind = sp.csc_array if b"csc" in arrays.get("format", np.array(b"csr")).tobytes() else sp.csr_array
                 return sp.csr_array(kind((data, indices, indptr), shape=tuple(map(int, shape))))  # type: ignore[arg-type]
     return None
 

@@ -11,7 +11,6 @@ import gzip
 import io
 import json
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 import pandas as pd
@@ -34,7 +33,8 @@ def read_separated(source: Source) -> Reading:
         raise InputError("the file is empty: it needs at least one row")
     sample = body[: 1 << 16].splitlines()[:LOOKED_AT]
     separator = source.separator or _guess_separator(sample, source.suffix)
-    head = list(csv.reader(sample, delimiter=separator, skipinitialspace=separator == " "))
+    head = _split(sample, separator)
+    _check_widths(head, source.header)
     header = _has_header(head) if source.header is None else source.header
     frame = _parsed(body, separator, header, text[:skipped].count("\n"))
     if source.separator is None:
@@ -117,13 +117,15 @@ def _comments(text: str) -> int:
     return place
 
 
+def _split(lines: Sequence[str], separator: str) -> list[list[str]]:
+    """Values of each line; blanks (and tabs) separate however many there are."""
+    return [line.split() for line in lines] if separator == " " else list(csv.reader(lines, delimiter=separator))
+
+
 def _guess_separator(sample: Sequence[str], suffix: str) -> str:
     """The separator that gives every line the same number of values, the more the better; else the most frequent one."""
     order = ["\t", *(key for key in SEPARATORS if key != "\t")] if suffix in (".tsv", ".tab") else list(SEPARATORS)
-    counts = {}
-    for separator in order:
-        rows = csv.reader(sample, delimiter=separator, skipinitialspace=separator == " ")
-        counts[separator] = [len(row) for row in rows if row]
+    counts = {separator: [len(row) for row in _split(sample, separator) if row] for separator in order}
     even = [key for key in order if min(counts[key], default=0) > 1 and len(set(counts[key])) == 1]
     if even:  # text holds blanks, so a blank counts only where nothing else separates
         return max(even, key=lambda key: (key != " ", counts[key][0]))
@@ -167,18 +169,16 @@ def _parsed(body: str, separator: str, header: bool, above: int) -> pd.DataFrame
         ) from None
     if not header:
         frame.columns = [f"column {number}" for number in range(1, frame.shape[1] + 1)]
-    return _checked_widths(frame, body, separator, header)
+    return frame
 
 
-def _checked_widths(frame: pd.DataFrame, body: str, separator: str, header: bool) -> pd.DataFrame:
-    """Refuse a first line longer than the header, which would shift every column by one."""
-    lines = list(islice(csv.reader(io.StringIO(body), delimiter=separator), 2)) if separator != " " else []
-    if header and len(lines) == 2 and len(lines[1]) > len(lines[0]):
+def _check_widths(head: Sequence[Sequence[str]], header: bool | None) -> None:
+    """Refuse a second line longer than the first, which would shift every column by one."""
+    if header is not False and len(head) > 1 and len(head[1]) > len(head[0]):
         raise InputError(
-            f"the first line has {len(lines[0])} names of columns, the second {len(lines[1])} values:"
+            f"the first line has {len(head[0])} names of columns, the second {len(head[1])} values:"
             " name the separator with --separator, or correct the first line"
         )
-    return frame
 
 
 def _sentence(told: str) -> str:

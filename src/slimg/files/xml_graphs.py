@@ -35,7 +35,7 @@ def read_graphml(source: Source) -> Reading:
             key = keys.get(data.get("key"))
             if key is None:
                 raise InputError(f"a {kind} refers to key {data.get('key')!r}, which is not declared")
-            values[key.get("attr.name") or str(data.get("key"))] = _typed(data.text, key.get("attr.type"))
+            values[key.get("attr.name") or str(data.get("key"))] = _typed(data.text or "", key.get("attr.type"))
         return {**own, **values}
 
     nodes = [row(node, "node", {"id": node.get("id")}) for node in _all(graph, "node")]
@@ -95,7 +95,7 @@ def _default(key: ElementTree.Element) -> Any:
 def _typed(text: str | None, kind: str | None) -> Any:
     if text is None:
         return None
-    if kind == "boolean":
+    if kind in ("boolean", "bool"):
         return text.strip().lower() in ("true", "1")
     try:
         return _NUMBERS[kind](text) if kind in _NUMBERS else text
