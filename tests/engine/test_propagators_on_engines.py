@@ -1,0 +1,21 @@
+"""Every propagator of the registry on every engine: the columns it has in memory."""
+
+import numpy as np
+import pytest
+from propagate_oracles import GRAPHS
+
+from slimg.engine import MemoryEngine
+from slimg.propagate import get, names
+
+
+def columns(parts):
+    n = next(iter(parts.blocks.values())).shape[0]
+    return parts.labelled_rows(np.arange(n))
+
+
+@pytest.mark.parametrize("name", names())
+def test_columns_are_those_of_memory(any_engine, name):
+    graph = GRAPHS[3]
+    expected = columns(get(name)(graph, MemoryEngine(threads=1)))
+    found = columns(get(name)(graph, any_engine))
+    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
