@@ -29,7 +29,6 @@ FEATURE_STAGES = ("total", "propagation", "features")
 
 def main(folder: Path) -> int:
     """Work on the task of a folder; every failure becomes a reply."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     answer: dict[str, Any] = {}
     answers = None
     try:
@@ -114,4 +113,5 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     sys.exit(main(Path(sys.argv[1])))
