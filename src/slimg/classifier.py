@@ -12,27 +12,20 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from slimg.engine.base import Array
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
-from slimg.explain import counterfactual as counterfactuals
-from slimg.explain.counterfactual import Counterfactual
-from slimg.explain.explainer import Explainer, Scorer
-from slimg.explain.explanation import Explanation
-from slimg.explain.summary import Summary
+from slimg.explain.explainer import Scorer
+from slimg.fitted import FittedModel
 from slimg.graph.checks import check_train_val
-from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.learn.search import Found, Labelled, Search, search
-from slimg.learn.sparse_group import check_stopping, class_weights, softmax, warn_unconverged
+from slimg.learn.sparse_group import check_stopping, class_weights, warn_unconverged
 from slimg.propagate.components import COMPONENTS, Components, compute_components
 from slimg.propagate.placing import Placing
 
 
-class SlimG(BaseEstimator):
+class SlimG(FittedModel):
     """Node classifier of "Less is More: SlimG for Accurate, Robust, and Interpretable Graph Mining" (KDD '23).
 
     Parameters
@@ -138,68 +131,6 @@ class SlimG(BaseEstimator):
         self.seconds_ = {**parts.seconds, "learning": time.perf_counter() - begun}
         return self
 
-    def decision_function(self) -> Array:
-        """Scores of all nodes, in graph order (n × classes)."""
-        check_is_fitted(self)
-        parts = self.components_
-        return parts.engine.to_array(parts.linear(self.coef_)) + self.intercept_
-
-    def predict(self) -> Array:
-        """One label per node, in graph order, of the labels' own type."""
-        scores = self.decision_function()
-        return self.classes_[scores.argmax(axis=1)]
-
-    def predict_proba(self) -> Array:
-        """Probabilities of all nodes; columns as `classes_`."""
-        return softmax(self.decision_function())
-
-    def explain(self, node: Any, graph: Graph | None = None) -> Explanation:
-        """Why a node, given by its id, has the scores it has: exactly, feature by feature and neighbour by neighbour.
-
-        ``graph`` is needed when the model was loaded from a file, or to explain a node of a graph that grew.
-        """
-        return self.explain_all([node], graph)[0]
-
-    def explain_all(self, nodes: Sequence[Any], graph: Graph | None = None) -> list[Explanation]:
-        """Explanations of several nodes, given by their ids; faster than one by one."""
-        graph, rows = self._rows_of(nodes, graph)
-        return Explainer(self.scorer_, graph).explain(rows, self._scores_of(graph, rows))
-
-    def counterfactual(
-        self,
-        node: Any,
-        without_edges: Sequence[Any] = (),
-        without_neighbours: Sequence[Any] = (),
-        graph: Graph | None = None,
-    ) -> Counterfactual:
-        """What a node would be if edges, pairs (u, v) of ids, or its edges to some neighbours were not there.
-
-        The propagation is computed again; PCA, singular vectors and weights are held as they are.
-        """
-        graph, (row,) = self._rows_of([node], graph)
-        pairs = counterfactuals.edges_of(graph, row, without_edges, without_neighbours)
-        return counterfactuals.without(self.scorer_, graph, row, pairs, self._scores_of(graph, [row])[0])
-
-    def find_counterfactual(
-        self, node: Any, at_most: int = 5, to: Any = None, graph: Graph | None = None
-    ) -> Counterfactual | None:
-        """Few of the node's edges without which it would be classified otherwise (as ``to``); None if none are found."""
-        graph, (row,) = self._rows_of([node], graph)
-        if to is not None and to not in self.classes_.tolist():
-            raise InputError(f"no class {to!r}: the model knows {show(self.classes_)}")
-        target = None if to is None else self.classes_.tolist().index(to)
-        return counterfactuals.search(self.scorer_, graph, row, self._scores_of(graph, [row])[0], at_most, target)
-
-    def summary(self) -> Summary:
-        """The weight of every component, feature and class."""
-        check_is_fitted(self)
-        return Summary.of(self.scorer_, self.feature_names_)
-
-    def component_weights(self) -> dict[str, float]:
-        """‖W_g‖_F of each component: zero for those the group penalty removed."""
-        check_is_fitted(self)
-        return {name: float(np.linalg.norm(weights)) for name, weights in self.coef_.items()}
-
     def _check(self, graph: Any, y: Any) -> None:
         if not isinstance(graph, Graph):
             raise InputError(f"fit needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
@@ -231,14 +162,6 @@ class SlimG(BaseEstimator):
             random_state=self.random_state,
         )
 
-    def _rows_of(self, nodes: Sequence[Any], graph: Graph | None) -> tuple[Graph, Array]:
-        check_is_fitted(self)
-        graph = graph or self.graph_
-        return graph, graph.positions(list(nodes), "node")
-
-    def _scores_of(self, graph: Graph, rows: Any) -> Array:
-        return self.decision_function()[rows].astype(np.float64)
-
     def _search(self) -> Search:
         patience, seed = self.early_stopping, self.random_state
         return Search(self.grid, self.cv, self.sparsity, patience, self.tol, self.max_iter, seed)
@@ -250,6 +173,9 @@ class SlimG(BaseEstimator):
         self.intercept_ = solution.intercept.astype(np.float32)
         self.scorer_ = Scorer(Placing.of(parts), self.coef_, self.intercept_, self.classes_)
         self.graph_, self.feature_names_ = graph, graph.feature_names
+        self._scores = self._nodes = None
+        counts = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
+        self.data_ = counts
         self.selection_ = [record.as_dict() for record in found.records]
         self.l1_, self.group_, self.joint_ = found.records[found.chosen].pair
         self.dual_gap_, self.converged_ = solution.gap, solution.converged

@@ -58,7 +58,7 @@ def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
         codes[nodes] = rng.permutation(graph.codes[nodes])
         null[k] = _measures(_table(codes, u, v, c))
     drawn = np.array([_measures(_resampled(graph, u, v, c, rng)) for _ in range(PERMUTATIONS)])
-    low, high = np.nanquantile(drawn, (0.025, 0.975), axis=0)
+    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
     return Agreement(
         edges=len(u),
         share=share,
@@ -97,7 +97,7 @@ def _measures(table: Array) -> tuple[float, float, float]:
     there = table > 0
     shared = float((table[there] * np.log(table[there] / independent[there])).sum())
     entropy = -float((ends[ends > 0] * np.log(ends[ends > 0])).sum())
-    adjusted = (share - expected) / (1 - expected) if expected < 1 else np.nan
+    adjusted = (share - expected) / (1 - expected) if expected < 1 else 0.0  # one class alone says nothing
     return share, adjusted, shared / entropy if entropy > 0 else 0.0
 
 

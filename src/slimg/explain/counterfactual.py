@@ -21,7 +21,7 @@ import numpy as np
 
 from slimg.engine.base import Array
 from slimg.errors import InputError
-from slimg.explain.explainer import Scorer
+from slimg.explain.explainer import Scorer, View
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
@@ -79,18 +79,18 @@ class Counterfactual:
         }
 
 
-def without(scorer: Scorer, graph: Graph, row: int, pairs: Iterable[Pair], before: Array) -> Counterfactual:
-    """Scores of a node when edges, given as pairs of rows, are not there; ``before`` are its scores as they are."""
-    pairs = [(int(u), int(v)) for u, v in pairs]
-    lens = _Lens(scorer, graph, row)
-    return lens.told(pairs, before, lens.scores(pairs))
+def without(scorer: Scorer, view: View, row: int, pairs: Iterable[Pair]) -> Counterfactual:
+    """Scores of a node when edges, given as pairs of rows, are not there."""
+    pairs = list(pairs)
+    lens = _Lens(scorer, view, row)
+    return lens.told(pairs, lens.scores(pairs))
 
 
 def search(
-    scorer: Scorer, graph: Graph, row: int, before: Array, at_most: int = 5, target: int | None = None
+    scorer: Scorer, view: View, row: int, at_most: int = 5, target: int | None = None
 ) -> Counterfactual | None:
     """The fewest edges found whose removal changes the class (to ``target``, a class number); None if none are."""
-    lens, own = _Lens(scorer, graph, row), int(before.argmax())
+    lens, own = _Lens(scorer, view, row), int(view.scores[row].argmax())
     removed: list[Pair] = []
     while len(removed) < at_most:
         scored = [(_margin(lens.scores([*removed, pair]), own, target), pair) for pair in lens.promising(removed, own)]
@@ -99,7 +99,8 @@ def search(
         margin, pair = min(scored)
         removed.append(pair)
         if margin < 0:
-            return lens.told(*_spare(lens, removed, own, target, before))
+            needed = _spare(lens, removed, own, target)
+            return lens.told(needed, lens.scores(needed))
     return None
 
 
@@ -123,22 +124,25 @@ class _Lens:
     """The ball around a node, in which edges are removed."""
 
     scorer: Scorer
-    graph: Graph
+    view: View
     row: int
     ball: Array = field(init=False)
     local: Graph = field(init=False)
+    known: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ball = around(self.graph.adjacency, np.array([self.row]), self.scorer.placing.reach + 1)
-        part = self.graph.subgraph(self.ball)
+        graph = self.view.graph
+        self.ball = around(graph.adjacency, np.array([self.row]), self.scorer.reach + 1)
+        part = graph.subgraph(self.ball)
         self.local = Graph(part.adjacency, part.features)
+        self.known = self.ball if self.view.known is None else self.view.known[self.ball]
 
     @property
     def centre(self) -> Array:
         return np.searchsorted(self.ball, [self.row])
 
     def scores(self, pairs: Sequence[Pair]) -> Array:
-        return self.scorer.scores(self._cut(pairs), self.centre, self.ball)[0]
+        return self.scorer.scores(self._cut(pairs), self.centre, self.known)[0]
 
     def promising(self, removed: Sequence[Pair], own: int) -> list[Pair]:
         """Edges of the node that are left and contribute most to its class."""
@@ -148,8 +152,8 @@ class _Lens:
         chosen = np.argsort(-gain, kind="stable")[:TRIED]
         return [(self.row, int(self.ball[neighbours[k]])) for k in chosen]
 
-    def told(self, pairs: Sequence[Pair], before: Array, after: Array) -> Counterfactual:
-        name = self.graph.ids.item
+    def told(self, pairs: Sequence[Pair], after: Array) -> Counterfactual:
+        name, before = self.view.graph.ids.item, self.view.scores[self.row].astype(np.float64)
         removed = tuple((name(u), name(v)) for u, v in pairs)
         return Counterfactual(name(self.row), removed, self.scorer.classes, before, after)
 
@@ -168,10 +172,10 @@ class _Lens:
                 continue
             z = np.full(weights.shape[1], -1 / weights.shape[1])
             z[own] += 1
-            _, length = placing.rows(name, graph, self.centre, self.ball)
+            _, length = placing.rows(name, graph, self.centre, self.known)
             if walk is None:
                 links = gathered(graph.adjacency, self.centre)
-                carried = links.data * (placing.right_vectors(links.indices, self.ball) @ (weights @ z))
+                carried = links.data * (placing.right_vectors(links.indices, self.known) @ (weights @ z))
                 total += carried / max(length[0], 1e-12)
                 continue
             way = steps(operator(walk.operator, graph.adjacency), self.centre, walk.hops)
@@ -196,15 +200,13 @@ def without_pairs(adjacency: Adjacency, pairs: Array) -> Adjacency:
     return Adjacency(indptr, adjacency.indices[kept], weights)
 
 
-def _spare(
-    lens: _Lens, removed: list[Pair], own: int, target: int | None, before: Array
-) -> tuple[list[Pair], Array, Array]:
-    """The edges without those that need not be removed, and the scores."""
+def _spare(lens: _Lens, removed: list[Pair], own: int, target: int | None) -> list[Pair]:
+    """The edges without those that need not be removed."""
     for pair in list(removed):
         fewer = [other for other in removed if other != pair]
         if fewer and _margin(lens.scores(fewer), own, target) < 0:
             removed = fewer
-    return removed, before, lens.scores(removed)
+    return removed
 
 
 def _margin(scores: Array, own: int, target: int | None) -> float:

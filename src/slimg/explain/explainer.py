@@ -34,6 +34,12 @@ class Scorer:
     intercept: Array
     classes: Array
 
+    @property
+    def reach(self) -> int:
+        """Hops within which a change of the graph is felt."""
+        walks = [self.placing.walks[name] for name, weights in self.weights.items() if weights.any()]
+        return max((1 if walk is None else walk.hops for walk in walks), default=0)
+
     def scores(self, graph: Graph, rows: Array, known: Array | None = None) -> Array:
         """Scores (m × c), float64, of rows of any graph; see `Placing.unscaled` for ``known``."""
         total = np.tile(self.intercept.astype(np.float64), (len(rows), 1))
@@ -53,6 +59,15 @@ class Scorer:
                 wide = weights.astype(np.float64)
                 found[name] = wide if components is None else np.asarray(components, np.float64).T @ wide
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A graph at hand, the scores of its nodes (n × c), and where they stand in the fitted one (None: it is that one)."""
+
+    graph: Graph
+    scores: Array
+    known: Array | None = None
 
 
 class Explainer:

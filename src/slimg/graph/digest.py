@@ -56,9 +56,14 @@ def id_digests(ids: np.ndarray) -> np.ndarray:
     """One uint64 per id."""
     if ids.dtype.kind in "iu":
         return _mixed(ids.astype(np.int64).view(np.uint64))
-    texts = (repr(value).encode("utf-8", "surrogatepass") for value in ids.tolist())
+    values = ids.tolist()
+    texts = (repr(value).encode("utf-8", "surrogatepass") for value in values)
     raw = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
-    return np.frombuffer(raw, "<u8").astype(np.uint64)
+    digests = np.frombuffer(raw, "<u8").astype(np.uint64)
+    numbers = [k for k, value in enumerate(values) if type(value) is int and -(2**63) <= value < 2**63]
+    if numbers:  # a number among texts is the same id as among numbers
+        digests[numbers] = id_digests(np.array([values[k] for k in numbers], np.int64))
+    return digests
 
 
 def _bits(values: np.ndarray) -> np.ndarray:

@@ -34,8 +34,10 @@ class Steps:
         return rows
 
     def paths(self) -> csr_array:
-        """Opʰ[R₀, R_h]."""
-        return csr_array(reduce(lambda left, right: left @ right, self.matrices))
+        """Opʰ[R₀, R_h], columns ascending in each row."""
+        found = csr_array(reduce(lambda left, right: left @ right, self.matrices))
+        found.sort_indices()
+        return found
 
 
 def steps(operator: Operator, rows: Array, hops: int) -> Steps:

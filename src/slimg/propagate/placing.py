@@ -9,7 +9,7 @@ For the fitted graph the second is U·Σ again, since A q = λ q; for new nodes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,13 +47,13 @@ class Placing:
 
     @classmethod
     def of(cls, components: Components) -> Placing:
-        walks = {name: Walk.of(name) for name in components.states}
-        return cls(components.states, walks, components.preparation, components.engine)
-
-    @property
-    def reach(self) -> int:
-        """Hops within which a change is felt."""
-        return max(1 if walk is None else walk.hops for walk in self.walks.values())
+        """Of fitted components; float32, in which the rows of P were computed."""
+        states = {
+            name: replace(state, components=np.asarray(state.components, np.float32)) if isinstance(state, PCA) else state
+            for name, state in components.states.items()
+        }
+        walks = {name: Walk.of(name) for name in states}
+        return cls(states, walks, components.preparation, components.engine)
 
     def unscaled(self, name: str, graph: Graph, rows: Array, known: Array | None = None) -> Array:
         """s of the chosen rows (m × width), float64.

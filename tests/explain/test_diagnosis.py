@@ -1,0 +1,90 @@
+"""The verdict: the nine cases at a small size, real graphs as the literature knows them, and bad input."""
+
+import json
+
+import numpy as np
+import pytest
+
+import slimg
+from explain_graphs import planted
+from slimg import Graph
+from slimg.errors import InputError
+from slimg.graph.splits import stratified
+from slimg.sanity.case import make, scaled
+from slimg.sanity.scenarios import CASES, EMPTY, parts
+
+
+@pytest.mark.parametrize("name", [*CASES, *EMPTY])
+def test_the_nine_cases_are_named(name):
+    """A sixth of the paper's size and half of the labels; the full size is benchmarks/diagnose.py."""
+    graph = make(*parts(name), **scaled(1200), seed=1).graph
+    split = stratified(graph, (0.25, 0.25, 0.5), 0)
+    found = slimg.diagnose(graph.keeping_labels(np.concatenate([split.train, split.val])))
+    assert found.scenario == name
+    text = found.text()
+    if name in EMPTY:
+        assert "Neither features nor edges tell the classes." in text and "Do not use predictions" in text
+    if name == "semantic-uniform":
+        assert "Features alone suffice" in text and "A classifier on the features alone will do" in text
+    if name.endswith("heterophily"):
+        assert "neighbours tend to be of different classes" in text
+
+
+def test_cora_chameleon_and_actor(load_real):
+    expected = {
+        "cora": ("semantic-homophily", "Both help"),
+        "chameleon": ("semantic-heterophily", "who is linked to whom tells"),
+        "actor": ("semantic-uniform", "Features alone suffice"),
+    }
+    for name, (scenario, words) in expected.items():
+        graph = load_real(name)
+        rows = np.random.default_rng(0).permutation(graph.n)[:800]
+        visible = graph.keeping_labels(rows)
+        found = slimg.diagnose(visible, propagated=slimg.SlimG(max_rank=200).propagate(visible))
+        assert found.scenario == scenario and words in found.text(), name
+
+
+def test_few_labels_are_no_proof():
+    graph = planted(labelled=0.08)
+    found = slimg.diagnose(graph)
+    assert found.relation in ("unknown", "homophily") and found.labelled == len(graph.labelled)
+    if found.relation == "unknown":
+        assert "cannot be said" in found.text()
+
+
+def test_without_features_or_edges():
+    graph = planted()
+    structure = slimg.diagnose(Graph.from_arrays(graph.adjacency, labels=graph.labels))
+    assert structure.features == "absent" and structure.relation == "homophily" and "no features" in structure.text()
+    features = slimg.diagnose(Graph.from_arrays(None, graph.features, graph.labels))
+    assert features.relation == "unknown" and features.features == "semantic" and set(features.evidence.alone) == {"X"}
+
+
+def test_components_at_hand_are_used_and_the_seed_decides():
+    graph = planted()
+    parts_at_hand = slimg.SlimG().propagate(graph)
+    one = slimg.diagnose(graph, propagated=parts_at_hand, random_state=3)
+    assert one.to_dict() == slimg.diagnose(graph, random_state=3).to_dict()
+
+
+def test_json_and_text_hold_the_verdict():
+    found = slimg.diagnose(planted())
+    record = json.loads(json.dumps(found.to_dict()))
+    assert record["scenario"] == found.scenario and record["verdict"] == list(found.verdict)
+    assert record["evidence"]["alone"]["X"]["value"] == found.evidence.alone["X"].value
+    text = str(found)
+    assert text.startswith("Homophily: neighbours tend") and "What to do next:" in text
+    assert f"{found.agreement.share:.1%}" in text and "held out" in text
+
+
+@pytest.mark.parametrize(
+    ("attempt", "words"),
+    [
+        (lambda: slimg.diagnose(np.eye(3)), "diagnose needs a slimg.Graph"),
+        (lambda: slimg.diagnose(Graph.from_edges([(0, 1), (1, 2)])), "two classes with two labelled nodes"),
+        (lambda: slimg.diagnose(Graph.from_edges([(0, 1), (1, 2)], label=list("aab"))), "two classes with two labelled"),
+    ],
+)
+def test_bad_input_gets_one_sentence(attempt, words):
+    with pytest.raises(InputError, match=words):
+        attempt()

@@ -1,0 +1,88 @@
+"""Numbers behind a diagnosis: accuracies, what restates the graph, copies, and labels in doubt."""
+
+import numpy as np
+import pytest
+
+from explain_graphs import planted
+from slimg import Graph
+from slimg.explain.evidence import Gain, gather, wilson
+from slimg.propagate.components import compute_components
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return planted(n=300)
+
+
+@pytest.fixture(scope="module")
+def evidence(graph):
+    return gather(graph, compute_components(graph))
+
+
+def test_everything_planted_is_told(evidence):
+    assert set(evidence.alone) == set(evidence.without) == {"U", "X", "A_row^2 X", "A_sym^2 X"}
+    assert all(each.tells and each.p == 0.01 for each in evidence.alone.values())
+    assert evidence.all.value > 0.9 and evidence.majority == pytest.approx(1 / 3, abs=0.01)
+    for each in (*evidence.alone.values(), evidence.all):
+        assert each.interval[0] < each.value < each.interval[1]
+    assert evidence.gains["graph"].matters and evidence.gains["graph"].value == pytest.approx(
+        evidence.all.value - evidence.alone["X"].value
+    )
+
+
+def test_the_curve_rises_to_all_labels(evidence):
+    sizes = [size for size, _ in evidence.curve]
+    assert sizes == sorted(sizes) and evidence.curve[-1] == (300, evidence.all.value)
+    assert evidence.curve[0][1] <= evidence.curve[-1][1] + 0.05
+
+
+def test_flipped_labels_are_suspected():
+    graph = planted(n=300)
+    rng = np.random.default_rng(0)
+    flipped = rng.choice(np.arange(1, 300), 8, replace=False)
+    labels = graph.labels.copy()
+    for row in flipped:
+        labels[row] = {"ash": "elm", "elm": "oak", "oak": "ash"}[labels[row]]
+    wrong = graph.with_labels(labels)
+    found = gather(wrong, compute_components(wrong)).suspicious
+    named = {each.node for each in found}
+    truly = set(graph.ids[flipped].tolist())
+    assert len(named & truly) >= 6 and len(named - truly) <= 3
+    for each in found:
+        if each.node in truly:
+            row = int(graph.positions([each.node])[0])
+            assert each.looks_like == graph.labels[row] and each.label == labels[row] and each.confidence > 0.5
+
+
+def test_copies_and_lone_nodes_are_named():
+    edges = [(0, 5), (1, 5), (2, 5), (3, 4), (4, 5), (6, 7)]
+    features = np.array([[1, 0], [1, 0], [0, 1], [1, 0], [1, 1], [0, 0], [1, 0], [1, 0], [1, 0]], float)
+    graph = Graph.from_edges(edges, nodes=range(9), features=features, label=list("aabbababa"))
+    found = gather(graph, compute_components(graph))
+    assert found.duplicates == ((0, 1),) and found.isolated == (8,)
+
+
+def test_features_that_restate_the_graph():
+    graph = planted(n=300)
+    parts = compute_components(graph)
+    repeated = np.maximum(parts.states["U"].vectors[:, :12], 0)
+    copy = Graph.from_arrays(graph.adjacency, repeated, graph.labels)
+    noise = Graph.from_arrays(graph.adjacency, np.random.default_rng(0).random((300, 12)), graph.labels)
+    assert gather(copy, compute_components(copy)).restated > 0.3
+    assert abs(gather(noise, compute_components(noise)).restated) < 0.05
+
+
+def test_more_labels_than_are_looked_at(graph, monkeypatch):
+    monkeypatch.setattr("slimg.explain.evidence.ROWS_AT_MOST", 90)
+    found = gather(graph, compute_components(graph))
+    assert found.examined == 90 and found.curve[-1][0] == 90
+
+
+def test_wilson_against_published_values():
+    """Newcombe (1998), table I: 81 of 263 → 0.2553 to 0.3662; 0 of 20 → 0 to 0.1611."""
+    assert wilson(np.arange(263) < 81) == pytest.approx((0.2553, 0.3662), abs=1e-4)
+    assert wilson(np.zeros(20)) == pytest.approx((0, 0.1611), abs=1e-4)
+
+
+def test_a_gain_must_be_above_its_error():
+    assert Gain(0.05, 0.02).matters and not Gain(0.03, 0.02).matters and not Gain(0.004, 0.0).matters

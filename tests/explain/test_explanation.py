@@ -1,0 +1,97 @@
+"""Reading an explanation: contrasts, the largest terms with the rest summed, sentences, JSON."""
+
+import json
+
+import numpy as np
+import pytest
+
+from explain_graphs import planted
+from slimg import SlimG
+from slimg.errors import InputError
+from slimg.explain.explanation import top_terms
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SlimG(grid=[(1e-4, 1e-3)]).fit(planted())
+
+
+@pytest.fixture(scope="module")
+def explanation(model):
+    return model.explain("n7")
+
+
+def test_it_agrees_with_the_prediction(model, explanation):
+    row = 7
+    assert explanation.prediction == model.predict()[row]
+    np.testing.assert_allclose(explanation.probabilities, model.predict_proba()[row], atol=1e-12)
+    order = np.argsort(-model.decision_function()[row])
+    assert explanation.runner_up == model.classes_[order[1]]
+
+
+@pytest.mark.parametrize("against", [None, "mean", "ash"])
+@pytest.mark.parametrize("label", [None, "oak"])
+def test_components_add_up_in_every_contrast(explanation, label, against):
+    place = explanation.classes.tolist().index(label or explanation.prediction)
+    expected = explanation.scores[place]
+    if against == "mean":
+        expected -= explanation.scores.mean()
+    elif against:
+        expected -= explanation.scores[explanation.classes.tolist().index(against)]
+    assert explanation.score(label, against) == pytest.approx(expected)
+    assert sum(explanation.components(label, against).values()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 100])
+def test_the_largest_terms_and_the_rest_are_the_whole(explanation, k):
+    for part in explanation.parts:
+        whole = explanation.components(against="mean")[part.name]
+        if part.features is not None:
+            terms = explanation.top_features(part.name, k, against="mean")
+            assert sum(term.contribution for term in terms) == pytest.approx(whole, abs=1e-9)
+            named = [abs(term.contribution) for term in terms if term.stands_for == 1 and "other" not in term.name]
+            assert named == sorted(named, reverse=True)
+        terms = explanation.top_sources(part.name, k, against="mean")
+        assert sum(term.contribution for term in terms) == pytest.approx(whole, abs=1e-8)
+
+
+def test_features_of_all_components_together(explanation):
+    terms = explanation.top_features(k=4, label="elm")
+    parts = [part for part in explanation.parts if part.features is not None]
+    whole = sum(explanation.components("elm")[part.name] for part in parts)
+    assert sum(term.contribution for term in terms) == pytest.approx(whole)
+    assert terms[0].name.startswith("word")
+
+
+def test_the_text_names_what_matters(explanation):
+    text = explanation.text()
+    assert text.startswith(f"'n7' is classified as '{explanation.prediction}' (probability ")
+    assert "Its own features (" in text and "word" in text and "from " in text
+    assert f"{explanation.components(against='mean')['bias']:+.2f}" in text
+
+
+def test_json_holds_every_number(explanation):
+    record = json.loads(json.dumps(explanation.to_dict(k=3)))
+    total = np.array(record["bias"]) + record["rounding"]
+    for part in record["components"]:
+        total += part["scores"]
+        if "features" in part:
+            named = np.sum([each["scores"] for each in part["features"]], axis=0)
+            np.testing.assert_allclose(named + part["other_features"]["scores"], part["scores"], atol=1e-9)
+        named = np.sum([each["scores"] for each in part["sources"]], axis=0) if part["sources"] else 0
+        others = np.add(part["other_sources"]["scores"], part["source_rest"])
+        np.testing.assert_allclose(named + others, part["scores"], atol=1e-9)
+    np.testing.assert_allclose(total, record["scores"], atol=1e-9)
+    assert record["prediction"] == explanation.prediction
+
+
+def test_unknown_names_are_told(explanation):
+    with pytest.raises(InputError, match="no component 'Z': there are 'U', 'X'"):
+        explanation.part("Z")
+    with pytest.raises(InputError, match="no class 'yew': the model knows"):
+        explanation.score("yew")
+
+
+def test_terms_of_nothing():
+    assert top_terms(np.zeros(3), [], 2, "others") == [("3 others", 0.0, 3)]
+    assert top_terms(np.zeros(0), [], 2, "others") == []

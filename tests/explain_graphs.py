@@ -1,0 +1,51 @@
+"""Graphs and models that the tests of explanations share, and a dense recomputation of everything."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from slimg import Graph
+
+NAMES = ["ash", "elm", "oak"]
+
+
+def planted(n=150, d=12, c=3, seed=0, sparse=False, labelled=1.0, inside=0.12, outside=0.02, weighted=False):
+    """Ids are text, classes are trees, features carry names; node 'lone' has no edge."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(n) % c
+    draw = np.triu(rng.random((n, n)) < np.where(codes[:, None] == codes, inside, outside), 1).astype(np.float32)
+    if weighted:
+        draw *= rng.random((n, n)).astype(np.float32) + 0.5
+    draw[:, 0] = draw[0] = 0
+    features = ((rng.random((n, d)) < 0.5) * rng.random((n, d)) + 0.6 * np.eye(c, d)[codes]).astype(np.float32)
+    labels = np.array([NAMES[code] for code in codes], object)
+    labels[rng.random(n) >= labelled] = None
+    ids = np.array(["lone", *(f"n{k}" for k in range(1, n))], object)
+    matrix = sp.csr_array(features) if sparse else features
+    return Graph.from_arrays(
+        sp.csr_array(draw + draw.T), matrix, labels, ids, feature_names=[f"word{j}" for j in range(d)]
+    )
+
+
+def dense_scores(model, matrix, features):
+    """Scores of all nodes when A (dense) and X are as given, with PCA, singular vectors and weights as fitted."""
+    parts, total = model.components_, model.intercept_.astype(float)
+    x = features - features.min(axis=1, keepdims=True) if (features < 0).any() else features
+    sums = x.sum(axis=1, keepdims=True)
+    x = np.divide(x, sums, out=np.zeros_like(x), where=sums > 0)
+    degree = matrix.sum(axis=1)
+    row = np.divide(matrix, degree[:, None], out=np.zeros_like(matrix), where=degree[:, None] > 0)
+    looped = matrix + np.eye(len(matrix))
+    root = 1 / np.sqrt(looped.sum(axis=1))
+    sym = root[:, None] * looped * root
+    for name, weights in model.coef_.items():
+        state = parts.states[name]
+        if name == "U":
+            raw = matrix @ (state.vectors * np.sign(state.eigenvalues))
+        else:
+            kind, _, hops = name.removesuffix(" X").partition("^")
+            power = {"X": np.eye(len(matrix)), "A_row": row, "A_sym": sym}[kind]
+            carried = np.linalg.matrix_power(power, int(hops or 1)) @ x
+            raw = carried if state is None else (carried - state.mean) @ state.components.T
+        length = np.linalg.norm(raw, axis=1, keepdims=True)
+        total = total + np.divide(raw, length, out=np.zeros_like(raw), where=length > 1e-9) @ weights
+    return total
