@@ -1,13 +1,14 @@
 """Predict the section of Debian packages from 5 % of the labels: `python -m examples.debian.run`.
 
-    load → hide 95 % of the labels → baselines and SlimG → accuracy on the hidden labels → predictions.csv
+    hide 95 % of the sections → `slimg fit` on the two files → predictions, model and page in one folder
+    baselines on the same labels → accuracy of all on the hidden sections
 """
 
 import argparse
-import csv
-import os
-import tempfile
+import json
+import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,10 @@ from rich.console import Console
 from rich.table import Table
 
 from examples.debian.baselines import BASELINES
-from examples.debian.load import load
-from slimg import Graph, SlimG
-from slimg.graph.splits import stratified
-
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+from examples.debian.load import HERE, load
+from slimg import Graph, SlimG, cli
+from slimg.files.write import write_table
+from slimg.graph.splits import Split, stratified
 
 Scores = dict[str, list[float]]
 
@@ -27,36 +27,58 @@ Scores = dict[str, list[float]]
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Predict the section of Debian packages from 5 % of the labels.")
     parser.add_argument("--seeds", type=int, default=1, help="number of splits, seeded 0, 1, … (default: 1)")
-    parser.add_argument("--out", type=Path, default=Path("out/debian"), help="folder for predictions.csv")
+    parser.add_argument("--out", type=Path, default=Path("out/debian"), help="folder for predictions, model and page")
+    parser.add_argument("--data", type=Path, default=HERE, help="folder of packages.parquet and depends.parquet")
     options = parser.parse_args(arguments)
     if options.seeds < 1:
         parser.error(f"--seeds must be at least 1, not {options.seeds}")
     console = Console()
-    graph = load()
-    console.print(f"Debian packages: {graph}\n", highlight=False, soft_wrap=True)
-    with console.status("fitting"):
-        scores, model, labelled = compare(graph, options.seeds)
-    console.print(accuracy_table(scores, graph.n, len(labelled)), "", weight_table(model), "", highlight=False)
-    frame = predictions(graph, model, labelled)
-    path = write_csv(frame, options.out / "predictions.csv")
-    console.print(f"Wrote a prediction for each of {len(frame):,} packages to {path}", highlight=False)
+    graph = load(options.data)
+    splits = [stratified(graph, (0.025, 0.025, 0.95), random_state=seed) for seed in range(options.seeds)]
+    labelled = known(splits[0])
+    fit_files(options.data, options.out, labelled, console)
+    with console.status("comparing with simple methods"):
+        scores = compare(graph, splits, predictions(options.out))
+    record = json.loads((options.out / "record.json").read_text(encoding="utf-8"))
+    console.print("", accuracy_table(scores, graph.n, len(labelled)), "", weight_table(record), "", highlight=False)
+    page = (options.out / "report.html").resolve()
+    console.print(f"The page: {page.as_uri()}", f"Open it with: xdg-open {shlex.quote(str(page))}", sep="\n",
+                  highlight=False, soft_wrap=True)  # fmt: skip
 
 
-def compare(graph: Graph, seeds: int) -> tuple[Scores, SlimG, np.ndarray]:
-    """Accuracy on the hidden labels by method and seed; of seed 0, SlimG's model and the labelled rows."""
+def known(split: Split) -> np.ndarray:
+    """Rows whose section is not hidden."""
+    return np.sort(np.concatenate([split.train, split.val]))
+
+
+def fit_files(data: Path, out: Path, labelled: np.ndarray, console: Console) -> None:
+    """Write the packages with all but these sections hidden, and run the command that a user would type."""
+    packages = pd.read_parquet(data / "packages.parquet")
+    hidden = np.setdiff1d(np.arange(len(packages)), labelled)
+    packages.loc[hidden, "section"] = None
+    nodes = write_table(packages, out / "packages.parquet")
+    words = ["fit", "--edges", str(data / "depends.parquet"), "--nodes", str(nodes), "--id", "name", "--label", "section",
+             "--out", str(out), "--title", "Sections of Debian packages", "--force"]  # fmt: skip
+    console.print(f"$ slimg {shlex.join(words)}\n", highlight=False, soft_wrap=True)
+    code = cli.main(words)
+    if code:
+        raise SystemExit(code)
+
+
+def predictions(out: Path) -> np.ndarray:
+    return pd.read_parquet(out / "predictions.parquet")["prediction"].to_numpy(object)
+
+
+def compare(graph: Graph, splits: list[Split], first: np.ndarray) -> Scores:
+    """Accuracy on the hidden labels by method and seed; ``first`` are SlimG's predictions on the first split."""
     scores: Scores = {name: [] for name in (*BASELINES, "SlimG")}
-    fitted = []
-    for seed in range(seeds):
-        split = stratified(graph, (0.025, 0.025, 0.95), random_state=seed)
-        labelled = np.sort(np.concatenate([split.train, split.val]))
-        visible = graph.keeping_labels(labelled)
-        model = SlimG(random_state=seed).fit(visible)
-        fitted.append((model, labelled))
+    for seed, split in enumerate(splits):
+        visible = graph.keeping_labels(known(split))
         found = {name: visible.classes[baseline(visible, seed)] for name, baseline in BASELINES.items()}
-        found["SlimG"] = model.predict()
+        found["SlimG"] = first if seed == 0 else SlimG(random_state=seed).fit(visible).predict()
         for name, labels in found.items():
             scores[name].append(float(np.mean(labels[split.test] == graph.labels[split.test])))
-    return scores, *fitted[0]
+    return scores
 
 
 def accuracy_table(scores: Scores, packages: int, labelled: int) -> Table:
@@ -72,50 +94,16 @@ def accuracy_table(scores: Scores, packages: int, labelled: int) -> Table:
     return table
 
 
-def weight_table(model: SlimG) -> Table:
+def weight_table(record: dict[str, Any]) -> Table:
     """‖W_g‖_F of each component of P(A, X), and its share of their sum."""
-    norms = model.component_weights()
-    total = sum(norms.values()) or 1.0
     table = Table(title="What SlimG used (seed 0)")
     table.add_column("component")
     table.add_column("‖W‖", justify="right")
     table.add_column("share", justify="right")
-    for name, norm in norms.items():
-        table.add_row(name, *(("0", "not used") if norm == 0 else (f"{norm:.1f}", f"{norm / total:.0%}")))
+    for part in record["model"]["overview"]["components"]:
+        used = ("0", "not used") if part["removed"] else (f"{part['norm']:.1f}", f"{part['share']:.0%}")
+        table.add_row(f"{part['name']}: {part['title']}", *used)
     return table
-
-
-def predictions(graph: Graph, model: SlimG, labelled: np.ndarray) -> pd.DataFrame:
-    known = np.zeros(graph.n, bool)
-    known[labelled] = True
-    return pd.DataFrame(
-        {
-            "name": graph.ids,
-            "section": graph.labels,
-            "labelled": np.where(known, "yes", "no"),
-            "prediction": model.predict(),
-            "probability": model.predict_proba().max(axis=1).round(4),
-        }
-    )
-
-
-def write_csv(frame: pd.DataFrame, path: Path) -> Path:
-    """Write the whole file or none of it; text that a spreadsheet would run as a formula gets a leading quote."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            frame.map(_inert).to_csv(file, index=False, quoting=csv.QUOTE_NONNUMERIC)
-        os.chmod(draft, 0o644)
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
-    return path
-
-
-def _inert(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
 
 
 if __name__ == "__main__":

@@ -18,6 +18,12 @@ from slimg.version import __version__
 
 COMMANDS = {
     "fit": ("slimg.commands.fit", "learn from files; predictions, a model and a page"),
+    "predict": ("slimg.commands.predict", "score the same graph again, or one that grew"),
+    "explain": ("slimg.commands.explain", "why a node is classified as it is, and what would change it"),
+    "diagnose": ("slimg.commands.diagnose", "does the graph help, and how?"),
+    "report": ("slimg.commands.report", "make the page of a fit again"),
+    "demo": ("slimg.commands.demo", "two small files and a fit, to see what slimg does"),
+    "completion": ("slimg.commands.completion", "completion for bash, zsh or fish"),
     "bench": ("slimg.bench.command", "the paper's tables and figures, with its numbers beside ours"),
     "datasets": ("slimg.datasets.command", "published graphs: list, get, info"),
     "gnnexp": ("slimg.gnnexp.command", "propagators of graph neural networks: table, show, verify, linearize"),

@@ -1,47 +1,62 @@
-"""The example as a user runs it, and the file it leaves."""
-
-import csv
+"""The example as a user runs it, and the folder it leaves."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from examples.debian import run
+from slimg.files.inputs import Options, read_inputs
+from slimg.files.source import Source
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """One run on a quarter of the four largest sections: the graph, and the rows of predictions.csv."""
-    out = tmp_path_factory.mktemp("debian")
-    graph = run.load()
-    large = np.flatnonzero(np.isin(graph.labels, ["libs", "science", "games", "utils"]))
-    small = graph.subgraph(large[::4])
+    """One run on a quarter of the four largest sections: the graph, the folder, and what was printed."""
+    data, out = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("debian")
+    packages = pd.read_parquet(run.HERE / "packages.parquet")
+    packages = packages[packages["section"].isin(["libs", "science", "games", "utils"])].iloc[::4]
+    depends = pd.read_parquet(run.HERE / "depends.parquet")
+    depends = depends[depends["package"].isin(packages["name"]) & depends["needs"].isin(packages["name"])]
+    packages.to_parquet(data / "packages.parquet", index=False)
+    depends.to_parquet(data / "depends.parquet", index=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "load", lambda: small)
         patch.setenv("COLUMNS", "120")
-        run.main(["--out", str(out)])
-    with open(out / "predictions.csv", encoding="utf-8", newline="") as file:
-        return small, list(csv.DictReader(file))
+        run.main(["--data", str(data), "--out", str(out)])
+    return run.load(data), out
 
 
 def test_predictions_cover_every_package(ran):
-    graph, rows = ran
-    assert [row["name"] for row in rows] == list(graph.ids)
-    assert [row["section"] for row in rows] == list(graph.labels)
-    assert {row["prediction"] for row in rows} <= set(graph.classes)
-    assert abs(sum(row["labelled"] == "yes" for row in rows) - 0.05 * graph.n) < 1
-    chances = np.array([float(row["probability"]) for row in rows])
+    graph, out = ran
+    table = pd.read_parquet(out / "predictions.parquet")
+    assert list(table["name"]) == list(graph.ids)
+    assert set(table["prediction"]) <= set(graph.classes)
+    told = table["section"].notna()
+    assert abs(told.sum() - 0.05 * graph.n) < 1
+    assert (table["section"] == graph.labels)[told].all()
+    chances = table["probability"]
     assert ((chances >= 1 / len(graph.classes) - 1e-4) & (chances <= 1)).all()
+    assert (table["prediction"] == graph.labels).mean() > 0.7
 
 
-def test_hidden_labels_are_not_read(ran):
-    graph, rows = ran
-    shuffled = graph.labels.copy()
-    hidden = np.array([row["labelled"] == "no" for row in rows])
-    shuffled[hidden] = np.random.default_rng(0).permutation(shuffled[hidden])
-    labelled = np.flatnonzero(~hidden)
-    model = run.SlimG(random_state=0).fit(graph.with_labels(shuffled).keeping_labels(labelled))
-    assert list(model.predict()) == [row["prediction"] for row in rows]
+def test_the_page_and_the_model_are_beside_them(ran):
+    _, out = ran
+    assert {file.name for file in out.iterdir()} >= {"report.html", "model.slimg", "record.json", "packages.parquet"}
+    assert "Sections of Debian packages" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_files_and_library_are_given_the_same_features():
+    graph = run.load()
+    sources = {"edges": Source(run.HERE / "depends.parquet"), "nodes": Source(run.HERE / "packages.parquet")}
+    read = read_inputs(Options(**sources, id="name", label="section")).graph
+    assert list(read.ids) == list(graph.ids)
+    assert (read.adjacency.to_scipy() != graph.adjacency.to_scipy()).nnz == 0
+    names = [name if name.startswith("maintainer: ") else f"words: {name}" for name in graph.feature_names]
+    theirs = {name: place for place, name in enumerate(read.feature_names)}
+    shared = [(place, theirs[name]) for place, name in enumerate(names) if name in theirs]
+    assert len(shared) >= 0.99 * graph.d, "two words may be hashed to one place"
+    ours, found = (x.tocsc()[:, [pair[k] for pair in shared]] for k, x in enumerate((graph.features, read.features)))
+    different = np.unique((ours != found).tocoo().col)
+    assert len(different) <= 0.01 * graph.d
 
 
 def test_seeds_below_one_are_refused(capsys):
@@ -58,27 +73,11 @@ def test_accuracy_table_shows_mean_and_spread_and_marks_the_best():
 
 
 def test_weight_table_names_components_that_are_exactly_zero():
-    class Model:
-        def component_weights(self):
-            return {"U": 0.0, "X": 1e-9}
-
-    cells = [list(column.cells) for column in run.weight_table(Model()).columns]
-    assert cells[0] == ["U", "X"]
+    parts = [
+        {"name": "U", "title": "network", "removed": True, "norm": 0.0, "share": 0.0},
+        {"name": "X", "title": "features", "removed": False, "norm": 1e-9, "share": 1.0},
+    ]
+    table = run.weight_table({"model": {"overview": {"components": parts}}})
+    cells = [list(column.cells) for column in table.columns]
+    assert cells[0] == ["U: network", "X: features"]
     assert cells[2] == ["not used", "100%"]
-
-
-@pytest.mark.parametrize("start", run.FORMULA_STARTS)
-def test_text_that_a_spreadsheet_would_run_is_quoted(tmp_path, start):
-    path = run.write_csv(pd.DataFrame({"name": [f"{start}1+1", "plain"], "n": [-1.5, 2]}), tmp_path / "a.csv")
-    with open(path, newline="", encoding="utf-8") as file:
-        assert list(csv.reader(file)) == [["name", "n"], [f"'{start}1+1", "-1.5"], ["plain", "2.0"]]
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "a.csv"
-    path.write_text("old")
-    monkeypatch.setattr(pd.DataFrame, "to_csv", lambda *args, **kwargs: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
-        run.write_csv(pd.DataFrame({"name": ["x"]}), path)
-    assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]

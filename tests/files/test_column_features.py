@@ -66,6 +66,11 @@ def test_lists_of_values_are_counted():
     assert dict(zip(plan.names, found.T.tolist(), strict=True)) == {"tags: x": [1, 1, 0, 0]}
 
 
+def test_lists_may_be_arrays_as_parquet_has_them():
+    _, found = encode(pd.DataFrame({"tags": [np.array(["x", "y"]), None, np.array([], object), np.array(["x"])]}))
+    assert found.tolist() == [[1], [0], [0], [1]]
+
+
 def test_vectors_are_numbers():
     frame = pd.DataFrame({"v": [[0.0, 10.0], [2.0, 30.0], None]})
     plan, found = encode(frame)
@@ -107,7 +112,7 @@ def test_what_was_decided_is_told():
         "Column 'age' is read as a number, standardised (1 missing).",
         "Column 'city' is read as a category of 2 values, one-hot (1 missing).",
         "Column 'bio' is read as text, a bag of 3 words (1 missing).",
-        "Column 'tags' is read as lists of 1 values, counted (1 missing).",
+        "Column 'tags' is read as lists of 1 value, counted (1 missing).",
     )
 
 

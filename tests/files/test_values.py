@@ -26,6 +26,7 @@ def column(*values):
         (("red", "blue", "NA"), "category"),
         (("New York", "Rome"), "category"),
         (("the cat sat down", "a dog ran far away"), "words"),
+        (("Debian Games Team", "Debian Science Team") * 20, "category"),
         ((["a", "b"], None, ["c"]), "values"),
         (([0.5, 1.0], [2.0, 3.0]), "vector"),
         ((np.array([0.5]), np.array([2.0])), "vector"),

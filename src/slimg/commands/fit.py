@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from slimg.commands.console import Progress, plain, say
-from slimg.commands.options import add_input_options, as_record, options_of
+from slimg.commands.model import remember
+from slimg.commands.options import add_input_options, options_of
 from slimg.commands.predictions import prediction_table, predictions_path, separator_of
 from slimg.errors import InputError
 from slimg.files.inputs import Inputs, read_inputs
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both: see slimg fit --help")
     files = {
         "predictions": predictions_path(args.out, options),
+        "model": args.out / "model.slimg",
         "page": args.out / "report.html",
         "record": args.out / "record.json",
     }
@@ -65,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
     record = outcome(model, inputs, _facts(args, inputs, files), args.explain or (), progress)
     with progress.stage("writing"):
+        remember(model, args, inputs)
         _write(files, inputs, model, record)
     record["seconds"] = progress.seconds
     if args.json:
@@ -83,8 +86,6 @@ def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> 
         "files": {**given, **written},
         "notes": list(inputs.notes),
         "command": shlex.join(["slimg", *(str(word) for word in args.words)]),
-        "options": as_record(args),
-        "plan": None if inputs.plan is None else inputs.plan.as_dict(),
     }
 
 
@@ -95,6 +96,7 @@ def _write(files: dict[str, Path], inputs: Inputs, model: Any, record: dict[str,
     if prefix:
         record["read"]["notes"].append(f"New columns begin with {prefix}: the table has columns of these names already.")
     write_table(frame, files["predictions"], separator=separator_of(inputs))
+    model.save(files["model"])
     write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), files["record"])
     write_text(render(record), files["page"])
 

@@ -39,7 +39,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     reading.add_argument("--unlabelled", metavar="VALUE", help="a label that means: not known")
     reading.add_argument("--directed", action=argparse.BooleanOptionalAction, default=None,
                          help="whether (u, v) and (v, u) are two edges, of which the larger weight counts")  # fmt: skip
-    reading.add_argument("--unknown", choices=UNKNOWN, default="fail", help="edges to ids that no node has (default: fail)")
+    reading.add_argument("--unknown", choices=UNKNOWN, help="edges to ids that no node has (default: fail)")
 
 
 def options_of(args: argparse.Namespace) -> Options:
@@ -68,8 +68,14 @@ def options_of(args: argparse.Namespace) -> Options:
         missing=MISSING if args.missing is None else ("", *args.missing.split(",")),
         unlabelled=args.unlabelled,
         directed=args.directed,
-        unknown=args.unknown,
+        unknown=args.unknown or "fail",
     )
+
+
+def with_recorded(args: argparse.Namespace, recorded: dict[str, Any]) -> argparse.Namespace:
+    """Arguments in which what was not said now is what was said when the model was fitted."""
+    said = {name: getattr(args, name) or value for name, value in recorded.items() if name in _RECORDED}
+    return argparse.Namespace(**{**vars(args), **said})
 
 
 def names_in(given: str | None) -> tuple[str, ...]:

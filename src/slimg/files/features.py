@@ -24,7 +24,16 @@ import pandas as pd
 import scipy.sparse as sp
 
 from slimg.errors import InputError
-from slimg.files.values import MISSING, as_numbers, check_categories, cleaned, kind_of, words_of
+from slimg.files.values import (
+    MISSING,
+    absent_from,
+    as_numbers,
+    check_categories,
+    cleaned,
+    kind_of,
+    present_in,
+    words_of,
+)
 from slimg.graph.columns import number_of, show
 
 HASHED = 1 << 18
@@ -113,13 +122,13 @@ def plan_features(
 
 
 def _told(block: Block, values: np.ndarray) -> str:
-    name, gone = block.columns[0], int(np.sum(values == None))  # noqa: E711
+    name, gone = block.columns[0], int(absent_from(values).sum())
     how = {
         "number": "a number, standardised",
         "vector": f"{len(block.keys)} numbers, standardised",
-        "category": f"a category of {len(block.keys)} values, one-hot",
+        "category": f"a category of {number_of(len(block.keys), 'value')}, one-hot",
         "words": f"text, a bag of {number_of(len(block.keys), 'word')}",
-        "values": f"lists of {len(block.keys)} values, counted",
+        "values": f"lists of {number_of(len(block.keys), 'value')}, counted",
     }[block.kind]
     return f"Column {name!r} is read as {how}{f' ({gone:,} missing)' if gone else ''}."
 
@@ -127,7 +136,7 @@ def _told(block: Block, values: np.ndarray) -> str:
 def _plan_number(name: str, values: np.ndarray) -> Block:
     numbers = as_numbers(values)
     if numbers is None:
-        raise InputError(f"column {name!r} holds values that are no numbers ({show(values[values != None])})")  # noqa: E711
+        raise InputError(f"column {name!r} holds values that are no numbers ({show(present_in(values))})")
     return Block((name,), "number", (f"{name}: high", f"{name}: low"), (_moments(numbers),))
 
 
@@ -138,7 +147,7 @@ def _plan_vector(name: str, values: np.ndarray) -> Block:
 
 
 def _plan_category(name: str, values: np.ndarray) -> Block:
-    present = values[values != None]  # noqa: E711
+    present = present_in(values)
     check_categories(name, present, len(values))
     keys = tuple(sorted({str(value) for value in present}))
     return Block((name,), "category", tuple(f"{name}: {key}" for key in keys), keys)
@@ -181,7 +190,7 @@ def _between(numbers: np.ndarray, mean: float, spread: float) -> np.ndarray:
 
 def _numbers(block: Block, values: list[np.ndarray]) -> sp.csr_array:
     numbers = as_numbers(values[0])
-    if numbers is None and np.any(values[0] != None):  # noqa: E711
+    if numbers is None and not absent_from(values[0]).all():
         raise InputError(f"column {block.columns[0]!r} held numbers when the model was fitted, but does not now")
     share = np.full(len(values[0]), 0.5) if numbers is None else _between(numbers, *block.keys[0])
     return sp.csr_array(np.column_stack([share, 1 - share]))

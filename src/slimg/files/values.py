@@ -21,7 +21,9 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 MANY_CATEGORIES = 1000
 MANY_CLASSES = 1000
 WORDS_PER_TEXT = 2.5
-"""From this many words on average a column is text rather than categories."""
+"""From this many words on average a column is text, unless its values are repeated as those of categories are."""
+REPEATED = 0.1
+"""Different values per row up to which a column is one of categories, however long its texts are."""
 KINDS = ("number", "counts", "category", "words", "values", "vector")
 
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -36,6 +38,16 @@ def cleaned(series: pd.Series, absent: Collection[str] = MISSING) -> np.ndarray:
         return np.fromiter((None if _is_scalar_nothing(value) else value for value in values), object, len(values))
     gone = missing(values) | np.fromiter((isinstance(v, str) and v.strip() in absent for v in values), bool, len(values))
     return without(values, gone)
+
+
+def present_in(values: np.ndarray) -> np.ndarray:
+    """The values that are not None."""
+    return values[~absent_from(values)]
+
+
+def absent_from(values: np.ndarray) -> np.ndarray:
+    """Where a value is None (values may be arrays, which cannot be compared as a whole)."""
+    return np.fromiter((value is None for value in values), bool, len(values))
 
 
 def without(values: np.ndarray, gone: np.ndarray) -> np.ndarray:
@@ -53,7 +65,7 @@ def markers(series: pd.Series, absent: Collection[str] = MISSING) -> dict[str, i
 
 def as_numbers(values: np.ndarray) -> np.ndarray | None:
     """float64 with NaN where missing; None if a value is no number, or is written with leading zeros as codes are."""
-    present = values[values != None]  # noqa: E711  # elementwise
+    present = present_in(values)
     if any(isinstance(value, (bool, np.bool_)) for value in present[:1]) or len(present) == 0:
         return None
     if any(isinstance(value, str) and _LEADING_ZERO.match(value) and value.strip("+-0123456789") == "" for value in present):
@@ -74,7 +86,7 @@ def words_of(text: object) -> list[str]:
 
 def kind_of(name: str, values: np.ndarray) -> str:
     """The kind of a column; refuses dates, and categories that are too many."""
-    present = values[values != None]  # noqa: E711
+    present = present_in(values)
     if len(present) == 0:
         return "category"
     if isinstance(present[0], (list, tuple, np.ndarray)):
@@ -87,7 +99,8 @@ def kind_of(name: str, values: np.ndarray) -> str:
         return "counts" if whole and np.mean(known == 0) > 0.5 else "number"
     if all(isinstance(value, str) for value in present[:1000]):
         lengths = [len(words_of(text)) for text in present[:1000]]
-        if np.mean(lengths) >= WORDS_PER_TEXT:
+        repeated = len(pd.unique(present)) <= min(MANY_CATEGORIES, REPEATED * len(present))
+        if np.mean(lengths) >= WORDS_PER_TEXT and not repeated:
             return "words"
     check_categories(name, present, len(values))
     return "category"
@@ -105,7 +118,7 @@ def check_categories(name: str, present: np.ndarray, rows: int) -> None:
 
 def check_label(name: str, labels: np.ndarray) -> None:
     """Refuse a label column that is no column of classes."""
-    present = labels[labels != None]  # noqa: E711
+    present = present_in(labels)
     distinct = len(pd.unique(present))
     if distinct > MANY_CLASSES:
         raise InputError(

@@ -89,7 +89,7 @@
     const quoted = "'" + nodes.ids[row].replaceAll("'", "'\\''") + "'";
     return [
       make("p", "The page holds explanations of a few nodes only. This command explains this one:"),
-      make("code", `slimg explain --in ${folder} -- ${quoted}`, { class: "command" }),
+      make("code", `slimg explain --model ${folder}/model.slimg -- ${quoted}`, { class: "command" }),
     ];
   }
 
