@@ -5,10 +5,12 @@ from slimg.version import __version__
 _HOMES = {
     "Graph": "slimg.graph",
     "LinearGNN": "slimg.linear_gnn",
+    "NodeClassifier": "slimg.pipeline",
     "SlimG": "slimg.classifier",
+    "SlimGFeatures": "slimg.pipeline",
     "diagnose": "slimg.explain.diagnosis",
 }
-__all__ = ["Graph", "LinearGNN", "SlimG", "__version__", "diagnose"]
+__all__ = ["Graph", "LinearGNN", "NodeClassifier", "SlimG", "SlimGFeatures", "__version__", "diagnose"]
 
 
 def __getattr__(name: str):

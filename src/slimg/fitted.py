@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from slimg.display import model_html
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.explain import counterfactual as counterfactuals
@@ -22,6 +24,7 @@ from slimg.fold_in import FoldIn, Remembered, check_alike, fold_in
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.learn.sparse_group import softmax
+from slimg.plotting import Plots
 from slimg.propagate.components import Components
 from slimg.saving import Saved, load, save
 
@@ -142,6 +145,19 @@ class FittedModel(BaseEstimator):
         """The weight of every component, feature and class."""
         check_is_fitted(self)
         return Summary.of(self.scorer_, self.feature_names_)
+
+    @property
+    def plot(self) -> Plots:
+        """Figures: ``model.plot.components()``, ``.path()``, ``.features(label)``, ``.explanation(node)``."""
+        check_is_fitted(self)
+        return Plots(self)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: what was fitted, or the parameters before that."""
+        return model_html(self) if hasattr(self, "scorer_") else estimator_html_repr(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def component_weights(self) -> dict[str, float]:
         """‖W_g‖_F of each component: zero for those the group penalty removed."""

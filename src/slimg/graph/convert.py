@@ -1,12 +1,16 @@
-"""Graphs of other libraries: networkx and PyTorch Geometric. Neither is imported: their objects are read as given."""
+"""Graphs of other libraries: networkx, PyTorch Geometric and DGL.
+
+Their objects are read as given, without an import; what is written needs the library it is written for.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from slimg.errors import InputError
+from slimg.errors import InputError, require
 from slimg.graph.adjacency import Adjacency, Rule
 from slimg.graph.columns import as_column, number_of, show
 from slimg.graph.graph import Graph
@@ -85,11 +89,98 @@ def from_pyg(
         _member(data, "x"),
         _member(data, "y"),
         ids,
-        masks=_masks(data),
+        masks=_masks({key: _member(data, key) for key in data.keys() if key.endswith("_mask")}),  # noqa: SIM118
         unlabelled=unlabelled,
         notes=(*notes, *counts.notes()),
     )
     return graph.noting(*graph.remarks())
+
+
+def from_dgl(
+    graph: Any,
+    *,
+    features: str | None = "feat",
+    label: str | None = "label",
+    weight: str | None = None,
+    ids: Any = None,
+    duplicates: Rule = "sum",
+    symmetrise: Rule = "max",
+    unlabelled: Any = None,
+) -> Graph:
+    """Graph from a homogeneous `dgl.DGLGraph`.
+
+    Parameters
+    ----------
+    features, label : names in ``graph.ndata``; one that is not there is left out unless it is given explicitly
+    weight : name in ``graph.edata``; None for a binary graph
+    unlabelled : a value of the labels that means "no label", such as −1
+    """
+    if not all(hasattr(graph, name) for name in ("num_nodes", "edges", "ndata", "edata")):
+        raise InputError(f"from_dgl takes a dgl.DGLGraph, not {type(graph).__name__}")
+    if not getattr(graph, "is_homogeneous", True):
+        raise InputError("from_dgl takes a homogeneous graph: turn it into one with dgl.to_homogeneous")
+    source, target = (_array(ends) for ends in graph.edges())
+    weights = None if weight is None else as_column(_stored(graph.edata, weight, "edata"), f"edata[{weight!r}]")
+    adjacency, counts = Adjacency.from_edges(
+        source, target, int(graph.num_nodes()), weights, duplicates=duplicates, symmetrise=symmetrise
+    )
+    # the usual names are optional, others must be there
+    found = {
+        usual: _stored(graph.ndata, name, "ndata") if name is not None and (name != usual or name in graph.ndata) else None
+        for usual, name in (("feat", features), ("label", label))
+    }
+    masks = _masks({name: _array(graph.ndata[name]) for name in graph.ndata if name.endswith("_mask")})
+    built = Graph(
+        adjacency, found["feat"], found["label"], ids, masks=masks, unlabelled=unlabelled, notes=counts.notes()
+    )
+    return built.noting(*built.remarks())
+
+
+def to_networkx(
+    graph: Graph, *, label: str | None = "label", features: str | None = "features", weight: str = "weight"
+) -> Any:
+    """An undirected `networkx.Graph` with the graph's ids, in its order.
+
+    Labelled nodes have the attribute ``label``, all nodes a vector ``features`` (None leaves either out); edges of a
+    weighted graph have ``weight``. `from_networkx` with these names reads it back.
+    """
+    networkx = require("networkx", "networkx", "to_networkx")
+    made, ids = networkx.Graph(), graph.ids.tolist()
+    rows = None if graph.features is None or features is None else sp.csr_array(graph.features).toarray()
+    for k, node in enumerate(ids):
+        made.add_node(node)
+        if label is not None and graph.codes[k] >= 0:
+            made.nodes[node][label] = graph.classes.item(int(graph.codes[k]))
+        if rows is not None:
+            made.nodes[node][features] = rows[k]
+    entries = sp.triu(graph.adjacency.to_scipy(), 1).tocoo()
+    pairs = zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
+    if graph.adjacency.weights is None:
+        made.add_edges_from((ids[u], ids[v]) for u, v, _ in pairs)
+    else:
+        made.add_edges_from((ids[u], ids[v], {weight: value}) for u, v, value in pairs)
+    return made
+
+
+def to_pyg(graph: Graph) -> Any:
+    """A `torch_geometric.data.Data`: ``x``, ``edge_index`` (both directions), ``edge_weight`` of a weighted graph, ``y``
+    (places in ``class_names``, −1 where unlabelled), ``node_ids``, and every mask as ``NAME_mask``.
+    """
+    torch = require("torch", "gnn", "to_pyg")
+    data = require("torch_geometric.data", "gnn", "to_pyg").Data(num_nodes=graph.n)
+    entries = graph.adjacency.to_scipy().tocoo()
+    data.edge_index = torch.from_numpy(np.stack([entries.row, entries.col]).astype(np.int64))
+    if graph.adjacency.weights is not None:
+        data.edge_weight = torch.from_numpy(entries.data.astype(np.float32))
+    if graph.features is not None:
+        data.x = torch.from_numpy(sp.csr_array(graph.features).toarray() if sp.issparse(graph.features) else graph.features)
+    if graph.labels is not None:
+        data.y = torch.from_numpy(graph.codes.copy())
+        data.class_names = graph.classes.tolist()
+    data.node_ids = graph.ids.tolist()
+    for name, mask in graph.masks.items():
+        data[f"{name}_mask"] = torch.from_numpy(mask.copy())
+    return data
 
 
 def _edge_weights(edges: list, weight: str | None) -> tuple[np.ndarray | None, list[str]]:
@@ -138,17 +229,29 @@ def _member(data: Any, name: str) -> np.ndarray | None:
     value = getattr(data, name, None)
     if value is None:
         return None
+    return _array(value)
+
+
+def _array(value: Any) -> np.ndarray:
+    """A tensor, or anything like one, as numpy."""
     if getattr(value, "is_sparse", False):
         value = value.to_dense()
     return value.detach().cpu().numpy() if hasattr(value, "detach") else np.asarray(value)
 
 
-def _masks(data: Any) -> dict[str, np.ndarray]:
+def _stored(frame: Any, name: str, what: str) -> np.ndarray:
+    """A column of DGL's node or edge data."""
+    if name not in frame:
+        there = ", ".join(map(repr, frame)) or "nothing"
+        raise InputError(f"{what} has no {name!r}: it has {there}")
+    return _array(frame[name])
+
+
+def _masks(given: dict[str, np.ndarray | None]) -> dict[str, np.ndarray]:
+    """``NAME_mask`` → NAME, one mask per column if there are several."""
     masks: dict[str, np.ndarray] = {}
-    for key in data.keys():  # noqa: SIM118  (Data iterates over pairs)
-        if not key.endswith("_mask"):
-            continue
-        mask, name = _member(data, key), key.removesuffix("_mask")
+    for key, mask in given.items():
+        name = key.removesuffix("_mask")
         if mask is None:
             continue
         if mask.ndim == 2:

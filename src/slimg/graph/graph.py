@@ -24,7 +24,7 @@ from slimg.graph.columns import as_column, number_of, show
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """Frozen graph; build it with `from_arrays`, `from_edges`, `from_networkx` or `from_pyg`.
+    """Frozen graph; build it with `from_arrays`, `from_edges`, `from_networkx`, `from_pyg` or `from_dgl`.
 
     Parameters
     ----------
@@ -125,6 +125,25 @@ class Graph:
         from slimg.graph.convert import from_pyg
 
         return from_pyg(data, **options)
+
+    @classmethod
+    def from_dgl(cls, graph: Any, **options: Any) -> Graph:
+        """Graph from a homogeneous `dgl.DGLGraph`; see `slimg.graph.convert.from_dgl`."""
+        from slimg.graph.convert import from_dgl
+
+        return from_dgl(graph, **options)
+
+    def to_networkx(self, **options: Any) -> Any:
+        """As an undirected `networkx.Graph`; see `slimg.graph.convert.to_networkx`."""
+        from slimg.graph.convert import to_networkx
+
+        return to_networkx(self, **options)
+
+    def to_pyg(self) -> Any:
+        """As a `torch_geometric.data.Data`; see `slimg.graph.convert.to_pyg`."""
+        from slimg.graph.convert import to_pyg
+
+        return to_pyg(self)
 
     @property
     def n(self) -> int:
@@ -228,6 +247,10 @@ class Graph:
             parts += [number_of(len(self.classes), "class", "classes"), f"{len(self.labelled):,} labelled"]
         return f"Graph({', '.join(parts)})"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
+        """Itself: nothing of it ever changes."""
+        return self
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_index"}
 
@@ -248,7 +271,7 @@ def _as_sparse(matrix: Any) -> Any:
         return matrix
     if type(matrix).__module__.startswith(("networkx", "torch_geometric", "dgl")):
         raise InputError(
-            f"from_arrays takes a matrix, not {type(matrix).__name__}: use Graph.from_networkx or Graph.from_pyg"
+            f"from_arrays takes a matrix, not {type(matrix).__name__}: use Graph.from_networkx, from_pyg or from_dgl"
         )
     array = np.asarray(matrix)
     if array.ndim != 2 or array.dtype.kind not in "biuf":

@@ -127,8 +127,12 @@ def as_frame(table: Any) -> pd.DataFrame:
         return pd.DataFrame({name: as_column(column, f"column {name!r}") for name, column in table.items()})
     if type(table).__module__.startswith("pyarrow"):
         return table.to_pandas(integer_object_nulls=True)
+    if hasattr(table, "to_arrow"):  # polars: whole numbers with gaps stay whole
+        return table.to_arrow().to_pandas(integer_object_nulls=True)
     if hasattr(table, "to_pandas"):
         return table.to_pandas()
+    if hasattr(table, "collect"):
+        raise InputError(f"{type(table).__name__} is not read yet: give table.collect()")
     raise InputError(f"a table must be pandas, arrow, polars or a dictionary of columns, not {type(table).__name__}")
 
 

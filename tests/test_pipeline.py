@@ -1,0 +1,97 @@
+"""SlimG inside scikit-learn: clone, grid search, cross-validation, pipelines; the graph's own labels are not read."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from explain_graphs import planted
+from slimg import NodeClassifier, SlimG, SlimGFeatures
+from slimg.errors import InputError
+from slimg.learn import SparseGroupLogisticRegression
+
+PAIR = [(1e-4, 1e-3)]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def nodes(graph):
+    return graph.ids, graph.labels
+
+
+def test_it_is_slimg_on_these_nodes(graph, nodes):
+    ids, labels = nodes
+    shown = np.arange(0, 150, 4)
+    wrapped = NodeClassifier(graph, SlimG(grid=PAIR)).fit(ids[shown], labels[shown])
+    plain = SlimG(grid=PAIR).fit(graph.keeping_labels(shown))
+    np.testing.assert_array_equal(wrapped.predict(ids), plain.predict())
+    np.testing.assert_array_equal(wrapped.predict_proba(ids[:7].reshape(-1, 1)), plain.predict_proba()[:7])
+    np.testing.assert_array_equal(wrapped.decision_function(ids[[3]]), plain.decision_function()[[3]])
+    assert wrapped.score(ids, labels) == pytest.approx((plain.predict() == labels).mean())
+
+
+def test_labels_of_the_graph_are_not_read(graph, nodes):
+    ids, labels = nodes
+    shown = np.arange(0, 150, 4)
+    moved = graph.with_labels(np.roll(labels, 1))
+    one = NodeClassifier(graph, SlimG(grid=PAIR)).fit(ids[shown], labels[shown])
+    two = NodeClassifier(moved, SlimG(grid=PAIR)).fit(ids[shown], labels[shown])
+    np.testing.assert_array_equal(one.predict_proba(ids), two.predict_proba(ids))
+
+
+def test_clone_shares_the_graph(graph):
+    original = NodeClassifier(graph, SlimG(cv=3, k_row={1, 2}))
+    copy = clone(original)
+    assert copy.graph is graph and copy.model is not original.model
+    assert copy.get_params()["model__cv"] == 3 and copy.get_params()["model__k_row"] == {1, 2}
+    assert clone(SlimGFeatures(graph, max_rank=7)).get_params()["max_rank"] == 7
+
+
+def test_grid_search_over_slimgs_parameters(graph, nodes):
+    ids, labels = nodes
+    choices = {"model__components": [("U",), ("X", "row")], "model__grid": [[(0, 10.0)], PAIR]}
+    search = GridSearchCV(NodeClassifier(graph, SlimG(cv=2)), choices, cv=3).fit(ids, labels)
+    assert search.best_params_["model__grid"] == PAIR, "a penalty that leaves nothing cannot win"
+    assert search.best_score_ > 0.8 and search.predict(ids[:4]).shape == (4,)
+    by_hand = cross_val_score(clone(search.best_estimator_), ids, labels, cv=3)
+    assert search.best_score_ == pytest.approx(by_hand.mean())
+
+
+def test_features_in_a_pipeline(graph, nodes):
+    ids, labels = nodes
+    pipeline = make_pipeline(SlimGFeatures(graph, max_rank=8), LogisticRegression(max_iter=500))
+    assert cross_val_score(pipeline, ids, labels, cv=3).mean() > 0.8
+    search = GridSearchCV(pipeline, {"slimgfeatures__pca": [True, False]}, cv=2).fit(ids, labels)
+    assert search.best_score_ > 0.8
+
+
+def test_rows_are_those_of_the_components(graph):
+    transformer = SlimGFeatures(graph).fit()
+    rows = transformer.transform(graph.ids[[4, 2]])
+    parts = SlimG().propagate(graph)
+    np.testing.assert_array_equal(rows, parts.labelled_rows(np.array([4, 2])))
+    names = transformer.get_feature_names_out()
+    assert len(names) == rows.shape[1] and names[0] == "U 0" and names[-1].startswith("A_sym^2 X")
+    groups = list(transformer.widths_.values())
+    model = SparseGroupLogisticRegression(1e-3, 1e-2, groups).fit(transformer.transform(graph.ids), graph.labels)
+    assert model.score(transformer.transform(graph.ids), graph.labels) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("attempt", "words"),
+    [
+        (lambda g: NodeClassifier(g).fit(["n1", "nobody"], ["ash", "elm"]), "that no node has: 'nobody'"),
+        (lambda g: NodeClassifier(g).fit(["n1", "n2"], ["ash"]), "one label per node"),
+        (lambda g: NodeClassifier("g").fit(["n1"], ["ash"]), "graph must be a slimg.Graph"),
+        (lambda g: SlimGFeatures(None).fit(), "needs a slimg.Graph"),
+    ],
+)
+def test_bad_input_gets_one_sentence(graph, attempt, words):
+    with pytest.raises(InputError, match=words):
+        attempt(graph)
