@@ -128,7 +128,8 @@ def test_out_of_time_nothing_is_begun(mine, tmp_path):
 
 
 def test_a_record_says_what_was_run_and_how_long_it_took(tmp_path):
-    models = {"slimg": {"kind": "slimg", "grid": "paper"}, "c2": {"kind": "slimg", "grid": "paper", "components": ["X"]}}
+    twelve = {"kind": "slimg", "grid": "paper"}
+    models = {"slimg": {**twelve, "timed": True}, "c2": {**twelve, "components": ["X"]}}
     recipe = Recipe.read(recipe_file(tmp_path, models, seeds=1))
     store = Store(tmp_path / "s.jsonl")
     seen = []

@@ -24,25 +24,21 @@ from slimg.sanity.judge import accuracy
 Emit = Callable[[Record], None]
 
 
-def run_batch(cells: list[Cell], emit: Emit, memory: int | None = None) -> None:
-    """Run cells of one graph and one kind of model; a cell that fails is recorded, and the next is run.
-
-    ``memory`` limits, in bytes, the processes that a model starts itself.
-    """
+def run_batch(cells: list[Cell], emit: Emit) -> None:
+    """Run cells of one graph and one family of models; a cell that fails is recorded, and the next is run."""
     try:
         graph = graphs.load(cells[0].data)
-        run = _begin(graph, cells, memory)
-    except Exception as error:  # a model, or a file, may fail in any way
+    except Exception as error:  # a file may be wrong in any way
         for cell in cells:
             emit(failure(cell, error))
         return
-    for cell in cells:
-        emit(_run_cell(cell, graph, run))
+    for name in dict.fromkeys(cell.model["kind"] for cell in cells):
+        _run_kind(name, graph, [cell for cell in cells if cell.model["kind"] == name], emit)
 
 
 def failure(cell: Cell, error: BaseException | str) -> Record:
     """The record of a cell that gave no accuracy."""
-    out_of_memory = isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error)
+    out_of_memory = isinstance(error, MemoryError) or "can't allocate memory" in str(error)  # as torch says it
     return _record(cell, "oom" if out_of_memory else "failed", error=error if isinstance(error, str) else _told(error))
 
 
@@ -51,10 +47,16 @@ def out_of_memory(cell: Cell, reason: str) -> Record:
     return _record(cell, "oom", error=reason)
 
 
-def _begin(graph: Graph, cells: list[Cell], memory: int | None) -> Run:
-    bare = graph.with_labels(None)
+def _run_kind(name: str, graph: Graph, cells: list[Cell], emit: Emit) -> None:
     normalize = graphs.normalisation(cells[0].data)
-    return kind(cells[0].model["kind"]).begin(bare, normalize, [_settings(cell) for cell in cells], memory)
+    try:
+        run = kind(name).begin(graph.with_labels(None), normalize, [_settings(cell) for cell in cells])
+    except Exception as error:  # a model may fail in any way
+        for cell in cells:
+            emit(failure(cell, error))
+        return
+    for cell in cells:
+        emit(_run_cell(cell, graph, run))
 
 
 def _run_cell(cell: Cell, graph: Graph, run: Run) -> Record:
@@ -76,7 +78,7 @@ def _facts(ran: Ran) -> dict[str, Any]:
         "iterations": ran.iterations,
         "chosen": ran.chosen,
         "tried": ran.grid,
-        "peak_memory": ran.peak_memory or peak_memory(),
+        "peak_memory": peak_memory(),
     }
     return facts | ({"weights": ran.weights} if ran.weights is not None else {})
 

@@ -1,9 +1,10 @@
 """``slimg bench``: the paper's tables and figures, with its numbers beside ours.
 
-slimg bench real --quick
-slimg bench real --data cora,photo --models slimg,sgc --seeds 5 --jobs 2
-slimg bench all --quick --out results
-slimg bench recipe mine.json
+    slimg bench real --quick
+    slimg bench real --data cora,photo --models slimg,sgc --seeds 5 --jobs 2
+    slimg bench all --quick --out results
+    slimg bench recipe mine.json
+    slimg bench page results.md --out results
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
     parser = subparsers.add_parser("bench", help="the paper's tables and figures, with its numbers beside ours",
                                    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    what = ", ".join([*EXPERIMENTS, "all", "recipe"])
+    what = ", ".join([*EXPERIMENTS, "all", "recipe", "page"])
     parser.add_argument("experiment", metavar="EXPERIMENT", help=f"one of {what}")
-    parser.add_argument("file", nargs="?", metavar="FILE", help="of `recipe`: your own recipe")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="of `recipe`: your own recipe; of `page`: the file to write")
     parser.add_argument("--quick", action="store_true", help="a reduced protocol, in minutes")
     parser.add_argument("--out", metavar="FOLDER", default="slimg-bench", help="where records and tables go (slimg-bench)")
     parser.add_argument("--data", metavar="NAMES", help="only these columns, separated by commas")
@@ -36,6 +37,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing new after this long")
     parser.add_argument("--retry", action="store_true", help="run cells again that failed")
     parser.add_argument("--no-run", action="store_true", help="only print and write what is recorded")
+    parser.add_argument("--recipe", metavar="FILE", action="append", default=[],
+                        help="of `page`: a recipe in the place of the experiment of its name, or added")  # fmt: skip
     parser.set_defaults(run=run)
     return parser
 
@@ -48,6 +51,12 @@ def run(args: argparse.Namespace) -> int:
 
     _check(args)
     store = Store(Path(args.out) / "records.jsonl")
+    if args.experiment == "page":
+        from slimg.bench.results import write_page
+
+        write_page(Path(args.file), store, args.recipe)
+        print(f"{args.file}: written from {len(store.records)} records of {store.path}")
+        return 0
     failed = 0
     limits = Limits(_names(args.data), _names(args.models), args.seeds, tuple(args.model))
     experiments = chosen(args.experiment, args.file, args.quick, limits)
@@ -70,8 +79,10 @@ def _check(args: argparse.Namespace) -> None:
         raise InputError(f"--jobs is a number of processes of at least 1, not {args.jobs}")
     if args.memory is not None and args.memory <= 0:
         raise InputError(f"--memory is a number of GiB above 0, not {args.memory}")
-    if (args.experiment == "recipe") != (args.file is not None):
-        raise InputError("`slimg bench recipe FILE` runs a recipe of your own; the other experiments take no file")
+    if (args.experiment in ("recipe", "page")) != (args.file is not None):
+        raise InputError("`slimg bench recipe FILE` and `slimg bench page FILE` take a file, the others none")
+    if args.recipe and args.experiment != "page":
+        raise InputError("--recipe is for `slimg bench page`; a recipe is run with `slimg bench recipe FILE`")
 
 
 def _names(given: str | None) -> list[str] | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from slimg.bench.accuracy_table import accuracy_table, legend
+from slimg.bench.figures import polynomials
 from slimg.bench.grid import Grid
-from slimg.bench.page import Page, to_console, to_latex, to_markdown
+from slimg.bench.page import Page, Picture, to_console, to_latex, to_markdown
 from slimg.bench.recipe import Recipe
 from slimg.bench.sanity_page import sanity_page
 from slimg.bench.store import Store
@@ -17,6 +19,8 @@ from slimg.bench.timing_pages import scalability_page, speed_page
 from slimg.bench.weights_page import weights_page
 from slimg.errors import choices
 
+PRINTED_WIDTH = 160
+"""Columns where the output is no terminal."""
 Pages = Callable[[Grid, Path | None], Page]
 
 
@@ -25,10 +29,20 @@ def accuracies(grid: Grid, folder: Path | None) -> Page:
     return Page(grid.recipe.title).add(*legend(grid), accuracy_table(grid))
 
 
+def simplicity(grid: Grid, folder: Path | None) -> Page:
+    """The table of nonlinear variants, and why less may be more."""
+    page = accuracies(grid, folder)
+    if folder is not None:
+        polynomials(folder / "less-is-more.svg")
+        page.add(Picture("less-is-more.svg", "Less is more: 100 points without any trend, and polynomials fitted to them"))
+    return page
+
+
 EXPERIMENTS: dict[str, Pages] = {
     "sanity": sanity_page,
     "real": accuracies,
     "components": accuracies,
+    "linearity": simplicity,
     "design": accuracies,
     "receptive": accuracies,
     "scalability": scalability_page,
@@ -52,9 +66,9 @@ class Experiment:
         grid = Grid.of(self.recipe, store)
         out.mkdir(parents=True, exist_ok=True)
         page = self.pages(grid, out)
-        console = Console(highlight=False)
-        for piece in to_console(page):
-            console.print(piece, soft_wrap=False)
+        console = Console(highlight=False, width=None if sys.stdout.isatty() else PRINTED_WIDTH)
+        for piece in to_console(page, console.width):
+            console.print(piece)
         name = self.recipe.name + ("-quick" if self.recipe.quick else "")
         for ending, text in (("md", to_markdown(page)), ("tex", to_latex(page))):
             write(out / f"{name}.{ending}", text)

@@ -37,18 +37,21 @@ def accuracy_against_time(path: Path, models: list[Measured], title: str) -> Pat
     """Accuracy over seconds (logarithmic), each model with the iterations it needed; those without an answer are named."""
     figure = _figure(6.4, 4.2)
     axes = figure.subplots()
-    answered = [each for each in models if each.accuracy is not None and each.seconds is not None]
-    for each, (x, y), side in _labels_apart(answered):
+    answered = [(each, each.seconds, 100 * each.accuracy) for each in models if each.accuracy is not None and each.seconds]
+    for each, x, y in answered:
         own = each.title.startswith("SlimG")
         axes.scatter(x, y, s=70 if own else 36, color=OURS if own else OTHERS, marker="*" if own else "o", zorder=3)
-        steps = "" if each.iterations is None else f" ({each.iterations:.0f} it.)"
-        axes.annotate(each.title + steps, (x, y), xytext=(6 * side, 0), textcoords="offset points", fontsize=8,
-                      ha="left" if side > 0 else "right", va="center", color=INK)  # fmt: skip
     axes.set_xscale("log")
     axes.margins(x=0.25, y=0.12)
+    texts = [each.title + ("" if each.iterations is None else f" ({each.iterations:.0f} it.)") for each, _, _ in answered]
+    axes.autoscale_view()
+    to_unit_square = axes.transScale + axes.transLimits
+    points = to_unit_square.transform([(x, y) for _, x, y in answered]) if answered else np.empty((0, 2))
+    for text, (x, y, ends) in zip(texts, _labels_apart(points, texts), strict=True):
+        axes.text(x, y, text, transform=axes.transAxes, fontsize=8, ha="right" if ends else "left", va="center", color=INK)
     axes.set_xlabel("seconds: features and training with the chosen values")
     axes.set_ylabel("accuracy, %")
-    silent = [each.title for each in models if each not in answered]
+    silent = [each.title for each in models if each.accuracy is None]
     axes.set_title(title + (f"\nno answer: {', '.join(silent)}" if silent else ""), fontsize=10)
     axes.grid(alpha=0.25)
     return _save(figure, path)
@@ -121,18 +124,27 @@ def growth(path: Path, series: dict[str, tuple[np.ndarray, np.ndarray]]) -> Path
     return _save(figure, path)
 
 
-def _labels_apart(models: list[Measured]) -> list[tuple[Measured, tuple[float, float], int]]:
-    """Labels go right of their points, or left where a neighbour to the right is at about the same height."""
-    placed = []
-    for each in models:
-        assert each.seconds is not None and each.accuracy is not None
-        crowded = any(
-            other is not each and other.seconds is not None and other.accuracy is not None
-            and each.seconds <= other.seconds < 6 * each.seconds and abs(other.accuracy - each.accuracy) < 0.012
-            for other in models
-        )  # fmt: skip
-        placed.append((each, (each.seconds, 100 * each.accuracy), -1 if crowded else 1))
-    return placed
+def _labels_apart(points: np.ndarray, texts: list[str]) -> list[tuple[float, float, bool]]:
+    """Where labels go so that none covers another or a point: (x, y, whether it ends there instead of beginning).
+
+    Points are in the unit square (k × 2); the first free place beside a point is taken, then those above and below it.
+    """
+    taken = [(x - 0.012, y - 0.02, x + 0.012, y + 0.02) for x, y in points]
+    places = []
+    for (x, y), text in zip(points, texts, strict=True):
+        width = 0.0135 * len(text)
+        options = [(x + side * 0.015, y + step * 0.038, side < 0) for step in (0, 1, -1, 2, -2, 3, -3) for side in (1, -1)]
+        boxes = [(at - width, h - 0.018, at, h + 0.018) if ends else (at, h - 0.018, at + width, h + 0.018)
+                 for at, h, ends in options]  # fmt: skip
+        free = (k for k, box in enumerate(boxes) if box[0] > -0.02 and not any(_overlap(box, other) for other in taken))
+        chosen = next(free, 0)
+        taken.append(boxes[chosen])
+        places.append(options[chosen])
+    return places
+
+
+def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _mathematical(block: str) -> str:

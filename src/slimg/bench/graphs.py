@@ -4,8 +4,8 @@
     {"case": "semantic-uniform", "n": 6000}           a sanity check, at the paper's degree and nodes per feature
     {"standin": "ogbn-arxiv", "nodes": 16000, …}      a generated graph in the place of one whose files are not here
 
-Features of published graphs and stand-ins are divided by their row sums before they are used, those of sanity checks are
-taken as they are; ``"prepared": "raw"`` or ``"row"`` in the description decides otherwise.
+Features of published graphs are divided by their row sums before they are used, those of generated ones are taken as they
+are; ``"prepared": "raw"`` or ``"row"`` in the description decides otherwise.
 """
 
 from __future__ import annotations
@@ -69,5 +69,5 @@ def load(data: dict[str, Any]) -> Graph:
 
 def normalisation(data: dict[str, Any]) -> str | None:
     """What is done to the features, as ``normalize_features`` of the models."""
-    prepared = data.get("prepared", "raw" if "case" in data else "row")
+    prepared = data.get("prepared", "row" if "name" in data else "raw")
     return "row" if prepared == "row" else None

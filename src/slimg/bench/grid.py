@@ -70,6 +70,14 @@ class Grid:
         means = np.array([[self.figures[each, column].mean for column in self.judged] for each in self.ranked])
         return self._averaged(row, means)
 
+    def rank_instead(self, row: str, of: str) -> tuple[float, float]:
+        """The average rank that an unranked row would have in the place of a ranked one; NaN unless it was run there."""
+        if of not in self.ranked or any((row, column) not in self.figures for column in self.judged):
+            return float("nan"), float("nan")
+        rows = [row if each == of else each for each in self.ranked]
+        means = np.array([[self.figures[each, column].mean for column in self.judged] for each in rows])
+        return self._averaged(of, means)
+
     def paper_rank(self, row: str) -> tuple[float, float] | None:
         """The paper's, over the same rows and columns; None where its table lacks one of them."""
         cells = [[self.paper(each, column) for column in self.judged] for each in self.ranked]

@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from slimg import baselines
+from slimg.baselines.base import best_of
 from slimg.classifier import SlimG
 from slimg.errors import InputError, choices
 from slimg.graph import Graph, Split
@@ -38,7 +39,7 @@ class Ran:
     """What a model gave: a class for each of the n nodes, and what it took.
 
     ``seconds`` has features (shared by the cells of a batch), tuning, training (with the chosen values alone) and
-    prediction; ``iterations`` are those of the training; ``peak_memory`` is that of a process of its own, if it had one.
+    prediction; ``iterations`` are those of the training.
     """
 
     answers: Any
@@ -47,14 +48,17 @@ class Ran:
     grid: int = 1
     iterations: int | None = None
     weights: dict[str, float] | None = None
-    peak_memory: int | None = None
 
 
 Run: TypeAlias = Callable[[Settings, Graph, Split, int], Ran]
 
 
 class Kind(Protocol):
-    """A family of models."""
+    """A family of models; kinds of one family that share a graph run in one process."""
+
+    @property
+    def family(self) -> str:
+        """Its name; equal for kinds that may share a process."""
 
     def check(self, settings: Settings) -> None:
         """`InputError` when it has no such setting."""
@@ -62,8 +66,8 @@ class Kind(Protocol):
     def sharing(self, settings: Settings) -> Settings:
         """Cells of a graph for which this is equal share features."""
 
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings], memory: int | None = None) -> Run:
-        """Compute what the cells share, from edges and features alone; ``memory`` limits processes that it starts."""
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        """Compute what the cells share, from edges and features alone."""
 
 
 def kind(name: str) -> Kind:
@@ -85,27 +89,33 @@ def names() -> list[str]:
 
 
 class SlimGKind:
-    """SlimG: variants that differ in the components they use, or in how they learn, share the components."""
+    """SlimG: variants that differ in the components they use, or in how they learn, share the components.
+
+    ``"timed": true`` trains once more with the chosen pair alone, to know what that takes without a warm start.
+    """
+
+    family = "slimg"
 
     def check(self, settings: Settings) -> None:
-        _known("slimg", settings, SlimG().get_params())
+        _known("slimg", settings, {**SlimG().get_params(), "timed": bool})
 
     def sharing(self, settings: Settings) -> Settings:
         return {key: settings[key] for key in ("pca", "k_row", "k_sym", "energy", "max_rank") if key in settings}
 
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings], memory: int | None = None) -> Run:
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         wanted = {name for settings in several for name in settings.get("components", COMPONENTS)}
         union = {**self.sharing(several[0]), "components": [name for name in COMPONENTS if name in wanted]}
         parts = SlimG(normalize_features=normalize, **union).propagate(graph)
 
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
-            model = SlimG(normalize_features=normalize, random_state=seed, **settings)
+            given = {key: value for key, value in settings.items() if key != "timed"}
+            model = SlimG(normalize_features=normalize, random_state=seed, **given)
             own = _restricted(parts, settings.get("components", COMPONENTS))
             model.fit(seen, train=split.train, val=split.val, propagated=own)
             begun = time.perf_counter()
             answers = model.predict()
             predicting = time.perf_counter() - begun
-            training, iterations = _trained_alone(model, own, seen, split)
+            training, iterations = _training(model, own, seen, split, settings.get("timed", False))
             seconds = {"features": parts.seconds["total"], "tuning": model.seconds_["learning"]}
             seconds |= {"training": training, "prediction": predicting}
             chosen: dict[str, Any] = {"l1": model.l1_, "group": model.group_, "joint": model.joint_, "rank": model.rank_}
@@ -121,6 +131,10 @@ class LinearKind:
 
     name: str
 
+    @property
+    def family(self) -> str:
+        return self.name
+
     def check(self, settings: Settings) -> None:
         own = set(kind_of(self.name).hyperparameters())
         _known(self.name, settings, own | set(LinearGNN().get_params()) - {"propagator"})
@@ -128,7 +142,7 @@ class LinearKind:
     def sharing(self, settings: Settings) -> Settings:
         return {key: value for key, value in settings.items() if key not in ("wd", "epochs", "patience")}
 
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings], memory: int | None = None) -> Run:
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         begun = time.perf_counter()
         fixed = {**self.sharing(several[0]), "normalize_features": normalize}
         propagated = LinearGNN(self.name, **fixed).propagate(graph)
@@ -150,29 +164,31 @@ class LinearKind:
 
 @dataclass(frozen=True)
 class BaselineKind:
-    """Any other model of `slimg.baselines`, each cell in a process with a limit of memory; nothing is shared."""
+    """Any other model of `slimg.baselines`; all of them on one graph are one batch, since starting torch takes long."""
 
     name: str
+    family = "baselines"
 
     def check(self, settings: Settings) -> None:
         baselines.get(self.name, **settings)
 
     def sharing(self, settings: Settings) -> Settings:
-        return settings
+        return {}
 
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings], memory: int | None = None) -> Run:
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
-            given = {**settings, "random_state": seed}
-            if "normalize_features" in baselines.get(self.name, **settings).get_params():
-                given["normalize_features"] = normalize
-            done = baselines.run(self.name, given, seen, split, memory=memory)
-            if done.status == "O.O.M.":
-                raise MemoryError(done.reason)
-            if not done.done:
-                raise InputError(done.reason or done.status)
-            chosen = {key: value for key, value in (done.chosen or {}).items() if key != "seconds"}
-            steps = chosen.get("epoch")
-            return Ran(done.predictions, done.seconds, chosen, len(done.selection), steps, None, done.peak_memory)
+            model = baselines.get(self.name, **settings)
+            fitting = {"random_state": seed, "normalize_features": normalize}
+            model.set_params(**{key: value for key, value in fitting.items() if key in model.get_params()})
+            model.fit(seen, train=split.train, val=split.val)
+            begun = time.perf_counter()
+            answers = model.predict()
+            predicting = time.perf_counter() - begun
+            chosen = model.selection_[best_of(model.selection_)]
+            seconds = {"features": model.seconds_["features"], "tuning": model.seconds_["learning"]}
+            seconds |= {"training": chosen["seconds"], "prediction": predicting}
+            told = {key: value for key, value in chosen.items() if key not in ("seconds", "epochs")}
+            return Ran(answers, seconds, told, len(model.selection_), chosen["epochs"] or None)
 
         return run
 
@@ -183,6 +199,10 @@ class UserKind:
 
     address: str
 
+    @property
+    def family(self) -> str:
+        return self.address
+
     def check(self, settings: Settings) -> None:
         if settings:
             raise InputError(f"{self.address} takes no settings from a recipe: give {next(iter(settings))!r} in the file")
@@ -190,7 +210,7 @@ class UserKind:
     def sharing(self, settings: Settings) -> Settings:
         return {}
 
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings], memory: int | None = None) -> Run:
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         begun = time.perf_counter()
         answer = as_contender(load_object(self.address), self.address.rpartition(":")[2]).begin(graph)
         beginning = time.perf_counter() - begun
@@ -220,11 +240,12 @@ def _component(block: str) -> str:
     return "row" if block.startswith("A_row") else "sym" if block.startswith("A_sym") else block
 
 
-def _trained_alone(model: SlimG, parts: Components, seen: Graph, split: Split) -> tuple[float, int | None]:
-    """Seconds and Newton steps from zero with the chosen pair: what training costs once nothing is searched for."""
+def _training(model: SlimG, parts: Components, seen: Graph, split: Split, timed: bool) -> tuple[float, int | None]:
+    """Seconds of the chosen pair on its path; or, if ``timed``, from zero, and the Newton steps that this takes."""
+    if not timed or not model.sparsity:
+        pair = (model.l1_, model.group_, model.joint_)
+        return next(each["seconds"] for each in model.selection_ if (each["l1"], each["group"], each["joint"]) == pair), None
     begun = time.perf_counter()
-    if not model.sparsity:
-        return model.seconds_["learning"], None
     groups = None if model.joint_ else list(parts.widths.values())
     alone = SparseGroupLogisticRegression(model.l1_, model.group_, groups, tol=model.tol, max_iter=model.max_iter)
     alone.fit(parts.labelled_rows(split.train), seen.codes[split.train])

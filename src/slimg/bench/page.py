@@ -70,8 +70,8 @@ def entry(*lines: str, style: str = "") -> Entry:
     return Entry(tuple(lines), style)
 
 
-def to_console(page: Page) -> Iterator[Any]:
-    """Pieces for a rich console."""
+def to_console(page: Page, width: int = 200) -> Iterator[Any]:
+    """Pieces for a rich console; a table that is wider than ``width`` is printed in several parts."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -79,12 +79,15 @@ def to_console(page: Page) -> Iterator[Any]:
     yield Text(page.title, style="bold underline")
     for part in page.parts:
         if isinstance(part, Table):
-            drawn = RichTable(box=box.SIMPLE_HEAD, title=part.title, title_justify="left", title_style="bold")
-            for place, name in enumerate(part.heading):
-                drawn.add_column(name, justify="left" if place == 0 else "right", no_wrap=place > 0)
-            for row in part.rows:
-                drawn.add_row(*(Text("\n".join(each.marked()), style=_TERMINAL.get(each.style, "")) for each in row))
-            yield drawn
+            yield Text(part.title, style="bold")
+            for columns in _fitting(part, width):
+                drawn = RichTable(box=box.SIMPLE_HEAD)
+                for place in columns:
+                    drawn.add_column(part.heading[place], justify="left" if place == 0 else "right", no_wrap=True)
+                for row in part.rows:
+                    shown = [row[place] for place in columns]
+                    drawn.add_row(*(Text("\n".join(each.marked()), style=_TERMINAL.get(each.style, "")) for each in shown))
+                yield drawn
         elif isinstance(part, Picture):
             yield Text(f"Figure: {part.path} ({part.caption})")
         else:
@@ -98,7 +101,7 @@ def to_text(page: Page, width: int = 200) -> str:
 
     buffer = io.StringIO()
     console = Console(file=buffer, width=width, no_color=True, highlight=False)
-    for piece in to_console(page):
+    for piece in to_console(page, width):
         console.print(piece)
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
@@ -140,6 +143,19 @@ def to_latex(page: Page) -> str:
 def escaped(text: str) -> str:
     """Text for LaTeX."""
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
+
+
+def _fitting(table: Table, width: int) -> Iterator[list[int]]:
+    """Columns of each part: the first, and as many others as there is room for."""
+    lines = [[line for row in table.rows for line in row[place].marked()] for place in range(len(table.heading))]
+    needed = [3 + max(map(len, [head, *column])) for head, column in zip(table.heading, lines, strict=True)]
+    columns = [0]
+    for place in range(1, len(needed)):
+        if len(columns) > 1 and sum(needed[each] for each in [*columns, place]) > width:
+            yield columns
+            columns = [0]
+        columns.append(place)
+    yield columns
 
 
 def _shown(each: Entry) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Recipes: small JSON files that say what is run.
 
-    {"name": "real", "title": …, "paper": "real",
+    {"name": "real", "title": …, "about": what is special about its protocol, "paper": "real",
      "data": ["cora", {"case": "semantic-uniform", "n": 6000}, …],
      "models": {"sgc": {"kind": "sgc"}, "slimg": {"kind": "slimg", "grid": "paper"}, …},
      "split": [0.025, 0.025, 0.95], "seeds": 5,
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ from slimg.bench.models import kind
 from slimg.errors import InputError, choices
 from slimg.graph.splits import REAL
 
-_KEYS = ("name", "title", "paper", "data", "models", "split", "seeds", "unranked", "standins", "quick")
+_KEYS = ("name", "title", "about", "paper", "data", "models", "split", "seeds", "unranked", "standins", "quick")
 _NEEDED = ("name", "title", "data", "models")
-_QUICK = ("seeds", "with", "standins", "data", "models")
+_QUICK = ("about", "seeds", "with", "standins", "data", "models")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Recipe:
     seeds: int = 5
     unranked: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    quick: bool = field(default=False)
+    quick: bool = False
+    about: str = ""
 
     @classmethod
     def named(cls, name: str, quick: bool = False) -> Recipe:
@@ -121,7 +122,7 @@ def _built(content: Any, where: str, quick: bool) -> Recipe:
             raise choices(f"row in 'unranked' of the recipe {where}", row, list(models))
     return Recipe(
         content["name"], content["title"], data, models, content.get("paper"), _split(content.get("split", REAL), where),
-        _seeds(where, content.get("seeds", 5)), unranked, missing, quick,
+        _seeds(where, content.get("seeds", 5)), unranked, missing, quick, content.get("about", ""),
     )  # fmt: skip
 
 
@@ -133,7 +134,7 @@ def _quickened(content: dict[str, Any], where: str) -> dict[str, Any]:
             raise choices(f"key in 'quick' of the recipe {where}", key, list(_QUICK))
     rows = content["models"]
     models = {row: {**rows[row], **quick.get("with", {}).get(row, {})} for row in quick.get("models", rows)}
-    kept = {key: quick[key] for key in ("seeds", "standins", "data") if key in quick}
+    kept = {key: quick[key] for key in ("about", "seeds", "standins", "data") if key in quick}
     return {**content, **kept, "models": models}
 
 

@@ -118,8 +118,8 @@ def _batches(cells: list[Cell]) -> list[list[Cell]]:
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
         settings = {key: value for key, value in cell.model.items() if key != "kind"}
-        shared = kind(cell.model["kind"]).sharing(settings)
-        groups.setdefault(canonical([cell.data, cell.split, cell.model["kind"], shared]), []).append(cell)
+        own = kind(cell.model["kind"])
+        groups.setdefault(canonical([cell.data, cell.split, own.family, own.sharing(settings)]), []).append(cell)
     return list(groups.values())
 
 
@@ -163,7 +163,7 @@ class _Worker:
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8") as child:
             self.child = child
             assert child.stdin is not None and child.stdout is not None
-            request = {"cells": [cell.identity() for cell in cells], "memory": self.memory}
+            request = [cell.identity() for cell in cells]
             with suppress(BrokenPipeError):  # it ended before it could read: its exit code says more
                 child.stdin.write(json.dumps(request) + "\n")
                 child.stdin.flush()

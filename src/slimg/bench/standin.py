@@ -4,9 +4,10 @@ about the graphs they stand in for: they show that a program runs at such a size
     θ_i ~ Pareto(exponent)              how many edges node i attracts: degrees are skewed
     y_i                                 c classes, the largest ``imbalance`` times the smallest
     edge (u, v)                         u ∝ θ; with probability ``homophily`` v ∝ θ in the class of u, else v ∝ θ in another
-    x_i = strength · μ_{y_i} + ε_i      μ, ε standard normal (d), shifted to be non-negative: features follow labels
+    x_i = strength · μ_{y_i} + ε_i      μ, ε standard normal (d): features follow labels
 
-Repeated edges and loops are dropped and drawn again, so that the number of edges is the one asked for.
+Repeated edges and loops are dropped and drawn again, so that the number of edges is the one asked for. More of them fall
+inside a class, so that the measured homophily is a little lower than the one asked for.
 """
 
 from __future__ import annotations
@@ -75,5 +76,4 @@ def _places(edges_of: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 def _features(labels: np.ndarray, classes: int, d: int, strength: float, rng: np.random.Generator) -> np.ndarray:
     centres = strength * rng.standard_normal((classes, d), dtype=np.float32)
-    x = centres[labels] + rng.standard_normal((len(labels), d), dtype=np.float32)
-    return x - x.min()
+    return centres[labels] + rng.standard_normal((len(labels), d), dtype=np.float32)

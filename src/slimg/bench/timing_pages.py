@@ -24,9 +24,12 @@ def speed_page(grid: Grid, folder: Path | None) -> Page:
     """For each graph a table of accuracy, seconds, iterations and memory, and a figure."""
     recipe = grid.recipe
     page = Page(recipe.title).add(
-        "Test accuracy in percent; seconds of features and of training with the chosen values alone (the paper's measure) and"
-        f" of the search over the grid; iterations of that training; peak memory. {_number(recipe.seeds)} of 2.5 / 2.5 / 95 %."
-        " An iteration of SlimG is a Newton step, one of the other linear models an epoch of 20 steps of L-BFGS."
+        "Test accuracy in percent; seconds of features and of training with the chosen values alone (the paper's measure)"
+        " and of the search over the grid; iterations of that training; peak memory."
+        f" {_number(recipe.seeds)} of 2.5 / 2.5 / 95 %."
+        f" {recipe.about}"
+        " An iteration is a Newton step of SlimG, an epoch (20 steps of L-BFGS) of the other linear models, or an epoch of"
+        " Adam."
     )
     quick = "QUICK, a reduced protocol: " if recipe.quick else ""
     for column in recipe.data:

@@ -1,7 +1,6 @@
 """A batch in a process of its own: ``python -m slimg.bench.worker``.
 
-    stdin    one line: the identities of the cells, and the memory that a child of this process may take (or null);
-             its end, later, means that nobody waits any more
+    stdin    one line: the identities of the cells; its end, later, means that nobody waits any more
     stdout   one line per record
 
 Other output of models goes to stderr.
@@ -21,7 +20,7 @@ from slimg.bench.store import Record
 
 
 def main() -> None:
-    request = json.loads(sys.stdin.readline())
+    cells = [Cell.of(identity) for identity in json.loads(sys.stdin.readline())]
     threading.Thread(target=_end_with_parent, daemon=True).start()
     records = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what models print must not end up among the records
@@ -30,7 +29,7 @@ def main() -> None:
         records.write(json.dumps(record, ensure_ascii=False, default=_plain) + "\n")
         records.flush()
 
-    run_batch([Cell.of(identity) for identity in request["cells"]], emit, request["memory"])
+    run_batch(cells, emit)
 
 
 def _plain(value: Any) -> Any:
