@@ -102,6 +102,29 @@ def test_graphs_that_are_not_alike_are_refused(change, words):
         model.predict(change(graph))
 
 
+def test_the_distance_to_a_refit_is_measured_and_kept(tmp_path):
+    graph = planted()
+    shown = np.arange(0, 150, 4)
+    model = SlimG(grid=PAIR).fit(graph, train=shown)
+    found = model.measure_fold_in(0.2)
+    assert 0.7 < found <= 1 and model.fold_in_agreement_ == found == model.measure_fold_in(0.2)
+    loaded = SlimG.load(model.save(tmp_path / "m.slimg"))
+    smaller, _ = shrunk(graph, [9])
+    assert loaded.fold_in_agreement_ == found and f"{found:.1%} of nodes folded in" in loaded.fold_in(smaller).text()
+
+
+def test_what_cannot_be_measured_is_told(tmp_path):
+    from sklearn.exceptions import NotFittedError
+
+    model = SlimG(grid=PAIR).fit(planted())
+    with pytest.raises(InputError, match="every node was learned from"):
+        model.measure_fold_in()
+    with pytest.raises(InputError, match="share must lie between"):
+        model.measure_fold_in(2)
+    with pytest.raises(NotFittedError, match="not loaded from a file"):
+        SlimG.load(model.save(tmp_path / "m.slimg")).measure_fold_in()
+
+
 def test_photo_with_a_tenth_of_its_nodes_hidden(load_real):
     from slimg.graph.splits import REAL, stratified
 

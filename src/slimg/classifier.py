@@ -12,6 +12,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
@@ -53,7 +55,8 @@ class SlimG(FittedModel):
     Attributes
     ----------
     classes_, coef_ : {component: (width, classes)}, intercept_, rank_, l1_, group_, joint_, dual_gap_,
-    selection_ (one record per pair), zero_components_, components_, notes_, seconds_
+    selection_ (one record per pair), zero_components_, components_, graph_, data_, notes_, seconds_, trained_on_ (rows),
+    fold_in_agreement_ (None until `measure_fold_in`)
     """
 
     def __init__(
@@ -128,8 +131,30 @@ class SlimG(FittedModel):
         labelled = Labelled(parts.labelled_rows(train_rows), codes, len(present), weights, parts.widths, parts.engine)
         validation = None if val_rows is None else (parts.labelled_rows(val_rows), code_of[graph.codes[val_rows]])
         self._keep(graph, parts, search(self._search(), labelled, validation))
+        self.trained_on_, self.fold_in_agreement_ = train_rows, None
         self.seconds_ = {**parts.seconds, "learning": time.perf_counter() - begun}
         return self
+
+    def measure_fold_in(self, share: float = 0.1) -> float:
+        """How often a node that is folded in has the class that a fit which saw it gives it.
+
+        Hides a share of the nodes that were not learned from, fits the rest again with the chosen pair, folds the hidden
+        ones in, and compares with this model. Takes about as long as one pair's fit; kept in ``fold_in_agreement_``.
+        """
+        check_is_fitted(self, "graph_", msg="measure_fold_in needs a model that was fitted here, not loaded from a file")
+        if not 0 < share < 1:
+            raise InputError(f"share must lie between 0 and 1, not {share!r}")
+        others = np.setdiff1d(np.arange(self.graph_.n), self.trained_on_)
+        count = min(round(share * self.graph_.n), len(others))
+        if count == 0:
+            raise InputError("every node was learned from: there is none to hide and fold in again")
+        hidden = np.zeros(self.graph_.n, bool)
+        hidden[np.random.default_rng(self.random_state).choice(others, count, replace=False)] = True
+        train = np.cumsum(~hidden)[self.trained_on_] - 1
+        rest = clone(self).set_params(grid=[(self.l1_, self.group_, self.joint_)] if self.sparsity else self.grid)
+        folded = rest.fit(self.graph_.subgraph(~hidden), train=train).predict(self.graph_)
+        self.fold_in_agreement_ = float((folded == self.predict())[hidden].mean())
+        return self.fold_in_agreement_
 
     def _check(self, graph: Any, y: Any) -> None:
         if not isinstance(graph, Graph):

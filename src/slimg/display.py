@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slimg.explain.explainer import title_of
 from slimg.graph.columns import number_of
-
-if TYPE_CHECKING:
-    from slimg.fitted import FittedModel
 
 SHOWN = 12
 """Classes and notes that are named."""
 
 
-def model_html(model: FittedModel) -> str:
-    """What was fitted on what, the weight of each component, and the notes."""
+def model_html(model: Any) -> str:
+    """Of a fitted model: what was fitted on what, the weight of each component, and the notes."""
     data, weights = model.data_, model.component_weights()
     total = sum(weights.values()) or 1.0
     rows = "".join(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 KEPT = (
     "rank_", "l1_", "group_", "joint_", "dual_gap_", "converged_", "zero_components_", "selection_", "notes_", "seconds_",
+    "fold_in_agreement_",
 )  # fmt: skip
 """Fitted attributes that a model's file keeps as they are."""
 
@@ -52,6 +53,7 @@ class FittedModel(BaseEstimator):
     scorer_: Scorer
     data_: dict[str, Any]
     feature_names_: tuple[str, ...] | None
+    fold_in_agreement_: float | None
     graph_: Graph
     components_: Components
     _scores: Array | None
@@ -79,7 +81,7 @@ class FittedModel(BaseEstimator):
         """
         check_is_fitted(self)
         check_alike(graph, self.data_["features"], self.feature_names_)
-        return fold_in(self.scorer_, self._remembered(), graph)
+        return fold_in(self.scorer_, self._remembered(), graph, self.fold_in_agreement_)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the model to one file of arrays and JSON (`slimg.model_file`), whole or not at all."""

@@ -49,7 +49,11 @@ class Remembered:
 
 @dataclass(frozen=True, eq=False)
 class FoldIn:
-    """Scores of every node of a graph (n × c), in its order, and which rows are new, changed, or computed again."""
+    """Scores of every node of a graph (n × c), in its order, and which rows are new, changed, or computed again.
+
+    ``gone`` counts fitted nodes that the graph has no more; ``agreement`` is how often, at fit time, a hidden node that was
+    folded in had the class of a fit that saw it (`SlimG.measure_fold_in`), None if that was not measured.
+    """
 
     scores: Array
     classes: Array
@@ -57,6 +61,7 @@ class FoldIn:
     changed: Array
     touched: Array
     gone: int
+    agreement: float | None = None
 
     def predict(self) -> Array:
         return self.classes[self.scores.argmax(axis=1)]
@@ -74,10 +79,13 @@ class FoldIn:
             parts.append(f"{len(self.changed):,} have other edges or features than before")
         if self.gone:
             parts.append(f"{self.gone:,} of the fitted ones are gone")
-        return f"{', '.join(parts)}; {len(self.touched):,} were scored again, the others keep their scores."
+        said = f"{', '.join(parts)}; {len(self.touched):,} were scored again, the others keep their scores."
+        if self.agreement is None:
+            return said
+        return f"{said} Measured at fit time, {self.agreement:.1%} of nodes folded in had the class that a refit gives them."
 
 
-def fold_in(scorer: Scorer, remembered: Remembered, graph: Graph) -> FoldIn:
+def fold_in(scorer: Scorer, remembered: Remembered, graph: Graph, agreement: float | None = None) -> FoldIn:
     """Score a graph whose nodes are, mostly, those of the fitted one."""
     known = remembered.places(graph)
     digests = node_digests(graph)
@@ -88,7 +96,7 @@ def fold_in(scorer: Scorer, remembered: Remembered, graph: Graph) -> FoldIn:
     if len(touched):
         scores[touched] = scorer.scores(graph, touched, known).astype(np.float32)
     gone = len(remembered.ids) - int(np.count_nonzero(known >= 0))
-    return FoldIn(scores, scorer.classes, new, changed, touched, gone)
+    return FoldIn(scores, scorer.classes, new, changed, touched, gone, agreement)
 
 
 def check_alike(graph: Any, d: int, feature_names: tuple[str, ...] | None) -> None:

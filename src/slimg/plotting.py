@@ -10,20 +10,17 @@ Each draws on ``ax`` if one is given and returns the axes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from slimg.fitted import FittedModel
 
 INK, PALE, MARK = "#2b5c8a", "#b9c7d4", "#c2410c"
 
 
 class Plots:
-    """What ``model.plot`` is."""
+    """What ``model.plot`` is, of a fitted model."""
 
-    def __init__(self, model: FittedModel):
+    def __init__(self, model: Any):
         self._model = model
 
     def components(self, ax: Any = None) -> Any:
@@ -41,8 +38,8 @@ class Plots:
     def path(self, ax: Any = None) -> Any:
         """Validation accuracy over λ₂, a line for each λ₁ (dashed: one joint group)."""
         model, ax = self._model, _axes(ax)
-        records = model.selection_  # type: ignore[attr-defined]
-        chosen = (model.l1_, model.group_, model.joint_)  # type: ignore[attr-defined]
+        records = model.selection_
+        chosen = (model.l1_, model.group_, model.joint_)
         for l1, joint in sorted({(record["l1"], record["joint"]) for record in records}):
             series = sorted((r["group"], r["val_accuracy"]) for r in records if (r["l1"], r["joint"]) == (l1, joint))
             label = f"λ₁ = {l1:g}{', joint' if joint else ''}"

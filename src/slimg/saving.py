@@ -25,9 +25,8 @@ from slimg.graph.digest import fingerprint
 from slimg.linalg.pca import PCA
 from slimg.linalg.svd import Spectrum
 from slimg.model_file import read_model, write_model
-from slimg.propagate.components import Walk
 from slimg.propagate.features import Preparation
-from slimg.propagate.placing import Placing
+from slimg.propagate.placing import Placing, Walk
 from slimg.version import __version__
 
 

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from slimg import Graph
-from slimg.propagate.components import Walk, compute_components
-from slimg.propagate.placing import Placing
+from slimg.propagate.components import compute_components
+from slimg.propagate.placing import Placing, Walk
 
 
 def planted(sparse=False, shift=0.0, n=120, d=10, seed=0):

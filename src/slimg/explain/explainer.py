@@ -19,10 +19,9 @@ from slimg.engine.base import Array
 from slimg.explain.explanation import Explanation, Part
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import operator
-from slimg.propagate.components import Walk
 from slimg.propagate.features import dense_rows
 from slimg.propagate.neighbourhood import gathered, steps
-from slimg.propagate.placing import Placing
+from slimg.propagate.placing import Placing, Walk
 
 
 @dataclass(frozen=True, eq=False)

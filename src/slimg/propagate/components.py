@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,21 +40,6 @@ SIDE_BY_SIDE = 1 << 24
 """Entries of X up to which components are computed side by side."""
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
-
-
-class Walk(NamedTuple):
-    """Which features a component is made of: those that ``hops`` passes of an operator carry to a node; 0: its own."""
-
-    operator: str
-    hops: int
-
-    @classmethod
-    def of(cls, name: str) -> Walk | None:
-        """The walk of a component's name: ``X``, ``A_row^2 X``, …; None for U."""
-        if name == "U":
-            return None
-        kind, _, hops = name.removesuffix(" X").partition("^")
-        return cls("", 0) if name == "X" else cls({"A_row": "A_row", "A_sym": "Ã_sym"}[kind], int(hops))
 
 
 @dataclass

@@ -10,7 +10,7 @@ For the fitted graph the second is U·Σ again, since A q = λ q; for new nodes 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,12 +20,27 @@ from slimg.graph.graph import Graph
 from slimg.linalg.operators import operator
 from slimg.linalg.pca import PCA
 from slimg.linalg.svd import Spectrum
-from slimg.propagate.components import Components, Walk
+from slimg.propagate.components import Components
 from slimg.propagate.features import Preparation, dense_rows, prepared_rows, rounding_of, without_noise
 from slimg.propagate.neighbourhood import gathered, steps
 
 FEW = 4
 """Times by which nodes outnumber the rows they are gathered for, before features are gathered first and projected then."""
+
+
+class Walk(NamedTuple):
+    """Which features a component is made of: those that ``hops`` passes of an operator carry to a node; 0: its own."""
+
+    operator: str
+    hops: int
+
+    @classmethod
+    def of(cls, name: str) -> Walk | None:
+        """The walk of a component's name: ``X``, ``A_row^2 X``, …; None for U."""
+        if name == "U":
+            return None
+        kind, _, hops = name.removesuffix(" X").partition("^")
+        return cls("", 0) if name == "X" else cls({"A_row": "A_row", "A_sym": "Ã_sym"}[kind], int(hops))
 
 
 @dataclass(frozen=True)
