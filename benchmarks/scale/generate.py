@@ -8,8 +8,9 @@ The folder is that of `slimg.graph.disk`. The graph is made, not real:
 
 - communities of about 500 nodes, their sizes by a Zipf law; each has a main class, classes are skewed;
 - a node's label is its community's class with probability ``purity``, else drawn from all classes;
-- degrees follow a Pareto law (exponent 2.2); an edge's second end is drawn by degree, from the first end's community with
-  probability ``inside``, else from all nodes; numbers of nodes are shuffled, as in a graph that was collected, not sorted;
+- degrees follow a Pareto law (exponent 2.2) times a factor of the community; an edge's second end is drawn by degree, from
+  the first end's community with probability ``inside``, else from all nodes; numbers of nodes are shuffled, as in a graph
+  that was collected, not sorted;
 - features: x = m(label) + spread · o(community) + noise · ε, with m, o and ε standard normal. Averages over neighbours
   remove ε but not o, which a linear model cannot undo when there are many more communities than features: so ``noise``
   sets the accuracy of logistic regression on X, ``spread`` that of SGC.
@@ -38,6 +39,8 @@ from slimg.sizes import as_bytes, require_room
 
 REPEATED = 1.11
 """Edges drawn for each one wanted: about a tenth are repetitions or loops."""
+ACTIVITY = 0.8
+"""Spread of the logarithm of a community's factor on degrees: real spectra fall off, they do not form a plateau."""
 BLOCK_STUBS = 1 << 22
 BLOCK_ENTRIES = 1 << 22
 
@@ -64,7 +67,7 @@ class Recipe:
 PRESETS = {
     "arxiv": Recipe(169_343, 1_166_243, 128, 40),
     "pokec": Recipe(1_632_803, 30_622_564, 65, 2),
-    "products": Recipe(2_449_029, 61_859_140, 100, 39),
+    "products": Recipe(2_449_029, 61_859_140, 100, 39, purity=0.77, spread=2.5, noise=4.05),
     "huge": Recipe(20_000_000, 300_000_000, 64, 40),
 }
 
@@ -106,13 +109,13 @@ def generate(recipe: Recipe, folder: Path, memory: str | int = "2GB") -> Graph:
 def _communities(recipe: Recipe) -> _Communities:
     rng = np.random.default_rng([recipe.seed, 0])
     n, count = recipe.nodes, max(recipe.nodes // 500, 2 * recipe.classes)
-    sizes = (1 / np.arange(1, count + 1)) ** 0.8
+    sizes = (1 / np.arange(1, count + 1)) ** 0.5
     of = np.searchsorted(np.cumsum(sizes) / sizes.sum(), (np.arange(n) + 0.5) / n).astype(np.int32)
     first = np.searchsorted(of, np.arange(count + 1))
     share = (1 / np.arange(1, recipe.classes + 1)) ** 0.9
     main = rng.choice(recipe.classes, count, p=share / share.sum()).astype(np.int16)
     main[: recipe.classes] = rng.permutation(recipe.classes)
-    weight = np.minimum(rng.pareto(2.2, n) + 0.5, n**0.5)
+    weight = np.minimum(rng.pareto(2.2, n) + 0.5, n**0.5) * rng.lognormal(0, ACTIVITY, count)[of]
     draws = np.floor(weight * (REPEATED * recipe.edges / weight.sum()) + rng.random(n)).astype(np.int64)
     return _Communities(of, first, main, np.concatenate([[0], np.cumsum(draws)]))
 
