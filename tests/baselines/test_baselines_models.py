@@ -1,6 +1,7 @@
 """Models by name: one contract for all of them."""
 
 import inspect
+import json
 import subprocess
 import sys
 
@@ -82,6 +83,9 @@ def test_importing_needs_neither_torch_nor_scikit_network():
 def test_slimg_sanity_runs_baselines(capsys):
     from slimg.cli import main
 
-    names = "label_propagation"
-    assert main(["sanity", "--models", names, "--cases", "random-homophily", "--n", "360", "--seeds", "1"]) == 0
-    assert "label_propagation" in capsys.readouterr().out
+    pytest.importorskip("torch_geometric")
+    names = "label_propagation,gcn-quick"
+    assert main(["sanity", "--models", names, "--cases", "semantic-homophily", "--n", "240", "--seeds", "1", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert list(report["models"]) == names.split(",")
+    assert all(each["cases"]["semantic-homophily"]["mean"] > 0.5 for each in report["models"].values())

@@ -143,3 +143,12 @@ def test_weights_of_edges_that_gat_ignores_are_told():
     graph = graph_with_isolated(weighted=True)
     model = Network("gat", grid=[{}], epochs=2).fit(graph, train=np.arange(9))
     assert "GAT does not use the weights of edges." in model.notes_
+
+
+@pytest.mark.parametrize(("name", "least"), [("gcn", 0.7), ("appnp", 0.7), ("mlp2", 0.4)])
+def test_cora(load_real, name, least):
+    """The paper reports 76.0, 80.0 and, for logistic regression, 51.5 % at its full protocol."""
+    graph = load_real("cora")
+    split = splits.stratified(graph)
+    model = Network(name, grid=[{"lr": 0.01, "wd": 5e-4}], epochs=70).fit(graph, train=split.train, val=split.val)
+    assert np.mean(model.predict()[split.test] == graph.labels[split.test]) > least

@@ -1,6 +1,7 @@
 """Models by name, as the sanity checks run them: features are taken raw, as the synthetic cases ask.
 
-The names are those of `slimg.baselines.models`.
+The names are those of `slimg.baselines.models`; those of networks try the paper's whole grid for each split, and with
+``-quick`` behind them (gcn-quick) a reduced one.
 """
 
 from __future__ import annotations
@@ -9,11 +10,17 @@ from functools import partial
 from typing import Any
 
 from slimg.baselines import models
-from slimg.baselines.models import LINEAR, names
+from slimg.baselines.models import LINEAR, NETWORKS
 from slimg.errors import choices
 from slimg.sanity.contender import Contender, EstimatorContender
 
 __all__ = ["LINEAR", "get", "names"]
+QUICK = "-quick"
+
+
+def names() -> tuple[str, ...]:
+    """All names."""
+    return (*models.names(), *(name + QUICK for name in NETWORKS))
 
 
 def get(name: str) -> Contender:
@@ -25,6 +32,7 @@ def get(name: str) -> Contender:
 
 def _raw(name: str, seed: int) -> Any:
     """Not all models read features or draw numbers; those that do take X as it is, and the seed."""
-    estimator = models.get(name)
+    reduced = {"grid": "quick"} if name.endswith(QUICK) else {}
+    estimator = models.get(name.removesuffix(QUICK), **reduced)
     wanted = {"normalize_features": None, "random_state": seed}
     return estimator.set_params(**{key: value for key, value in wanted.items() if key in estimator.get_params(deep=False)})
