@@ -42,6 +42,14 @@ class Peeking(Model):
     def predict(self):  # the second class where it finds a label, else the first
         return np.where(self.graph.codes >= 0, self.graph.classes[1], self.graph.classes[0])
 
+class Strange(Model):
+    def predict(self):
+        return np.full(self.graph.n, np.nan)
+
+class Probabilities(Model):
+    def predict(self):
+        return np.zeros((self.graph.n, 2))
+
 def chosen(answer=0, random_state=0):
     model = Model()
     model.predict = lambda: np.full(model.graph.n, answer + random_state)
@@ -93,6 +101,8 @@ def test_a_network_tells_its_epochs(replied):
         ("own Refused", "MemoryError: Unable to allocate", True),
         ("own RefusedByTorch", "RuntimeError", True),
         ("own Short", "predict() gave 3 answers for 120 nodes: one class per node is needed", False),
+        ("own Strange", "predict() gave classes that the labels it was given do not have: nan", False),
+        ("own Probabilities", "predict() gave an array of shape (120, 2) for 120 nodes: one class per node", False),
         ("own Nothing", "", False),
         ("no-such-model", "unknown model 'no-such-model': choose one of ", False),
     ],
@@ -110,4 +120,6 @@ def test_no_other_labels_are_seen(replied):
 
 def test_own_models_take_parameters(replied):
     assert set(replied("own chosen", answer=1)[1]) == {1}
-    assert set(replied("own chosen", random_state=1)[1]) == {1}
+    answer, answers = replied("own chosen", random_state=1)
+    assert set(answers) == {1} and answer["selection"] == [] and answer["chosen"] is None
+    assert set(answer["seconds"]) == {"features", "tuning", "training", "prediction"}

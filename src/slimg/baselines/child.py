@@ -18,9 +18,9 @@ import numpy as np
 
 from slimg.baselines import models, parcel
 from slimg.baselines.base import best_of
-from slimg.errors import SlimgError
-from slimg.sanity.contender import as_contender
-from slimg.sanity.judge import accuracy
+from slimg.errors import InputError, SlimgError
+from slimg.graph import Graph
+from slimg.graph.columns import show
 from slimg.user_code import load_object
 
 FEATURE_STAGES = ("total", "propagation", "features")
@@ -34,9 +34,7 @@ def main(folder: Path) -> int:
     try:
         task = parcel.unpack(folder)
         answer["memory_before"] = memory("VmRSS")
-        work = _with_own_model if ":" in task.model else _with_estimator
-        answers = work(task, answer)
-        accuracy(answers, task.graph, task.train)  # refuses answers that are not n known classes
+        answers = _checked(_answers(task, answer), task.graph)
     except MemoryError as error:
         answer |= {"reason": reason(error), "no_memory": True}
     except Exception as error:
@@ -62,32 +60,33 @@ def memory(kind: str) -> int | None:
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")), None)
 
 
-def _with_estimator(task: parcel.Task, answer: dict[str, Any]) -> np.ndarray:
-    estimator = models.get(task.model, **task.params)
-    estimator.fit(task.graph, train=task.train, val=task.val)
+def _answers(task: parcel.Task, answer: dict[str, Any]) -> Any:
+    """Fit and predict; stages and settings go into the answer."""
+    make = load_object(task.model) if ":" in task.model else partial(models.get, task.model)
     begun = time.perf_counter()
+    estimator = make(**task.params)
+    estimator.fit(task.graph, train=task.train, val=task.val)
+    fitted = time.perf_counter()
     answers = estimator.predict()
-    prediction = time.perf_counter() - begun
+    prediction = time.perf_counter() - fitted
     selection = list(getattr(estimator, "selection_", []))
     chosen = selection[best_of(selection)] if selection else None
     answer |= {"chosen": _plain(chosen), "selection": _plain(selection)}
-    answer["seconds"] = {**_stages(estimator.seconds_, chosen), "prediction": prediction}
+    told = getattr(estimator, "seconds_", {"learning": fitted - begun})
+    answer["seconds"] = {**_stages(told, chosen), "prediction": prediction}
     return answers
 
 
-def _with_own_model(task: parcel.Task, answer: dict[str, Any]) -> np.ndarray:
-    given = load_object(task.model)
-    options = dict(task.params)
-    seed = options.pop("random_state", 0)
-    contender = as_contender(partial(given, **options) if options else given, task.model)
-    begun = time.perf_counter()
-    respond = contender.begin(task.graph.with_labels(None))
-    ready = time.perf_counter()
-    val = np.empty(0, np.int64) if task.val is None else task.val
-    answers = respond(task.graph, task.train, val, seed)
-    answer["seconds"] = {"features": ready - begun, "training": time.perf_counter() - ready}
-    answer |= {"chosen": None, "selection": []}
-    return answers
+def _checked(answers: Any, graph: Graph) -> np.ndarray:
+    """n classes that exist."""
+    found = np.asarray(answers)
+    if found.shape != (graph.n,):
+        shape = f"an array of shape {found.shape}" if found.ndim != 1 else f"{len(found):,} answers"
+        raise InputError(f"predict() gave {shape} for {graph.n:,} nodes: one class per node is needed")
+    strange = found[~np.isin(found, graph.classes)]
+    if len(strange):
+        raise InputError(f"predict() gave classes that the labels it was given do not have: {show(strange)}")
+    return found
 
 
 def _stages(seconds: dict[str, float], chosen: dict[str, Any] | None) -> dict[str, float]:

@@ -16,6 +16,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from slimg.baselines.base import Baseline, Learned, Targets, judged
 from slimg.baselines.label_propagation import shares
@@ -37,7 +38,7 @@ class CorrectAndSmooth(Baseline):
     base : a name of `slimg.baselines.names`, or an estimator with fit(graph, train=, val=) and predict_proba()
     base_params : parameters of a base given by name
     correct, smooth : α₁ and α₂, each a share from 0 to below 1 or several to choose from
-    cv, random_state : folds when no validation rows are given, and the seed of folds and base
+    cv, random_state : folds when no validation rows are given, and the seed of folds and of a base given by name
     normalize_features : given to a base by name that has it
     engine : an engine, or "memory"
     """
@@ -89,12 +90,11 @@ class CorrectAndSmooth(Baseline):
 
     def _base(self) -> Any:
         from slimg.baselines.models import get
-        from slimg.sanity.contender import cloned
 
         if not isinstance(self.base, str):
             if self.base_params:
                 raise InputError("base_params are for a base given by name: set the parameters of the estimator itself")
-            return cloned(self.base, self.random_state)
+            return clone(self.base)
         estimator = get(self.base, **(self.base_params or {}))
         usual = {"random_state": self.random_state, "normalize_features": self.normalize_features}
         known, given = estimator.get_params(deep=False), self.base_params or {}

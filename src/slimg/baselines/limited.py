@@ -82,7 +82,8 @@ def run(
 
     Parameters
     ----------
-    model : a name of `slimg.baselines.models.names`, or FILE.py:NAME, as `slimg sanity --model` takes it
+    model : a name of `slimg.baselines.models.names`, or FILE.py:NAME, a function or class that makes an object with
+        fit(graph, train=, val=) and predict(), such as one of these; labels are numbers in the child
     params : of the model, ``random_state`` among them; numbers, texts, lists and mappings of these
     memory : bytes that may be resident at most, libraries included (about 0.3 GB with torch)
     seconds : wall time at most, the start of the process (about 2 s) included
