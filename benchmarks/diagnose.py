@@ -49,15 +49,23 @@ def main() -> None:
 
 
 def _synthetic(name: str, seeds: int) -> dict[str, Any]:
-    said, seconds = [], []
+    said, seconds, restated = [], [], []
     for seed in range(seeds):
         graph = make(*parts(name), seed=seed).graph
         split = stratified(graph, SHOWN, seed)
         begun = time.perf_counter()
-        said.append(diagnose(graph.keeping_labels(np.concatenate([split.train, split.val]))).scenario)
+        found = diagnose(graph.keeping_labels(np.concatenate([split.train, split.val])))
         seconds.append(time.perf_counter() - begun)
+        said.append(found.scenario)
+        restated.append(found.evidence.restated)
     wrong = [each for each in said if each != name]
-    return {"right": len(said) - len(wrong), "of": seeds, "others": wrong, "seconds": round(float(np.median(seconds)), 1)}
+    return {
+        "right": len(said) - len(wrong),
+        "of": seeds,
+        "others": wrong,
+        "restated": [round(float(np.min(restated)), 3), round(float(np.max(restated)), 3)],
+        "seconds": round(float(np.median(seconds)), 1),
+    }
 
 
 def _real(name: str) -> dict[str, Any]:

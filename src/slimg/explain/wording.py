@@ -11,6 +11,8 @@ from slimg.graph.columns import number_of, show
 
 RARE = 10
 """Labelled nodes of a class below which it is called rare."""
+WEAK = 0.2
+"""Adjusted homophily below which it is called weak."""
 WORTH = 0.01
 """Accuracy that a doubling of the labels must have gained to be worth more of them."""
 
@@ -97,7 +99,8 @@ def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str
         return f"{known[0].upper()}{known[1:]}; the network alone {told} tell the classes ({structure.value:.0%})."
     share = f"{edges.share:.0%} of the edges join nodes of one class, {edges.by_chance:.0%} would by chance"
     if relation == "homophily":
-        return f"Homophily: neighbours tend to be of the same class ({share})."
+        kind = "Weak homophily" if edges.adjusted < WEAK else "Homophily"
+        return f"{kind}: neighbours tend to be of the same class ({share})."
     if relation == "uniform":
         return f"The edges say nothing about the classes: neighbours are alike as often as by chance ({share})."
     if edges.p_less <= 0.01:
