@@ -215,6 +215,7 @@ class _KrylovSVD:
 
     def solve(self) -> Spectrum:
         values, vectors = self._pairs
+        del self._pairs  # a tall of n × r that nobody needs twice
         if self._reduction is not None:
             rows = self._engine.rows(vectors, self._reduction.classes)
             scale = (1 / self._reduction.root_sizes[self._reduction.classes]).astype(np.float32)
