@@ -1,0 +1,49 @@
+"""Which engine a name stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slimg.engine.base import Engine
+from slimg.engine.memory import MemoryEngine
+from slimg.errors import choices
+from slimg.graph.graph import Graph
+from slimg.sizes import as_bytes
+
+NAMES = ("auto", "memory", "mapped", "dask")
+
+
+def engine_for(engine: Any, graph: Graph, memory: str | int | None = None) -> Engine:
+    """The engine of a name, a Dask client, or an engine itself.
+
+    "auto" takes the one that `slimg.engine.estimate` recommends for the graph; ``memory`` is the budget of "mapped" and
+    "auto" (default: most of what is free).
+    """
+    check_engine(engine, memory)
+    if engine == "auto":
+        from slimg.engine.estimate import estimate
+
+        engine = estimate(graph, memory=None if memory is None else as_bytes(memory)).recommended
+    if engine == "memory":
+        return MemoryEngine()
+    if engine == "mapped":
+        from slimg.engine.mapped import MappedEngine
+
+        return MappedEngine(memory or "4GB")
+    if engine == "dask" or _is_client(engine):
+        from slimg.engine.dask import DaskEngine
+
+        return DaskEngine(None if engine == "dask" else engine)
+    return engine
+
+
+def check_engine(engine: Any, memory: str | int | None = None) -> None:
+    """Refuse what names no engine, and a budget that is no size."""
+    if isinstance(engine, str) and engine not in NAMES:
+        raise choices("engine", engine, [*NAMES, "an engine object", "a Dask client"])
+    if memory is not None:
+        as_bytes(memory)
+
+
+def _is_client(engine: Any) -> bool:
+    return type(engine).__module__.startswith("distributed")

@@ -1,0 +1,179 @@
+"""Memory, disk and time of a fit before it begins, on each engine, and which to take.
+
+For n nodes, e stored entries (twice the edges), d features, rank r = min(n, d), blocks of w columns and m labelled rows
+(all talls are float32):
+
+    in memory   graph 8n + 4e + 4nd,  then the larger of
+                U      4n (3r + 8w)                the Krylov basis, its replacement, the blocks under way
+                hops   4n (5d + 4r)                X, three walks, one place that waits, the components
+    mapped      the budget; at least the process, vectors of nodes and one gathered column;  disk the same talls
+    dask        on all workers together as in memory, the gathered halo of each beside it
+
+Time is that of the passes: U takes about `BASIS` · r columns through A and, for each, the basis three times; the two kinds
+of hops take a fused pass and two more; PCA takes Gram matrices and products; learning takes products with the labelled rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slimg.engine.rates import Rates, measure
+from slimg.errors import InputError
+from slimg.graph.graph import Graph
+from slimg.sizes import available_memory, resident, show_bytes
+
+BASIS = 5.5
+"""Columns that pass through A for each column of U."""
+PRODUCTS = 900
+"""Products with the labelled rows for a path of penalties."""
+COMFORT = 0.8
+"""Share of the free memory that may be planned with."""
+FUSED = 1.6
+"""Cost of two scalings in one pass."""
+COMPILE = 4.0
+"""Seconds for compiled kernels to be loaded, and for what does not grow."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What decides the cost; ``edges`` are undirected, ``labelled`` the rows learned and selected from."""
+
+    nodes: int
+    edges: int
+    features: int
+    classes: int = 2
+    labelled: int = 0
+    weighted: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "edges", "features", "classes", "labelled"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < (1 if name == "nodes" else 0):
+                raise InputError(f"estimate needs {name} as a whole number, not {value!r}")
+
+    @classmethod
+    def of(cls, graph: Graph) -> Sizes:
+        """The sizes of a graph."""
+        weighted = graph.adjacency.weights is not None
+        return cls(graph.n, graph.edges, graph.d, max(2, len(graph.classes)), len(graph.labelled), weighted)
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes of memory (all workers together), bytes of disk, and seconds."""
+
+    memory: int
+    disk: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The needs of each engine and the recommended one; printing it shows a table."""
+
+    sizes: Sizes
+    engines: dict[str, Need]
+    recommended: str
+    reason: str
+
+    def __str__(self) -> str:
+        lines = [f"{'engine':<10}{'memory':>12}{'disk':>12}{'time':>12}"]
+        for name, need in self.engines.items():
+            disk = show_bytes(need.disk) if need.disk else "none"
+            lines.append(f"{name:<10}{show_bytes(need.memory):>12}{disk:>12}{show_seconds(need.seconds):>12}")
+        return "\n".join([*lines, f"recommended: {self.recommended} ({self.reason})"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        engines = {name: vars(need) for name, need in self.engines.items()}
+        return {"sizes": vars(self.sizes), "engines": engines, "recommended": self.recommended, "reason": self.reason}
+
+
+def estimate(
+    what: Graph | Sizes,
+    *,
+    memory: int | None = None,
+    workers: int = 2,
+    folder: str | Path | None = None,
+    rates: Rates | None = None,
+) -> Estimate:
+    """What a fit will take; ``memory`` is the budget in bytes (default: what is free now)."""
+    sizes = Sizes.of(what) if isinstance(what, Graph) else what
+    rates = rates or measure(folder)
+    free = available_memory() or 2**62
+    budget = min(memory or int(COMFORT * free), free)
+    inside = _in_memory(sizes, rates)
+    mapped = _mapped(sizes, rates, inside, budget)
+    spread = _on_cluster(sizes, inside, workers)
+    if inside.memory <= budget:
+        chosen, reason = "memory", f"{show_bytes(inside.memory)} of {show_bytes(budget)}"
+    elif mapped.memory <= budget:
+        chosen, reason = (
+            "mapped",
+            f"in memory it would take {show_bytes(inside.memory)}, and {show_bytes(budget)} may be used",
+        )
+    else:
+        chosen, reason = "dask", f"one column of {sizes.nodes:,} nodes does not fit into {show_bytes(budget)}"
+    return Estimate(sizes, {"memory": inside, "mapped": mapped, "dask": spread}, chosen, reason)
+
+
+def show_seconds(seconds: float) -> str:
+    """Seconds, minutes or hours."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _shape(sizes: Sizes) -> tuple[int, int, int, int]:
+    """e, d, r and w."""
+    rank = min(sizes.nodes, sizes.features or sizes.nodes, 2048)
+    width = int(np.clip(-(-rank // 128) * 16, 16, 64))
+    return 2 * sizes.edges, sizes.features, rank, width
+
+
+def _graph_bytes(sizes: Sizes) -> int:
+    entries = 2 * sizes.edges
+    return 32 * sizes.nodes + (8 if sizes.weighted else 4) * entries + 4 * sizes.nodes * sizes.features
+
+
+def _talls(sizes: Sizes) -> int:
+    """Bytes of talls at the peak."""
+    _, d, r, w = _shape(sizes)
+    return 4 * sizes.nodes * max(3 * r + 8 * w, 5 * d + 4 * r)
+
+
+def _learning(sizes: Sizes, rates: Rates) -> tuple[int, float]:
+    """Bytes and seconds of the labelled rows."""
+    _, _, r, _ = _shape(sizes)
+    rows = sizes.labelled or sizes.nodes // 20
+    return 5 * 16 * rows * r, PRODUCTS * 2 * rows * 4 * r * sizes.classes * rates.single
+
+
+def _in_memory(sizes: Sizes, rates: Rates) -> Need:
+    e, d, r, w = _shape(sizes)
+    n, steps = sizes.nodes, BASIS * r / w
+    rows, learning = _learning(sizes, rates)
+    basis = 3 * steps * n * 1.3 * r * (w * rates.single + 4 * rates.stream)
+    structure = steps * (rates.product(e, w) + 6 * n * w * w * rates.double) + basis
+    hops = (FUSED + 2) * rates.product(e, d) if d else 0.0
+    pca = 3 * n * (d * d * rates.double + d * r * rates.single)
+    predict = n * 4 * r * sizes.classes * rates.single
+    memory = resident() + _graph_bytes(sizes) + max(_talls(sizes), 16 * n * r + rows)
+    return Need(int(memory), 0, COMPILE + structure + hops + pca + learning + predict)
+
+
+def _mapped(sizes: Sizes, rates: Rates, inside: Need, budget: int) -> Need:
+    e, d, r, w = _shape(sizes)
+    least = resident() + 48 * sizes.nodes + (128 << 20)
+    moved = 4 * sizes.nodes * (BASIS * r * (3 * 1.3 * r / w / 4 + 8) + 12 * d + 8 * r) + 4 * e * (BASIS * r / w + 6)
+    return Need(max(least, min(budget, inside.memory)), _talls(sizes), inside.seconds + moved * rates.disk)
+
+
+def _on_cluster(sizes: Sizes, inside: Need, workers: int) -> Need:
+    """Halos of each worker beside the talls; passes shared, with the rows that travel taking as long as they do."""
+    return Need(inside.memory + 4 * sizes.nodes * sizes.features * workers, 0, 10 + 2 * inside.seconds / workers)
