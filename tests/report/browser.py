@@ -3,6 +3,7 @@
 Messages are JSON, each ended by a zero byte: commands go to the browser's file descriptor 3, answers come from 4.
 """
 
+import fcntl
 import json
 import os
 import select
@@ -24,12 +25,12 @@ class Browser:
         )
         assert name, "these tests drive a browser: install chromium (make test does so on Debian)"
         self.profile = tempfile.mkdtemp(prefix="slimg-browser")
-        to_browser, self.write = os.pipe()
-        self.read, from_browser = os.pipe()
+        to_browser, self.write = map(_high, os.pipe())
+        self.read, from_browser = map(_high, os.pipe())
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", f"--user-data-dir={self.profile}"]
         quiet = ["--disable-background-networking", "--disable-component-update", "--disable-extensions"]
         command = [
-            "sh",
+            "bash",
             "-c",
             f'exec "$0" "$@" 3<&{to_browser} 4>&{from_browser}',
             name,
@@ -117,7 +118,9 @@ class Browser:
         while b"\0" not in self.buffer:
             ready, _, _ = select.select([self.read], [], [], max(0.0, deadline - time.monotonic()))
             assert ready, "the browser does not answer"
-            self.buffer += os.read(self.read, 1 << 20)
+            received = os.read(self.read, 1 << 20)
+            assert received, "the browser has gone"
+            self.buffer += received
         line, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(line)
 
@@ -133,3 +136,10 @@ class Browser:
             self.console.append(f"dialog: {given['message']}")
         elif method == "Network.requestWillBeSent":
             self.requests.append(given["request"]["url"])
+
+
+def _high(descriptor):
+    """The same pipe under a number that is not in the way of 3 and 4."""
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 20)
+    os.close(descriptor)
+    return moved
