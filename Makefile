@@ -19,7 +19,7 @@ endif
 .PHONY: help run test lint bench clean
 
 help:
-	@echo "make run    SlimG on a graph of Debian packages, compared with simple methods"
+	@echo "make run    a tour: a graph of Debian packages from files to predictions and a page, beside simple methods"
 	@echo "make test   ruff, mypy and pytest"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  the recorded benchmarks: accuracy and speed"
@@ -29,7 +29,7 @@ run: $(VENV)/.installed
 	$(BIN)/python -m examples.debian.run
 
 # Two workers with one BLAS thread each: as many threads as cores, and a file's tests share what they load.
-test: lint
+test: lint browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.installed-dev
@@ -67,3 +67,12 @@ python3-venv:
 	@if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 	  echo "$(PYTHON) lacks the module venv: install it (Debian: apt-get install python3-venv) and call make again"; exit 1; fi
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv
+
+# The page is tested in a real browser; installed only where there is none.
+.PHONY: browser
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	  if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+	    echo "the tests of the page need a browser: install chromium and call make again"; exit 1; fi; \
+	  echo "Installing chromium for the tests of the page: half a minute, once"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
