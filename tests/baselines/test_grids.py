@@ -71,6 +71,7 @@ def test_fixed_values_leave_the_grid_and_lists_are_taken_as_given():
         ("gcn", "paper", {"alpha": 0.1}, "gcn has no hyperparameter 'alpha': choose one of wd, lr, K"),
         ("gcn", [{"K": 0}], {}, "gcn: K = 0 cannot be used: a whole number of at least 1 is needed"),
         ("gcn", "paper", {"lr": math.nan}, "gcn: lr = nan cannot be used: a number above 0 is needed"),
+        ("gcn", "paper", {"wd": math.inf}, "gcn: wd = inf cannot be used: a number of at least 0 is needed"),
         ("appnp", "paper", {"alpha": 2}, "appnp: alpha = 2 cannot be used: a share between 0 and 1 is needed"),
         ("gcn", [3], {}, "gcn: a grid is paper, quick, or a list of mappings"),
         ("gcn", [], {}, "gcn: the grid holds no setting"),

@@ -77,6 +77,13 @@ def test_a_setting_learns_the_same_whatever_was_tried_before_it():
     np.testing.assert_array_equal(several.scores_, fitted("gcn", lr=chosen["lr"], epochs=20).scores_)
 
 
+def test_a_setting_that_diverges_is_not_chosen_and_is_said_when_there_is_no_other():
+    model = fitted("gcn", grid=[{"lr": 1e38}, {"lr": 0.01}], epochs=10)
+    assert model.setting_["lr"] == 0.01 and model.selection_[0]["epochs"] < 10
+    with pytest.raises(InputError, match=r"the loss became infinite or NaN with .*'lr': 1e\+38"):
+        Network("gcn", grid=[{"lr": 1e38}], epochs=3).fit(GRAPH, train=SPLIT.train, val=SPLIT.val)
+
+
 def test_without_validation_rows_folds_decide_and_all_labels_are_learned_from():
     model = Network("gcn", grid=[{"lr": 0.05}, {"lr": 1e-6}], epochs=25, cv=3, hidden=16).fit(GRAPH, train=SPLIT.train)
     assert model.setting_["lr"] == 0.05 and len(model.selection_) == 2

@@ -136,6 +136,8 @@ class Baseline(BaseEstimator):
         if targets.check is None:
             again = Targets(targets.codes, targets.classes, targets.fit, iterations=max(1, kept.iteration))
             kept = self._learn(inputs, settings[chosen], again)
+        if not np.isfinite(kept.scores).all():
+            raise InputError(f"the loss became infinite or NaN with {settings[chosen]}, the best of the settings: lower lr")
         return kept, records, chosen
 
     def _over_folds(self, inputs: Any, setting: dict[str, Any], targets: Targets) -> Learned:

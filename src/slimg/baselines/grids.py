@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from math import inf
 from typing import Any
 
 from slimg.errors import InputError, choices
@@ -76,7 +77,7 @@ def _refuse_unknown(name: str, given: Mapping[str, Any], known: list[str]) -> No
         if key not in known:
             raise InputError(f"{name} has no hyperparameter {key!r}: choose one of {', '.join(known)}")
         whole = key in ("K", "heads")
-        fits = isinstance(value, int | float) and not isinstance(value, bool) and value >= (1 if whole else 0)
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and (1 if whole else 0) <= value < inf
         if not fits or (whole and value != int(value)) or (key == "lr" and value == 0) or (key == "alpha" and value > 1):
             raise InputError(f"{name}: {key} = {value!r} cannot be used: {_NEEDED[key]} is needed")
 

@@ -22,7 +22,6 @@ import torch
 from slimg.baselines.base import Learned, Targets, judged
 from slimg.baselines.inputs import Inputs
 from slimg.engine.blas import one_thread
-from slimg.errors import InputError
 
 
 @contextmanager
@@ -64,7 +63,7 @@ def train(
                 run.look(module, inputs, epoch)
             if epoch - run.epoch >= patience and targets.check is not None:
                 break
-        return run.finish(module, epoch, lr)
+        return run.finish(module, epoch)
 
 
 def rehearse(make: Callable[[], torch.nn.Module], inputs: Inputs) -> None:
@@ -106,9 +105,11 @@ class _Best:
         self.accuracy, self.loss, self.scores, self.epoch = accuracy, loss, scores.copy(), epoch
         self.weights = {name: value.clone() for name, value in module.state_dict().items()}
 
-    def finish(self, module: Any, epochs: int, lr: float) -> Learned:
+    def finish(self, module: Any, epochs: int) -> Learned:
+        """What is kept; scores that are no numbers, right for no row, if the loss was none from the beginning."""
         if self.scores is None:
-            raise InputError(f"the loss became infinite or NaN in epoch {epochs}: lower lr, which is {lr:g}")
+            nothing = np.full((len(self.targets.codes), self.targets.classes), np.nan, np.float32)
+            return Learned(nothing, 0.0, float("inf"), 0, epochs)
         module.load_state_dict(self.weights)
         module.eval()
         return Learned(self.scores, self.accuracy, self.loss, self.epoch, epochs, module)
