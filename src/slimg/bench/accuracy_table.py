@@ -97,7 +97,12 @@ def _failures(grid: Grid) -> list[str]:
             if record["status"] != "ok":
                 place = f"{title_of_row(grid.recipe, row)} on {title_of_column(column)}"
                 reasons.setdefault(f"{record['status']}: {record.get('error', '')}", []).append(place)
-    return [f"{', '.join(dict.fromkeys(places))}: {reason}." for reason, places in reasons.items()]
+    return [f"{_some(list(dict.fromkeys(places)))}: {reason}." for reason, places in reasons.items()]
+
+
+def _some(places: list[str], shown: int = 6) -> str:
+    more = f" and {len(places) - shown} more" if len(places) > shown else ""
+    return ", ".join(places[:shown]) + more
 
 
 def _percent(figures: Figures, expected: int) -> str:
