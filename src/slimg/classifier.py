@@ -15,8 +15,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from slimg.engine.memory import MemoryEngine
-from slimg.errors import InputError, choices
+from slimg.engine.choice import check_engine, engine_for
+from slimg.engine.estimate import Estimate, Sizes, estimate
+from slimg.errors import InputError
 from slimg.explain.explainer import Scorer
 from slimg.fitted import FittedModel
 from slimg.graph.checks import check_train_val
@@ -25,6 +26,7 @@ from slimg.learn.search import Found, Labelled, Search, search
 from slimg.learn.sparse_group import check_stopping, class_weights, warn_unconverged
 from slimg.propagate.components import COMPONENTS, Components, compute_components
 from slimg.propagate.placing import Placing
+from slimg.sizes import as_bytes
 
 
 class SlimG(FittedModel):
@@ -48,7 +50,9 @@ class SlimG(FittedModel):
     energy, max_rank : the rank of U and of the PCAs.
     class_weight : "balanced", a dict by class, or None
     tol, max_iter : the duality gap to reach, as a share of the loss at W = 0, and Newton steps at most.
-    engine : an engine, or "memory"
+    engine : "memory", "mapped" (talls as files), "dask", "auto" (by `estimate`), a Dask client, or an engine
+    memory : size such as "4GB", or None
+        The budget of "mapped" and "auto"; None takes most of what is free.
     random_state : int
         Seeds the folds and the start of the iterative decompositions.
 
@@ -77,6 +81,7 @@ class SlimG(FittedModel):
         tol: float = 1e-4,
         max_iter: int = 200,
         engine: Any = "memory",
+        memory: str | int | None = None,
         random_state: int = 0,
     ):
         self.grid = grid
@@ -94,6 +99,7 @@ class SlimG(FittedModel):
         self.tol = tol
         self.max_iter = max_iter
         self.engine = engine
+        self.memory = memory
         self.random_state = random_state
 
     def fit(
@@ -161,8 +167,7 @@ class SlimG(FittedModel):
             raise InputError(f"fit needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
         if y is not None:
             raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
-        if isinstance(self.engine, str) and self.engine != "memory":
-            raise choices("engine", self.engine, ["memory", "an engine object"])
+        check_engine(self.engine, self.memory)
         if not isinstance(self.cv, (int, np.integer)) or self.cv < 2:
             raise InputError(f"cv must be a whole number of folds, at least 2, not {self.cv!r}")
         check_stopping(self.tol, self.max_iter)
@@ -176,7 +181,7 @@ class SlimG(FittedModel):
         """P(A, X) of a graph, which `fit` computes unless it is given."""
         return compute_components(
             graph,
-            MemoryEngine() if isinstance(self.engine, str) else self.engine,
+            engine_for(self.engine, graph, self.memory),
             components=self.components,
             pca=self.pca,
             k_row=self.k_row,
@@ -186,6 +191,10 @@ class SlimG(FittedModel):
             max_rank=self.max_rank,
             random_state=self.random_state,
         )
+
+    def estimate(self, what: Graph | Sizes) -> Estimate:
+        """Memory, disk and time of a fit on each engine, before it begins; sizes alone are enough."""
+        return estimate(what, memory=None if self.memory is None else as_bytes(self.memory))
 
     def _search(self) -> Search:
         patience, seed = self.early_stopping, self.random_state

@@ -21,6 +21,7 @@ COMMANDS = {
     "predict": ("slimg.commands.predict", "score the same graph again, or one that grew"),
     "explain": ("slimg.commands.explain", "why a node is classified as it is, and what would change it"),
     "diagnose": ("slimg.commands.diagnose", "does the graph help, and how?"),
+    "estimate": ("slimg.engine.command", "memory, disk and time on each engine, before a fit"),
     "report": ("slimg.commands.report", "make the page of a fit again"),
     "demo": ("slimg.commands.demo", "two small files and a fit, to see what slimg does"),
     "completion": ("slimg.commands.completion", "completion for bash, zsh or fish"),
