@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -29,7 +29,6 @@ class Cell:
     split: tuple[float, float, float]
     model: dict[str, Any]
     seed: int
-    cost: float = field(default=1.0, compare=False)
 
     @cached_property
     def key(self) -> str:

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
         cells = [cell for experiment in experiments for cell in experiment.recipe.cells()]
         memory = None if args.memory is None else int(args.memory * 2**30)
-        with shown(cells, store) as told:
+        with shown() as told:
             run_cells(cells, store, jobs=args.jobs, memory=memory, minutes=args.minutes, retry=args.retry, told=told)
     for experiment in experiments:
         failed += experiment.show(store, Path(args.out))

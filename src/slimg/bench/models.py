@@ -130,10 +130,7 @@ class LinearKind:
     """A propagator with logistic regression; all settings of its grid are propagated once per graph."""
 
     name: str
-
-    @property
-    def family(self) -> str:
-        return self.name
+    family = "linear"
 
     def check(self, settings: Settings) -> None:
         own = set(kind_of(self.name).hyperparameters())

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from slimg.bench.cell import Cell
 from slimg.bench.graphs import column
 from slimg.bench.run import Progress, Told
-from slimg.bench.store import Record, Store
+from slimg.bench.store import Record
 
 
 @contextmanager
-def shown(cells: list[Cell], store: Store) -> Iterator[Told | None]:
+def shown() -> Iterator[Told | None]:
     """Yields what to call after each cell."""
     if not sys.stderr.isatty():
         yield None

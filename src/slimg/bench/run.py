@@ -32,7 +32,6 @@ class Progress:
     """How far a run is."""
 
     total: int
-    jobs: int = 1
     done: int = 0
     begun: float = field(default_factory=time.monotonic)
 
@@ -65,7 +64,7 @@ def run(
     end = time.monotonic() + 60 * minutes
     with store.writing():
         waiting = _batches(_lacking(cells, store, retry))
-        progress = Progress(sum(map(len, waiting)), jobs)
+        progress = Progress(sum(map(len, waiting)))
         finished: _Finished = queue.Queue()
         workers: list[_Worker] = []
         try:
