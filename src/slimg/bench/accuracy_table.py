@@ -51,7 +51,7 @@ def legend(grid: Grid) -> list[str]:
         names = ", ".join(title_of_column(column) for column in grid.judged)
         paper = "; below it the paper's, by the same rule from its own table" if grid.paper_rank(grid.ranked[0]) else ""
         told.append(f"Average rank (standard deviation) among {len(grid.ranked)} models over {names}{paper}.")
-        told += _instead(grid)
+        told += [_standing(grid), *_instead(grid)]
     if recipe.missing:
         told.append(f"Not run, because their files are not here: {', '.join(map(title_of_column, recipe.missing))}.")
     return told + _failures(grid)
@@ -74,6 +74,15 @@ def _rank(grid: Grid, row: str) -> Entry:
         return entry("–")
     theirs = grid.paper_rank(row)
     return entry(_pair(grid.average_rank(row)), *((_pair(theirs),) if theirs else ()), style="bold")
+
+
+def _standing(grid: Grid) -> str:
+    """Who is first, and who has no red cell, in the columns that are judged."""
+    title = {row: title_of_row(grid.recipe, row) for row in grid.ranked}
+    order = sorted(grid.ranked, key=lambda row: grid.average_rank(row)[0])
+    best = ", then ".join(f"{title[row]} ({grid.average_rank(row)[0]:.1f})" for row in order[:3])
+    clean = [title[row] for row in grid.ranked if not any(grid.is_red(row, column) for column in grid.judged)]
+    return f"Best average ranks: {best}. Without a red cell: {', '.join(clean) or 'none'}."
 
 
 def _instead(grid: Grid) -> list[str]:
