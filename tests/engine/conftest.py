@@ -12,7 +12,7 @@ def cluster():
     """Two workers in processes of their own."""
     from distributed import Client, LocalCluster
 
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with LocalCluster(**options) as local, Client(local) as client:
         yield client
 

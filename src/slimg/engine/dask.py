@@ -32,6 +32,8 @@ from slimg.version import __version__
 PART_ROWS = 1 << 17
 """Rows of a partition, unless ``partitions`` is given."""
 FEWEST_PARTS = 4
+PATIENCE = 30
+"""Seconds to wait for the first worker."""
 FAN_IN = 8
 """Parts that are added at a time."""
 
@@ -230,7 +232,7 @@ class DaskEngine:
 
     def _local(self) -> Any:
         cluster = self._distributed.LocalCluster(
-            n_workers=self._threads.count, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=self._threads.count, threads_per_worker=1, processes=True, dashboard_address=":0"
         )
         return self._distributed.Client(cluster)
 
@@ -239,7 +241,7 @@ class DaskEngine:
         from importlib.metadata import version
 
         try:
-            self._client.wait_for_workers(1, timeout=30)
+            self._client.wait_for_workers(1, timeout=PATIENCE)
         except (TimeoutError, OSError):
             raise InputError("the Dask cluster has no workers: start some, then try again") from None
         for address, found in self._client.run(version, "slimg", on_error="return").items():

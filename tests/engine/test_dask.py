@@ -1,0 +1,162 @@
+"""What is particular to the engine on a cluster: lost workers, clusters that cannot be used, any number of partitions."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from slimg import SlimG
+from slimg.engine import MemoryEngine, Scaling
+from slimg.engine.dask import DaskEngine, LostWorker
+from slimg.engine.dask_tasks import Stored, load_part
+from slimg.errors import InputError
+from slimg.graph.adjacency import Adjacency
+from slimg.graph.graph import Graph
+from slimg.propagate.components import compute_components
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(autouse=True)
+def own_settings():
+    """Settings of Dask that a test changes are its own."""
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1, "distributed.logging.distributed": "error"}):
+        yield
+
+
+def numbers(n, k, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, k), dtype=np.float32)
+
+
+def random_graph(n=3_000, edges=12_000, d=12, seed=0):
+    u, v = np.random.default_rng(seed).integers(0, n, (2, edges))
+    return Graph(Adjacency.from_edges(u, v, n)[0], numbers(n, d), np.arange(n) % 3)
+
+
+def two_workers(**options):
+    return distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", **options)
+
+
+def test_any_number_of_partitions_gives_the_same_products(cluster):
+    graph = random_graph()
+    tall, scale = numbers(graph.n, 9), np.random.default_rng(1).random(graph.n, dtype=np.float32)
+    scalings = [Scaling(scale, scale, 1.0), Scaling(None, scale)]
+    expected = MemoryEngine(threads=1).products(graph.adjacency, tall, scalings)
+    for partitions in (1, 2, 7):
+        with DaskEngine(cluster, partitions=partitions) as engine:
+            for out, truth in zip(engine.products(graph.adjacency, engine.tall(tall), scalings), expected, strict=True):
+                np.testing.assert_array_equal(engine.to_array(out), truth)
+
+
+def test_a_partition_asks_for_the_rows_it_needs_and_no_others(tmp_path):
+    adjacency = random_graph().adjacency
+    files = []
+    for name in ("indptr", "indices"):
+        array = getattr(adjacency, name)
+        array.tofile(tmp_path / name)
+        files.append(Stored(str(tmp_path / name), array.dtype.str, 0))
+    cuts = [(0, 1000), (1000, 2200), (2200, 3000)]
+    part = load_part(*files, None, cuts, 1)
+    neighbours = np.unique(adjacency.indices[adjacency.indptr[1000] : adjacency.indptr[2200]])
+    outside = neighbours[(neighbours < 1000) | (neighbours >= 2200)]
+    asked = np.concatenate([rows + start for rows, (start, _) in zip(part.needed, cuts, strict=True)])
+    np.testing.assert_array_equal(asked, outside)
+    np.testing.assert_array_equal(
+        part.columns[part.indices], adjacency.indices[adjacency.indptr[1000] : adjacency.indptr[2200]]
+    )
+
+
+def test_slimg_fits_on_a_client_and_predicts_as_in_memory(cluster):
+    graph = random_graph(n=1500, edges=9000)
+    mine = SlimG(engine=cluster, grid=[(1e-4, 1e-3)]).fit(graph, train=np.arange(300), val=np.arange(300, 600))
+    other = SlimG(grid=[(1e-4, 1e-3)]).fit(graph, train=np.arange(300), val=np.arange(300, 600))
+    assert np.mean(mine.predict() == other.predict()) >= 0.99
+    mine.components_.engine.close()
+
+
+def test_a_worker_that_dies_in_the_middle_changes_nothing():
+    graph = random_graph(n=2_500, edges=10_000, d=6)
+    results = []
+    with two_workers() as local, distributed.Client(local) as client:
+        for kill in (False, True):
+            pids = list(client.run(os.getpid).values())
+            with DaskEngine(client, partitions=2) as engine:
+                killer = threading.Timer(0.6, os.kill, (pids[0], signal.SIGKILL))
+                if kill:
+                    killer.start()
+                parts = compute_components(graph, engine, max_rank=4)
+                results.append({name: engine.to_array(block) for name, block in parts.blocks.items()})
+                if kill:
+                    killer.join()
+                    assert pids[0] not in client.run(os.getpid).values()
+                del parts
+    for name, block in results[0].items():
+        np.testing.assert_array_equal(results[1][name], block)
+
+
+def test_blocks_of_a_worker_that_died_are_computed_again():
+    with two_workers() as local, distributed.Client(local) as client, DaskEngine(client, partitions=4) as engine:
+        adjacency = random_graph().adjacency
+        tall = engine.tall(numbers(3_000, 6))
+        (once,) = engine.products(adjacency, tall, [Scaling()])
+        (twice,) = engine.products(adjacency, once, [Scaling()])
+        engine.gram(twice)
+        del once, tall
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        expected = MemoryEngine(threads=1)
+        truth = expected.products(adjacency, numbers(3_000, 6), [Scaling()])[0]
+        np.testing.assert_array_equal(engine.to_array(twice), expected.products(adjacency, truth, [Scaling()])[0])
+
+
+def _die(block):
+    os.kill(os.getpid(), signal.SIGKILL)
+    return block
+
+
+def test_workers_that_always_die_are_reported():
+    with two_workers() as local, distributed.Client(local) as client, DaskEngine(client, partitions=2) as engine:
+        tall = engine.tall(numbers(100, 3))
+        with pytest.raises(LostWorker, match="workers died 2 times on the same block"):
+            engine.map_rows(_die, tall)
+
+
+def test_a_cluster_without_slimg_is_refused(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.metadata as metadata\n"
+        "known = metadata.version\n"
+        "def version(name):\n"
+        "    if name == 'slimg':\n"
+        "        raise metadata.PackageNotFoundError(name)\n"
+        "    return known(name)\n"
+        "metadata.version = version\n"
+    )
+    dask.config.set({"distributed.nanny.pre-spawn-environ.PYTHONPATH": str(tmp_path)})
+    told = pytest.raises(InputError, match=r"worker tcp://.* has no slimg: install slimg .* on every worker")
+    with two_workers() as local, distributed.Client(local) as client, told:
+        DaskEngine(client)
+
+
+def test_a_cluster_without_workers_is_refused(monkeypatch):
+    monkeypatch.setattr("slimg.engine.dask.PATIENCE", 0.2)
+    local = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0")
+    told = pytest.raises(InputError, match="the Dask cluster has no workers")
+    with local, distributed.Client(local) as client, told:
+        DaskEngine(client)
+
+
+def test_a_folder_that_workers_do_not_see_is_named(cluster, tmp_path):
+    with DaskEngine(cluster, partitions=2) as engine:
+        np.save(tmp_path / "gone.npy", numbers(50, 3))
+        mapped = np.load(tmp_path / "gone.npy", mmap_mode="r")
+        (tmp_path / "gone.npy").unlink()
+        with pytest.raises(InputError, match=r"a worker cannot read .*gone\.npy"):
+            engine.to_array(engine.tall(mapped))
+
+
+@pytest.mark.parametrize("partitions", [0, -1, 1.5, "many"])
+def test_partitions_must_be_a_positive_number(partitions):
+    with pytest.raises(InputError, match="partitions must be a positive number"):
+        DaskEngine(object(), partitions=partitions)
