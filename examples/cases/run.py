@@ -1,7 +1,7 @@
 """Three worked cases: `python -m examples.cases.run [homophily heterophily no-help]`.
 
     homophily     packages of four subjects; those that need one another tend to share the subject
-    heterophily   programs and their data packages: a program needs data, hardly ever another program
+    heterophily   programs and data packages, and which needs the data of which: mostly a program, hardly ever other data
     no-help       the packages of the first case with edges that were drawn at random (made up, and named so)
 
 Nodes, labels and words are Debian's (`examples/debian`), and so are the edges of the first two. Each case is written as two
@@ -62,14 +62,14 @@ def homophily() -> Tables:
 
 
 def heterophily() -> Tables:
-    """Data packages, what needs them, and all needs among these."""
+    """Data packages, what needs them, and these needs."""
     packages, depends = debian()
     is_data = packages["name"].str.endswith("-data")
     data = packages["name"][is_data]
     programs = depends.loc[depends["target"].isin(data) & ~depends["source"].isin(data), "source"]
     chosen = packages[is_data | packages["name"].isin(programs)].drop(columns="section")
     chosen.insert(1, "label", np.where(chosen["name"].isin(data), "data", "program"))
-    return chosen, among(depends, chosen)
+    return chosen, among(depends[depends["target"].isin(data)], chosen)
 
 
 def no_help() -> Tables:

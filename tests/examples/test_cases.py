@@ -13,14 +13,15 @@ def same_class(name):
     label = nodes.set_index("name")["label"]
     assert set(edges["source"]) | set(edges["target"]) <= set(label.index)
     alike = (label[edges["source"]].to_numpy() == label[edges["target"]].to_numpy()).mean()
-    return alike, (label.value_counts(normalize=True) ** 2).sum()
+    ends = label[pd.concat([edges["source"], edges["target"]])]
+    return alike, (ends.value_counts(normalize=True) ** 2).sum()
 
 
 def test_edges_are_alike_as_the_names_say():
     alike, chance = same_class("homophily")
     assert alike > chance + 0.5
     alike, chance = same_class("heterophily")
-    assert alike < chance - 0.05
+    assert alike < chance - 0.3
     alike, chance = same_class("no-help")
     assert abs(alike - chance) < 0.03
 

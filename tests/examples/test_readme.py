@@ -24,7 +24,10 @@ def test_the_first_example_has_eight_lines_and_runs(monkeypatch, capsys):
     assert all(name in components for name in ("'U'", "'X'", "A_row", "A_sym"))
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "examples/README.md", "examples/debian/README.md", "examples/cases/README.md"])
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"examples/{folder}README.md" for folder in ("", "debian/", "cases/"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
