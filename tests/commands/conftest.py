@@ -1,5 +1,6 @@
-"""A small folder as a user has it: who follows whom, and users, a third of whom have a team."""
+"""Small folders as users have them: who follows whom, and users, some of whom have a team."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from slimg import cli
 
 TEAMS = np.array(["blue", "green", "red"])
 WORDS = (["cat", "dog", "bird"], ["car", "bus", "train"], ["tea", "milk", "juice"])
+FIT = ("fit", "--edges", "follows.csv", "--nodes", "users.csv", "--label", "team", "--id", "user")
 
 
 @dataclass
@@ -53,11 +55,32 @@ def folder(tmp_path, monkeypatch):
     return Folder(tmp_path, users, follows, truth)
 
 
+@pytest.fixture(scope="session")
+def fitted_once(tmp_path_factory):
+    """The outputs of one `slimg fit` of that folder."""
+    path = tmp_path_factory.mktemp("fitted")
+    users, follows, _ = make_people()
+    users.to_csv(path / "users.csv", index=False)
+    follows.to_csv(path / "follows.csv", index=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        assert cli.main([*FIT, "--json"]) == 0
+    return path / "slimg-out"
+
+
+@pytest.fixture
+def fitted(folder, fitted_once):
+    """The current folder after `slimg fit`."""
+    shutil.copytree(fitted_once, folder.path / "slimg-out")
+    return folder
+
+
 @pytest.fixture
 def slimg(capsys):
     """Call the command line in this process: exit code, output, errors."""
 
     def call(*arguments):
+        capsys.readouterr()
         code = cli.main([str(argument) for argument in arguments])
         said = capsys.readouterr()
         return code, said.out, said.err
