@@ -8,7 +8,8 @@ from slimg.bench.recipe import Recipe
 from slimg.bench.store import Store
 
 VALUES = {
-    ("lr", "cora"): [0.50, 0.52], ("sgc", "cora"): [0.77, 0.772], ("dgc", "cora"): [0.7, 0.72], ("slimg", "cora"): [0.79, 0.8],
+    ("lr", "cora"): [0.50, 0.52], ("sgc", "cora"): [0.77, 0.772], ("dgc", "cora"): [0.7, 0.72],
+    ("slimg", "cora"): [0.79, 0.8],
     ("lr", "photo"): [0.70, 0.71], ("sgc", "photo"): [0.9], ("dgc", "photo"): "oom", ("slimg", "photo"): [0.93, 0.94],
 }  # fmt: skip
 
