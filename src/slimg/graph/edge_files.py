@@ -41,7 +41,7 @@ class EdgeFile:
         """The edges in order."""
         row = 0
         for columns in self._npy(rows) if self._suffix == ".npy" else read_table(self.path, self._columns, rows):
-            source, target = (self._numbers(each, name, row) for each, name in zip(columns, self._columns, strict=False))
+            source, target = (self._numbers(columns[side], self._columns[side], row) for side in (0, 1))
             weights = np.asarray(columns[2], np.float64) if self._weighted else None
             yield Piece(row, source, target, weights)
             row += len(source)
