@@ -7,6 +7,8 @@ accuracy a little too good, which is said where it is shown.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
@@ -25,8 +27,11 @@ def held_out(model: SlimG, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     folds = StratifiedKFold(count, shuffle=True, random_state=model.random_state)
     fixed = clone(model).set_params(grid=[(model.l1_, model.group_, model.joint_)])
     parts = model.components_
-    for fit, check in folds.split(rows, codes):
-        fixed.fit(graph, train=rows[fit], val=rows[check], propagated=parts)
-        weights = np.concatenate([fixed.coef_[name] for name in parts.names])
-        chances[check] = softmax(parts.labelled_rows(rows[check]) @ weights + fixed.intercept_)
+
+    def predict(fit: np.ndarray, check: np.ndarray) -> None:
+        fold = clone(fixed).fit(graph, train=rows[fit], val=rows[check], propagated=parts)
+        weights = np.concatenate([fold.coef_[name] for name in parts.names])
+        chances[check] = softmax(parts.labelled_rows(rows[check]) @ weights + fold.intercept_)
+
+    parts.engine.concurrently(*(partial(predict, fit, check) for fit, check in folds.split(rows, codes)))
     return rows, chances

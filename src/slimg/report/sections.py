@@ -41,12 +41,12 @@ def _accuracies(found: dict[str, Any]) -> str:
     rows |= {f"all but {called(name)}": each for name, each in found["without"].items()}
     points = {name: (each["value"], *each["interval"]) for name, each in rows.items()}
     lines = [
-        (name, f"{each['value']:.1%}", f"{each['interval'][0]:.1%} to {each['interval'][1]:.1%}", f"{each['by_chance']:.1%}")
+        (name, f"{each['value']:.1%}", f"{100 * each['interval'][0]:.0f}–{each['interval'][1]:.0%}", f"{each['by_chance']:.1%}")
         for name, each in rows.items()
     ]
     chart = charts.intervals(points, "Accuracy of components alone and left out", "accuracy on labels held out")
     caption = f"Accuracy on {found['examined']:,} labels held out, by the components used"
-    table = _table(("components", "accuracy", "95 % interval", "by chance"), lines, caption)
+    table = _table(("components", "accuracy", "95 %", "chance"), lines, caption)
     curve = ""
     if found.get("curve"):
         steps = [(f"{count:,}", f"{value:.1%}") for count, value in found["curve"]]
