@@ -84,6 +84,7 @@ def test_columns_that_not_every_model_has_and_standins_do_not_count(tmp_path):
     grid = filled(tmp_path, which, values)
     assert grid.judged == ["cora"] and grid.average_rank("b")[0] == 1.0
     assert grid.paper("a", "actor") is None
+    assert grid.medal("a", "photo") is None and grid.medal("a", "actor") == "gold"  # photo: the other was not run
 
 
 def test_unranked_rows_have_no_place_but_a_place_instead(tmp_path):

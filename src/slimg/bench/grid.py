@@ -92,9 +92,9 @@ class Grid:
         return ranking.over_cases(ranking.ranks(means)[self.ranked.index(row)])
 
     def _colours(self, column: str) -> tuple[dict[str, str | None], dict[str, bool]]:
-        """Medals and red cells among the ranked rows that were run on this graph."""
-        rows = [row for row in self.ranked if (row, column) in self.figures]
-        if not rows or column in EMPTY:
+        """Medals and red cells among the ranked rows; none until all of them were run on this graph."""
+        rows = self.ranked
+        if not rows or column in EMPTY or any((row, column) not in self.figures for row in rows):
             return {}, {}
         means, spreads = (
             np.array([[getattr(self.figures[row, column], what)] for row in rows]) for what in ("mean", "spread")
