@@ -6,7 +6,7 @@ from propagate_oracles import GRAPHS, OpaqueEngine
 from slimg.engine import MemoryEngine
 from slimg.errors import InputError
 from slimg.propagate import get, size
-from slimg.propagate.size import available_memory, check_size
+from slimg.propagate.size import check_size
 
 
 def test_sizes_are_said(monkeypatch):
@@ -21,11 +21,3 @@ def test_a_propagator_refuses_before_it_starts(monkeypatch):
     monkeypatch.setattr(size, "available_memory", lambda: 1 << 20)
     with pytest.raises(InputError, match=r"P\(A, X\) with 60,006 columns for 40 nodes needs 0\.0 GiB"):
         get("gprgnn", K=10_000)(GRAPHS[0])
-
-
-def test_memory_is_read_from_the_system(tmp_path, monkeypatch):
-    (tmp_path / "meminfo").write_text("MemTotal: 100 kB\nMemAvailable:   12 kB\n")
-    monkeypatch.setattr(size, "MEMINFO", tmp_path / "meminfo")
-    assert available_memory() == 12 * 1024
-    monkeypatch.setattr(size, "MEMINFO", tmp_path / "absent")
-    assert available_memory() > 1 << 20

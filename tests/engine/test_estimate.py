@@ -1,0 +1,123 @@
+"""Estimates against real runs in processes of their own, and the choice that follows from them."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from slimg import SlimG
+from slimg.cli import main
+from slimg.engine import MemoryEngine, choice, estimate
+from slimg.engine.estimate import Sizes
+from slimg.engine.mapped import MappedEngine
+from slimg.engine.rates import Rates, measure
+from slimg.errors import InputError
+from slimg.graph.adjacency import Adjacency
+from slimg.graph.graph import Graph
+
+RATES = Rates(entry=5e-9, line=1.5e-9, single=1e-11, double=4e-11, stream=1e-10, disk=2e-9)
+PRODUCTS = Sizes(2_449_029, 61_859_140, 100, 39, 122_000)
+
+
+def small_graph(n=300):
+    u, v = np.random.default_rng(0).integers(0, n, (2, 5 * n))
+    return Graph(Adjacency.from_edges(u, v, n)[0], np.random.default_rng(1).random((n, 8)), np.arange(n) % 3)
+
+
+def test_more_of_anything_never_takes_less():
+    base = estimate.estimate(PRODUCTS, rates=RATES).engines
+    for name in ("nodes", "edges", "features", "classes", "labelled"):
+        larger = Sizes(**{**vars(PRODUCTS), name: 2 * getattr(PRODUCTS, name)})
+        for engine, need in estimate.estimate(larger, rates=RATES).engines.items():
+            assert need.seconds >= base[engine].seconds and need.memory >= base[engine].memory, (name, engine)
+
+
+def test_the_recommended_engine_follows_the_budget(monkeypatch):
+    monkeypatch.setattr(estimate, "available_memory", lambda: 24 << 30)
+    assert estimate.estimate(PRODUCTS, rates=RATES).recommended == "memory"
+    assert estimate.estimate(PRODUCTS, memory=3 * 10**9, rates=RATES).recommended == "mapped"
+    told = estimate.estimate(PRODUCTS, memory=10**8, rates=RATES)
+    assert told.recommended == "dask" and "does not fit into 100 MB" in told.reason
+    assert "recommended: dask" in str(told) and json.loads(json.dumps(told.as_dict()))["recommended"] == "dask"
+
+
+def test_rates_are_positive_and_the_product_grows_with_its_columns():
+    rates = measure()
+    assert all(value > 0 for value in vars(rates).values())
+    assert rates.product(10**6, 100) > rates.product(10**6, 16) > 0
+
+
+def test_memory_of_a_real_run_is_within_half_as_much_again(tmp_path):
+    program = textwrap.dedent("""
+        import resource
+        import numpy as np
+        from slimg.engine.estimate import Sizes, estimate
+        from slimg.engine.memory import MemoryEngine
+        from slimg.engine.rates import Rates
+        from slimg.graph.adjacency import Adjacency
+        from slimg.graph.graph import Graph
+        from slimg.propagate.components import compute_components
+        n = 50_000
+        u, v = np.random.default_rng(0).integers(0, n, (2, 4 * n), dtype=np.int32)
+        graph = Graph(Adjacency.from_edges(u, v, n)[0], np.random.default_rng(1).random((n, 96), np.float32))
+        del u, v
+        held = 4 * (graph.n * graph.d + graph.adjacency.nnz)  # counted twice otherwise
+        rates = Rates(*6 * [1e-9])
+        need = estimate(Sizes.of(graph), rates=rates).engines["memory"].memory - held
+        compute_components(graph, MemoryEngine())
+        print(need, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    told, peak = map(int, done.stdout.split())
+    assert 1 / 1.5 < told / peak < 1.5, (told, peak)
+
+
+def test_engines_by_name(monkeypatch):
+    graph = small_graph()
+    assert isinstance(choice.engine_for("memory", graph), MemoryEngine)
+    mapped = choice.engine_for("mapped", graph, "700MB")
+    assert isinstance(mapped, MappedEngine) and mapped.budget == 700 * 10**6
+    own = MemoryEngine(threads=1)
+    assert choice.engine_for(own, graph) is own
+    monkeypatch.setattr(estimate, "measure", lambda folder=None: RATES)
+    assert isinstance(choice.engine_for("auto", graph), MemoryEngine)
+    with pytest.raises(InputError, match=r"unknown engine 'gpu': choose one of .*auto, dask, mapped, memory"):
+        choice.engine_for("gpu", graph)
+    with pytest.raises(InputError, match="memory must be a size"):
+        SlimG(engine="auto", memory="lots").fit(graph)
+
+
+@pytest.mark.parametrize("engine", ["mapped", "auto"])
+def test_slimg_on_other_engines_predicts_the_same(engine, monkeypatch):
+    monkeypatch.setattr(estimate, "measure", lambda folder=None: RATES)
+    graph = small_graph()
+    expected = SlimG(grid=[(1e-4, 1e-3)]).fit(graph).predict_proba()
+    model = SlimG(engine=engine, memory="1GB", grid=[(1e-4, 1e-3)]).fit(graph)
+    np.testing.assert_array_equal(model.predict_proba(), expected)
+    assert "recommended" in str(model.estimate(graph))
+
+
+def test_the_command(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(estimate, "measure", lambda folder=None: RATES)
+    assert main(["estimate", "--nodes", "2.4M", "--edges", "62M", "--features", "100", "--memory", "3GB"]) == 0
+    assert "recommended: mapped" in capsys.readouterr().out
+    assert main(["estimate", "--nodes", "120k", "--edges", "1_000_000", "--json"]) == 0
+    sizes = json.loads(capsys.readouterr().out)["sizes"]
+    assert (sizes["nodes"], sizes["edges"], sizes["features"]) == (120_000, 1_000_000, 0)
+    for wrong, message in (
+        (["--nodes", "many", "--edges", "3"], "--nodes must be a number such as 120k"),
+        (["--nodes", "5"], "needs --nodes and --edges"),
+        ([str(tmp_path)], "is no folder of a graph"),
+        (["--nodes", "5", "--edges", "3", "--memory", "x"], "memory must be a size"),
+    ):
+        assert main(["estimate", *wrong]) == 2
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [{"nodes": 0}, {"edges": -1}, {"features": 1.5}, {"classes": "two"}])
+def test_sizes_must_be_whole_numbers(wrong):
+    with pytest.raises(InputError, match=f"estimate needs {next(iter(wrong))} as a whole number"):
+        Sizes(**{"nodes": 10, "edges": 20, "features": 3, **wrong})

@@ -1,0 +1,46 @@
+"""Sizes as people write them, and as the system tells them."""
+
+import numpy as np
+import pytest
+
+from slimg import sizes
+from slimg.errors import InputError
+from slimg.sizes import as_bytes, available_memory, require_room, resident, show_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("4GB", 4 * 10**9), ("512 MiB", 512 << 20), ("1.5kb", 1500), (" 2tb ", 2 * 10**12), (7, 7), (np.int64(8), 8), ("9", 9)],
+)
+def test_sizes_are_read(text, size):
+    assert as_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "4 XB", "-1GB", "1e9", 0, -5, 1.5, True, None])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(InputError, match='budget must be a size such as "4GB"'):
+        as_bytes(text, "budget")
+
+
+def test_sizes_are_shown():
+    assert [show_bytes(each) for each in (1_234, 5 * 10**6, 1.26e9, 3e12)] == ["1.23 kB", "5 MB", "1.26 GB", "3 TB"]
+
+
+def test_memory_is_read_from_the_system(tmp_path, monkeypatch):
+    (tmp_path / "meminfo").write_text("MemTotal: 100 kB\nMemAvailable:   12 kB\n")
+    monkeypatch.setattr(sizes, "MEMINFO", tmp_path / "meminfo")
+    assert available_memory() == 12 * 1024
+    monkeypatch.setattr(sizes, "MEMINFO", tmp_path / "absent")
+    assert available_memory() > 1 << 20
+
+
+def test_resident_memory_follows_what_is_held():
+    before = resident()
+    held = np.ones(1 << 24)
+    assert resident() - before > 0.9 * held.nbytes
+
+
+def test_a_disk_without_room_is_named(tmp_path):
+    require_room(tmp_path, 1000, "this")
+    with pytest.raises(InputError, match=r"this needs 1e\+06 TB of disk in .* free: free some or choose another folder"):
+        require_room(tmp_path, 10**18, "this")
