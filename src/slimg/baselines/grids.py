@@ -1,7 +1,8 @@
 """What is tried for each network: the paper's last table, and a reduced grid.
 
     paper    the table; networks it does not list have GCN's weight decays and learning rates, as its ablation states
-    quick    lr = 0.01 with both weight decays, and one or two values of what else the table varies
+    quick    lr = 0.01 and 0.05 with both weight decays, and one or two values of what else the table varies. One learning
+             rate is not enough: with rows of sum 1, GCN reaches 92 % on Photo at 0.05 without decay and 77 % at 0.01 with it
 
 ``K`` is the number of layers or hops, ``alpha`` the share of the start in each step (GPR-GNN: at initialisation),
 ``theta`` the strength of GCNII's weights, ``lr`` and ``wd`` the learning rate and weight decay of Adam.
@@ -19,7 +20,7 @@ from slimg.errors import InputError, choices
 WEIGHT_DECAYS = (0.0, 5e-4)
 LEARNING_RATES = (2e-3, 0.01, 0.05)
 _ADAM: dict[str, Sequence[Any]] = {"wd": WEIGHT_DECAYS, "lr": LEARNING_RATES}
-_ADAM_QUICK: dict[str, Sequence[Any]] = {"wd": WEIGHT_DECAYS, "lr": (0.01,)}
+_ADAM_QUICK: dict[str, Sequence[Any]] = {"wd": WEIGHT_DECAYS, "lr": (0.01, 0.05)}
 
 Grid = Mapping[str, Sequence[Any]]
 
@@ -41,7 +42,7 @@ PAPER: dict[str, Grid] = {
 
 QUICK: dict[str, Grid] = {
     **{name: {**grid, **_ADAM_QUICK} for name, grid in PAPER.items()},
-    "gcnii": {**_ADAM_QUICK, "K": (8,), "alpha": (0.1, 0.5), "theta": (0.5,)},
+    "gcnii": {**_ADAM_QUICK, "lr": (0.01,), "K": (8,), "alpha": (0.1, 0.5), "theta": (0.5,)},
     "gprgnn": {**_ADAM_QUICK, "K": (10,), "alpha": (0.1, 0.9)},
 }
 
