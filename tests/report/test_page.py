@@ -101,8 +101,7 @@ def test_a_node_without_explanation_names_the_command(browser, record, tmp_path)
 
 def test_filters(page, record):
     page.run(
-        "const state = document.getElementById('state');"
-        "state.value = 'known'; state.dispatchEvent(new Event('change'))"
+        "const state = document.getElementById('state');state.value = 'known'; state.dispatchEvent(new Event('change'))"
     )
     known = sum(code >= 0 for code in record["nodes"]["label"])
     assert page.run("document.getElementById('count').textContent").endswith(f"of {known} nodes")

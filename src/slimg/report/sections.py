@@ -41,8 +41,8 @@ def _accuracies(found: dict[str, Any]) -> str:
     rows |= {f"all but {called(name)}": each for name, each in found["without"].items()}
     points = {name: (each["value"], *each["interval"]) for name, each in rows.items()}
     lines = [
-        (name, f"{each['value']:.1%}", f"{100 * each['interval'][0]:.0f}–{each['interval'][1]:.0%}", f"{each['by_chance']:.1%}")
-        for name, each in rows.items()
+        (name, f"{each['value']:.1%}", f"{100 * low:.0f}–{high:.0%}", f"{each['by_chance']:.1%}")
+        for (name, each), (_, low, high) in zip(rows.items(), points.values(), strict=True)
     ]
     chart = charts.intervals(points, "Accuracy of components alone and left out", "accuracy on labels held out")
     caption = f"Accuracy on {found['examined']:,} labels held out, by the components used"
