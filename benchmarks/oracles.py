@@ -7,7 +7,7 @@ of 1e-7 of the loss at W = 0. Theirs run until they stop or reach the most itera
 weights. adelie is given each group in the coordinates of its rows' span (exact without an ℓ₁ part: neither the loss nor the
 norm of a group sees a rotation), since it decomposes matrices of the size of a group.
 
-    python benchmarks/oracles.py [--datasets cora,pubmed]
+    python benchmarks/oracles.py [--datasets cora,pubmed]        continues where it was interrupted
 """
 
 from __future__ import annotations
@@ -27,43 +27,38 @@ TOL = 1e-7
 
 
 def main() -> None:
-    from records import write
+    from records import read, write
 
-    options = _arguments()
-    lines: list[dict[str, Any]] = []
-    for dataset in options.datasets:
+    lines: list[dict[str, Any]] = read("oracles").get("comparisons", [])
+    for dataset in _arguments().datasets:
+        pairs = [("adelie", 0.0, group) for group in ADELIE[dataset]] + [("SAGA", l1, 0.0) for l1 in SAGA[dataset]]
+        done = {(each["oracle"], each["l1"], each["group"]) for each in lines if each["dataset"] == dataset}
         matrix, codes, widths = labelled_rows(dataset)
         print(f"{dataset}: {matrix.shape[0]} rows, {matrix.shape[1]} columns, {codes.max() + 1} classes", flush=True)
-        for oracle, pairs in (("adelie", [(0.0, x) for x in ADELIE[dataset]]), ("SAGA", [(x, 0.0) for x in SAGA[dataset]])):
-            for line in compare(oracle, matrix, codes, widths, pairs):
-                lines.append({"dataset": dataset, **line})
-                print("  {oracle:<7} λ₁ {l1:<6g} λ₂ {group:<5g} ours {ours:.9f} theirs {theirs:.9f}"
-                      " relative {relative:+.1e}  gap {gap:.0e}  {seconds:.2f} s and {their_seconds:.0f} s".format(**line),
-                      flush=True)  # fmt: skip
-    write("oracles", {"what": __doc__.split("\n\n")[0], "tol": TOL, "comparisons": lines})
+        for pair in [each for each in pairs if each not in done]:
+            line = compare(*pair, matrix, codes, widths)
+            lines.append({"dataset": dataset, **line})
+            write("oracles", {"what": __doc__.split("\n\n")[0], "tol": TOL, "comparisons": lines})
+            print("  {oracle:<7} λ₁ {l1:<6g} λ₂ {group:<5g} ours {ours:.9f} theirs {theirs:.9f}"
+                  " relative {relative:+.1e}  gap {gap:.0e}  {seconds:.2f} s and {their_seconds:.0f} s".format(**line),
+                  flush=True)  # fmt: skip
 
 
-def compare(
-    oracle: str, matrix: Array, codes: Array, widths: list[int], pairs: list[tuple[float, float]]
-) -> list[dict[str, Any]]:
-    """One line per pair; ``relative`` is how far their objective is above ours."""
+def compare(oracle: str, l1: float, group: float, matrix: Array, codes: Array, widths: list[int]) -> dict[str, Any]:
+    """One pair; ``relative`` is how far their objective is above ours."""
     from slimg.engine.memory import MemoryEngine
     from slimg.learn.solver import Problem, solve
 
     group_of = np.repeat(np.arange(len(widths)), widths)
     problem = Problem.build(matrix, codes, int(codes.max()) + 1, group_of, MemoryEngine())
-    lines = []
-    for l1, group in pairs:
-        ours = solve(problem, l1, group, tol=TOL, max_iter=500)
-        begun = time.perf_counter()
-        theirs = adelie_point(matrix, codes, widths, group) if oracle == "adelie" else saga_point(matrix, codes, l1)
-        seconds = time.perf_counter() - begun
-        value = objective(matrix, codes, group_of, *theirs, l1, group)
-        mine = objective(matrix, codes, group_of, ours.weights, ours.intercept, l1, group)
-        figures = {"ours": mine, "theirs": value, "relative": value / mine - 1, "gap": ours.gap}
-        times = {"seconds": ours.seconds, "their_seconds": seconds}
-        lines.append({"oracle": oracle, "l1": l1, "group": group, **figures, **times})
-    return lines
+    ours = solve(problem, l1, group, tol=TOL, max_iter=500)
+    begun = time.perf_counter()
+    theirs = adelie_point(matrix, codes, widths, group) if oracle == "adelie" else saga_point(matrix, codes, l1)
+    seconds = time.perf_counter() - begun
+    value = objective(matrix, codes, group_of, *theirs, l1, group)
+    mine = objective(matrix, codes, group_of, ours.weights, ours.intercept, l1, group)
+    figures = {"ours": mine, "theirs": value, "relative": value / mine - 1, "gap": ours.gap}
+    return {"oracle": oracle, "l1": l1, "group": group, **figures, "seconds": ours.seconds, "their_seconds": seconds}
 
 
 def objective(
