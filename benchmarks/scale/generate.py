@@ -67,7 +67,7 @@ class Recipe:
 PRESETS = {
     "arxiv": Recipe(169_343, 1_166_243, 128, 40),
     "pokec": Recipe(1_632_803, 30_622_564, 65, 2),
-    "products": Recipe(2_449_029, 61_859_140, 100, 39, purity=0.77, spread=2.5, noise=4.05),
+    "products": Recipe(2_449_029, 61_859_140, 100, 39, purity=0.78, spread=2.1, noise=4.0),
     "huge": Recipe(20_000_000, 300_000_000, 64, 40),
 }
 
