@@ -4,8 +4,8 @@
     M H        one pass of an operator over A (`linalg.operators`);  gradient for H: Mᵀ G
 
 Both run on the engine, so nothing n × d is made dense that need not be, no normalised matrix is stored, and torch's own
-gradient of a sparse product, which transposes the matrix each time, is not needed (forward and backward take 7 times as long on
-Photo, 4 times on Cora).
+gradient of a sparse product, which transposes the matrix each time, is not needed (forward and backward take 7 times as
+long on Photo, 4 times on Cora).
 
 Dropout draws bits from a numpy generator: 0.5 takes one bit per entry, 15 times as fast as torch's.
 """
