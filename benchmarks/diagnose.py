@@ -3,7 +3,7 @@
 Each case is drawn with the paper's sizes (n = 6,000), 10 % of the labels are shown (stratified), and `Diagnosis.scenario` is
 compared with the name of the case, for ten seeds of graph and labels. Real graphs: all labels, and what is known of them.
 
-    python benchmarks/diagnose.py [--seeds 10] [--cases semantic-uniform,…] [--no-real]
+    python benchmarks/diagnose.py [--seeds 10] [--cases semantic-uniform,…] [--real cora,…]
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
         synthetic[name] = _synthetic(name, options.seeds)
         print(f"{name:<24} {synthetic[name]['right']} of {options.seeds} right", synthetic[name]["others"], flush=True)
         write("diagnose", {"protocol": __doc__.split("\n\n")[1], "synthetic": synthetic, "real": real})
-    for name in () if options.no_real else (*KNOWN, "debian"):
+    for name in options.real:
         real[name] = _real(name)
         print(f"{name:<24} {real[name]['scenario']:<22} {' '.join(real[name]['verdict'][:3])}", flush=True)
         write("diagnose", {"protocol": __doc__.split("\n\n")[1], "synthetic": synthetic, "real": real})
@@ -98,7 +98,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--cases", type=lambda text: text.split(",") if text else [], default=[*CASES, *EMPTY])
-    parser.add_argument("--no-real", action="store_true")
+    parser.add_argument("--real", type=lambda text: text.split(",") if text else [], default=[*KNOWN, "debian"])
     return parser.parse_args()
 
 

@@ -67,6 +67,7 @@ def test_what_helps(found, words):
     [
         ("semantic", evidence(), "The features tell the classes: 80% right"),
         ("random", evidence(x=0.5), "The features do not tell the classes: 50% right"),
+        ("random", evidence(alone={"U": accuracy(0.8), "X": accuracy(0.53, p=0.05)}), "The features hardly tell"),
         ("structural", evidence(restated=0.7), "The features restate the graph (70% of their variance"),
         ("absent", evidence(), "The nodes have no features."),
     ],

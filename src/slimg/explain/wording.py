@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slimg.explain.agreement import Agreement
-from slimg.explain.evidence import Accuracy, Evidence
+from slimg.explain.evidence import GAIN, Accuracy, Evidence
 from slimg.explain.explainer import title_of
 from slimg.graph.columns import number_of, show
 
@@ -120,7 +120,8 @@ def _of_features(features: str, evidence: Evidence) -> str:
         return f"The features restate the graph ({evidence.restated:.0%} of their variance lies in its structure), {told}."
     if features == "semantic":
         return f"The features tell the classes: {own.value:.0%} right with them alone, {own.by_chance:.0%} by chance."
-    return f"The features do not tell the classes: {own.value:.0%} right with them alone, {own.by_chance:.0%} by chance."
+    told = "hardly tell" if own.value - own.by_chance >= GAIN else "do not tell"
+    return f"The features {told} the classes: {own.value:.0%} right with them alone, {own.by_chance:.0%} by chance."
 
 
 def _of_both(evidence: Evidence) -> str:
