@@ -33,7 +33,7 @@ def any_engine(request, tmp_path, monkeypatch):
         with DaskEngine(request.getfixturevalue("cluster"), folder=tmp_path, partitions=3) as engine:
             yield engine
     else:
-        with MappedEngine("2GB", folder=tmp_path if request.param == "journaled" else None, threads=2) as engine:
+        with MappedEngine("8GB", folder=tmp_path if request.param == "journaled" else None, threads=2) as engine:
             if request.param == "mapped in slices":
                 monkeypatch.setattr(engine, "_slices", lambda n, k: blocks.runs(k, 3))
             yield engine

@@ -24,20 +24,21 @@ from slimg.graph.graph import Graph
 from slimg.propagate.components import compute_components
 
 RUN = textwrap.dedent("""
-    import hashlib, json, resource, sys
+    import hashlib, json, sys
     import numpy as np
+    from slimg.bench.circumstances import peak_memory
     from slimg.engine.mapped import MappedEngine
     from slimg.graph.disk import open_graph
     from slimg.propagate.components import compute_components
 
     graph = open_graph(sys.argv[1])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    before = peak_memory()
     budget = before + int(sys.argv[2])
     print("begun", flush=True)
     with MappedEngine(budget, folder=sys.argv[3], threads=1) as engine:
         parts = compute_components(graph, engine, max_rank=12)
         digests = [hashlib.md5(engine.to_array(block).tobytes()).hexdigest() for block in parts.blocks.values()]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_memory()
     print(json.dumps({"digests": digests, "peak": peak, "budget": budget, "before": before}))
 """)
 
@@ -123,7 +124,7 @@ def test_memory_must_be_a_size(memory):
 
 
 def test_room_on_the_disk_is_checked_first(tmp_path, monkeypatch):
-    engine = MappedEngine("1GB", folder=tmp_path)
+    engine = MappedEngine("8GB", folder=tmp_path)
     monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 70 << 20})())
     with pytest.raises(InputError, match=r"needs 16 MB of disk in .*slimg-work, which has 73\.4 MB free"):
         engine.random(40_000, 100, 0)
@@ -131,46 +132,46 @@ def test_room_on_the_disk_is_checked_first(tmp_path, monkeypatch):
 
 
 def test_a_work_folder_of_another_graph_is_refused(tmp_path):
-    first = MappedEngine("1GB", folder=tmp_path)
+    first = MappedEngine("8GB", folder=tmp_path)
     compute_components(random_graph(), first)
     first._work.keep = True
     first.close()
     with pytest.raises(InputError, match="belongs to another graph or other settings"):
-        compute_components(random_graph(seed=1), MappedEngine("1GB", folder=tmp_path))
+        compute_components(random_graph(seed=1), MappedEngine("8GB", folder=tmp_path))
 
 
 def test_other_settings_are_refused_too(tmp_path):
-    with pytest.raises(ZeroDivisionError), MappedEngine("1GB", folder=tmp_path) as engine:
+    with pytest.raises(ZeroDivisionError), MappedEngine("8GB", folder=tmp_path) as engine:
         compute_components(random_graph(), engine, max_rank=8)
         raise ZeroDivisionError
     with (
         pytest.raises(InputError, match="belongs to another graph or other settings"),
-        MappedEngine("1GB", folder=tmp_path) as engine,
+        MappedEngine("8GB", folder=tmp_path) as engine,
     ):
         compute_components(random_graph(), engine, max_rank=8, random_state=1)
 
 
 def test_a_work_folder_in_use_or_of_another_version_is_refused(tmp_path):
-    engine = MappedEngine("1GB", folder=tmp_path)
+    engine = MappedEngine("8GB", folder=tmp_path)
     with pytest.raises(InputError, match="in use by another run"):
-        MappedEngine("1GB", folder=tmp_path)
+        MappedEngine("8GB", folder=tmp_path)
     engine._work.keep = True
     engine.close()
     journal = tmp_path / "slimg-work" / "journal.jsonl"
     journal.write_text('{"slimg": "0.0.0"}\n')
     with pytest.raises(InputError, match=r"begun by slimg 0\.0\.0"):
-        MappedEngine("1GB", folder=tmp_path)
+        MappedEngine("8GB", folder=tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be made"):
-        MappedEngine("1GB", folder=tmp_path / "file")
+        MappedEngine("8GB", folder=tmp_path / "file")
 
 
 def test_an_interrupted_run_keeps_its_files_and_goes_on(tmp_path):
     graph = random_graph()
-    with MappedEngine("1GB", folder=tmp_path / "whole") as engine:
+    with MappedEngine("8GB", folder=tmp_path / "whole") as engine:
         parts = compute_components(graph, engine)
         expected = {name: engine.to_array(block) for name, block in parts.blocks.items()}
 
@@ -183,10 +184,10 @@ def test_an_interrupted_run_keeps_its_files_and_goes_on(tmp_path):
                 raise KeyboardInterrupt
             return super().gram(*talls)
 
-    with pytest.raises(KeyboardInterrupt), Interrupted("1GB", folder=tmp_path / "work") as engine:
+    with pytest.raises(KeyboardInterrupt), Interrupted("8GB", folder=tmp_path / "work") as engine:
         compute_components(graph, engine)
     assert (tmp_path / "work" / "slimg-work" / "journal.jsonl").exists()
-    with MappedEngine("1GB", folder=tmp_path / "work") as engine:
+    with MappedEngine("8GB", folder=tmp_path / "work") as engine:
         parts = compute_components(graph, engine)
         for name, block in parts.blocks.items():
             np.testing.assert_array_equal(engine.to_array(block), expected[name])
@@ -194,7 +195,7 @@ def test_an_interrupted_run_keeps_its_files_and_goes_on(tmp_path):
 
 
 def test_work_files_are_removed_with_their_talls_and_with_the_engine():
-    engine = MappedEngine("1GB")
+    engine = MappedEngine("8GB")
     place = engine._work.path
     talls = [engine.random(100, 5, seed) for seed in range(4)]
     assert len(list(place.iterdir())) == 4
@@ -210,20 +211,20 @@ def test_sparse_features_and_small_graphs_have_the_same_bits_as_in_memory():
     u, v = np.random.default_rng(0).integers(0, n, (2, 1500))
     features = sp.random(n, 50, 0.1, format="csr", dtype=np.float32, random_state=0)
     graph = Graph(Adjacency.from_edges(u, v, n)[0], features)
-    engine = MappedEngine("1GB")
+    engine = MappedEngine("8GB")
     mine, expected = compute_components(graph, engine), compute_components(graph, MemoryEngine())
     for name, block in expected.blocks.items():
         np.testing.assert_array_equal(engine.to_array(mine.blocks[name]), block)
 
 
 def test_an_engine_can_be_copied_and_pickled(tmp_path):
-    engine = MappedEngine("1GB", threads=2)
-    assert copy.deepcopy(engine).memory == "1GB"
+    engine = MappedEngine("8GB", threads=2)
+    assert copy.deepcopy(engine).memory == "8GB"
     assert pickle.loads(pickle.dumps(engine)).threads == 2
 
 
 def test_a_file_that_was_cut_off_is_named(tmp_path):
-    engine = MappedEngine("1GB")
+    engine = MappedEngine("8GB")
     tall = engine.random(1000, 8, 0)
     os.truncate(tall.path, 100)
     with pytest.raises(InputError, match="it was cut off"):
