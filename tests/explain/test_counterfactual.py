@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from explain_graphs import dense_scores, planted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from explain_graphs import dense_scores, planted
 from slimg import SlimG
 from slimg.errors import InputError
 from slimg.explain.counterfactual import without_pairs

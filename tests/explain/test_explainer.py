@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from explain_graphs import dense_scores, planted
 
+from explain_graphs import dense_scores, planted
 from slimg import SlimG
 from slimg.explain.explainer import title_of
 from slimg.graph.splits import REAL, stratified

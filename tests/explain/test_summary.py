@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from explain_graphs import planted
 
+from explain_graphs import planted
 from slimg import SlimG
 from slimg.errors import InputError
 
