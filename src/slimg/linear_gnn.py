@@ -16,7 +16,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,6 +24,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
 from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
+from slimg.hyperparameters import WithHyperparameters
 from slimg.learn.early_stopping import EPOCHS, PATIENCE, Stopped, fit_stopped
 from slimg.learn.sparse_group import softmax
 from slimg.propagate.components import Components
@@ -34,7 +34,7 @@ WEIGHT_DECAYS = (0.0, 5e-4)
 Propagated = list[tuple[Propagator, Components]]
 
 
-class LinearGNN(BaseEstimator):
+class LinearGNN(WithHyperparameters):
     """A registered propagator with logistic regression: ``LinearGNN("dgc", K=200, T=5).fit(graph).predict()``.
 
     Parameters
@@ -76,16 +76,6 @@ class LinearGNN(BaseEstimator):
         self.engine = engine
         self.random_state = random_state
         self.hyperparameters = hyperparameters
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters, the propagator's among them."""
-        return {**super().get_params(deep=deep), **self.hyperparameters}
-
-    def set_params(self, **params: Any) -> LinearGNN:
-        """Parameters that are not of the estimator are the propagator's."""
-        own = set(self._get_param_names())
-        self.hyperparameters = {**self.hyperparameters, **{k: v for k, v in params.items() if k not in own}}
-        return super().set_params(**{k: v for k, v in params.items() if k in own})
 
     def fit(
         self, graph: Graph, y: Any = None, *, train: Any = None, val: Any = None, propagated: Propagated | None = None

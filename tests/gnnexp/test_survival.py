@@ -6,11 +6,12 @@ import scipy.sparse as sp
 
 from slimg.errors import InputError
 from slimg.gnnexp import survival
-from slimg.gnnexp.survival import SCENARIOS, gain, own
+from slimg.gnnexp.survival import gain, own
 from slimg.propagate import get, names
 from slimg.propagate.expressions import A_sym, At_sym, Attention, L, identity
+from slimg.sanity.scenarios import CASES
 
-# ✓: at least 80 % in the paper's table of sanity checks, in the order of SCENARIOS.
+# ✓: at least 80 % in the paper's table of sanity checks, in the order of CASES.
 PAPER = {
     "lr": "✓✗✗✗✗✓✓",
     "reg_kernel": "✓✗✗✗✗✓✗",
@@ -36,7 +37,7 @@ def test_it_predicts_the_papers_table_up_to_five_cells():
     wrong = set()
     for name, marks in PAPER.items():
         predicted = survival.survival(get(name))
-        assert list(predicted) == list(SCENARIOS)
+        assert list(predicted) == list(CASES)
         wrong |= {(name, case) for (case, ok), mark in zip(predicted.items(), marks, strict=True) if ok != (mark == "✓")}
     assert wrong == DIFFER
 

@@ -12,6 +12,7 @@ from slimg.baselines.base import Baseline, Learned, Targets
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices, require
 from slimg.graph.graph import Graph
+from slimg.hyperparameters import WithHyperparameters
 
 if TYPE_CHECKING:
     from slimg.baselines.inputs import Inputs
@@ -20,7 +21,7 @@ EPOCHS, PATIENCE = 1000, 200
 HIDDEN, DROPOUT = 64, 0.5
 
 
-class Network(Baseline):
+class Network(WithHyperparameters, Baseline):
     """A network trained by Adam: ``Network("gcn").fit(graph, train=…, val=…).predict()``; needs ``slimg[gnn]``.
 
     Parameters
@@ -65,16 +66,6 @@ class Network(Baseline):
         self.engine = engine
         self.random_state = random_state
         self.hyperparameters = hyperparameters
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters, the network's among them."""
-        return {**super().get_params(deep=deep), **self.hyperparameters}
-
-    def set_params(self, **params: Any) -> Network:
-        """Parameters that are not of the estimator are the network's."""
-        own = set(self._get_param_names())
-        self.hyperparameters = {**self.hyperparameters, **{k: v for k, v in params.items() if k not in own}}
-        return super().set_params(**{k: v for k, v in params.items() if k in own})
 
     def settings(self) -> list[dict[str, Any]]:
         """Every setting of the grid."""

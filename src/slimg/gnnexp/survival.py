@@ -29,16 +29,8 @@ from slimg.errors import InputError
 from slimg.propagate.expressions import Expression, Structure, operators_of
 from slimg.propagate.registry import Propagator
 from slimg.propagate.spectrum import response
+from slimg.sanity.scenarios import CASES
 
-SCENARIOS = (
-    "semantic-uniform",
-    "random-homophily",
-    "random-heterophily",
-    "structural-homophily",
-    "structural-heterophily",
-    "semantic-homophily",
-    "semantic-heterophily",
-)
 DEGREE = 6000 * 0.01 * (1 + 3 * 0.4) / 4
 CLUSTER = 0.6 / 2.2 + 2.2 / 0.6 / DEGREE
 OWN, RAISED, KEPT = 20.0, 1.5, 0.9
@@ -58,7 +50,7 @@ def survival(propagator: Propagator) -> dict[str, bool | None]:
             return structure
         return _by_filter(name, filters) if known else None
 
-    return {name: survives(name) for name in SCENARIOS}
+    return {name: survives(name) for name in CASES}
 
 
 def own(block: Expression) -> float:

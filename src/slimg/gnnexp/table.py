@@ -22,11 +22,11 @@ from slimg.errors import InputError, choices, require
 from slimg.gnnexp.algebra import Polynomial, Word, rational
 from slimg.gnnexp.formula import propagator_text
 from slimg.gnnexp.properties import PAIN_POINTS, Properties, properties
-from slimg.gnnexp.survival import SCENARIOS
 from slimg.gnnexp.writing import operator_symbol, text
 from slimg.propagate.expressions import Expression, operators_of
 from slimg.propagate.registry import Propagator, get, kind_of, names
 from slimg.propagate.spectrum import INTERVALS, coefficients, response
+from slimg.sanity.scenarios import CASES
 
 FORMATS = ("text", "markdown", "latex", "json")
 MARKS = {True: "✓", False: "✗", None: "?"}
@@ -165,7 +165,7 @@ def _legend() -> list[str]:
     return [
         "U: singular vectors of A; g: principal components; L = D^-½ (D − A) D^-½; r: rank of U; d: columns of X.",
         "pains: " + ", ".join(f"{number} {point}" for number, point in enumerate(PAIN_POINTS, 1)) + ".",
-        "survives, by its filter at the default values (? unknown): " + ", ".join(SCENARIOS) + ".",
+        "survives, by its filter at the default values (? unknown): " + ", ".join(CASES) + ".",
     ]
 
 
