@@ -138,7 +138,7 @@ def _of_both(evidence: Evidence) -> str:
     if graph.matters:
         return f"The network alone suffices ({_value(evidence.alone['U'])}); features add nothing to it."
     if features.matters:
-        return f"Features alone suffice ({_value(evidence.alone['X'])}); the graph adds nothing to them."
+        return f"Features alone suffice ({_value(evidence.alone['X'])}); what the graph adds does not show on these labels."
     return f"Features alone ({_value(evidence.alone['X'])}) do as well as the network alone ({_value(evidence.alone['U'])})."
 
 
