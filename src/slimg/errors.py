@@ -13,6 +13,10 @@ class InputError(SlimgError, ValueError):
     """Input that cannot be used; the message says which part and what to do."""
 
 
+class TooLarge(InputError, MemoryError):
+    """What was asked for does not fit into memory, said before the work begins; a benchmark counts it as O.O.M."""
+
+
 class MissingExtra(SlimgError, ImportError):
     """An optional dependency is needed; the message says which extra to install."""
 

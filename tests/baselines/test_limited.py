@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from slimg import LinearGNN
-from slimg.baselines import limited
+from slimg.baselines import watched
 from slimg.baselines.limited import run
 from slimg.errors import InputError
 from slimg.sanity import make, scaled
@@ -111,7 +111,7 @@ def test_wrong_limits_and_parameters_are_errors():
 
 
 def test_without_proc_memory_cannot_be_limited(monkeypatch, tmp_path):
-    monkeypatch.setattr(limited, "PROC", tmp_path)
+    monkeypatch.setattr(watched, "PROC", tmp_path)
     with pytest.raises(InputError, match="a memory limit needs"):
         run("sgc", {}, GRAPH, SPLIT, memory=1 << 30)
 

@@ -5,10 +5,7 @@ It unpacks the task, fits, predicts, and replies with stages and peak memory, or
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -18,7 +15,8 @@ import numpy as np
 
 from slimg.baselines import models, parcel
 from slimg.baselines.base import best_of
-from slimg.errors import InputError, SlimgError
+from slimg.baselines.watched import end_with_parent, ran_out_of_memory, reason
+from slimg.errors import InputError
 from slimg.graph import Graph
 from slimg.graph.columns import show
 from slimg.user_code import load_object
@@ -35,20 +33,11 @@ def main(folder: Path) -> int:
         task = parcel.unpack(folder)
         answer["memory_before"] = memory("VmRSS")
         answers = _checked(_answers(task, answer), task.graph)
-    except MemoryError as error:
-        answer |= {"reason": reason(error), "no_memory": True}
-    except Exception as error:
-        answer |= {"reason": reason(error), "no_memory": "can't allocate memory" in str(error)}  # as torch says it
+    except Exception as error:  # a model may fail in any way
+        answer |= {"reason": reason(error), "no_memory": ran_out_of_memory(error)}
     answer["peak_memory"] = memory("VmHWM")
     parcel.reply(folder, answer, None if "reason" in answer else answers)
     return 0
-
-
-def reason(error: Exception) -> str:
-    """One sentence; slimg's own errors are that already."""
-    first = str(error).strip().split("\n")[0]
-    kind = "" if isinstance(error, SlimgError) else type(error).__name__
-    return ": ".join(part for part in (kind, first) if part)
 
 
 def memory(kind: str) -> int | None:
@@ -105,12 +94,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _end_with_parent() -> None:
-    """The parent never writes: standard input closes when it dies."""
-    sys.stdin.buffer.read()
-    os.killpg(0, signal.SIGKILL)
-
-
 if __name__ == "__main__":
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     sys.exit(main(Path(sys.argv[1])))

@@ -2,15 +2,12 @@
 
     run("gcn", {"random_state": 0}, graph, split, memory=8 << 30, seconds=3600)  →  Outcome
 
-The child (`slimg.baselines.child`) is given edges, features, the labels of train and val and no others. It is watched from
-here: every 20 ms its resident memory and its age are read, and it is ended as soon as one is above its limit. Address space
-(RLIMIT_AS) is not limited: threads and mapped files take much of it without taking memory. Whatever happens to the child is
-a record; the process that called survives. If that process dies, the child ends too.
+The child (`slimg.baselines.child`) is given edges, features, the labels of train and val and no others, and is watched
+(`slimg.baselines.watched`). Whatever happens to it is a record; the process that called survives.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -24,13 +21,11 @@ from typing import Any, Literal
 import numpy as np
 
 from slimg.baselines import parcel
+from slimg.baselines.watched import Watched, above_limit, resident
 from slimg.errors import InputError
 from slimg.graph import Graph, Split
 
-PROC = Path("/proc")
-LOOK_EVERY = 0.02
 Status = Literal["done", "O.O.M.", "timeout", "failed"]
-Limit = Literal["memory", "time"]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -96,91 +91,42 @@ def run(
     with tempfile.TemporaryDirectory(prefix="slimg-run-") as name:
         folder = Path(name)
         parcel.pack(folder, model, params, graph, split)
-        end = _watched(folder, memory, seconds, threads)
+        child = _watched(folder, memory, seconds, threads)
         answer, answers = parcel.replied(folder)
         said = (folder / "stderr").read_text(errors="replace")
-    end.seconds = time.monotonic() - begun
-    return _outcome(end, answer, answers, said, graph, memory, seconds)
+    return _outcome(child, time.monotonic() - begun, answer, answers, said, graph)
 
 
-@dataclass
-class _End:
-    """How a child ended."""
-
-    code: int
-    peak: int | None
-    ended_for: Limit | None
-    seconds: float = 0.0
-
-
-def _watched(folder: Path, memory: int | None, seconds: float | None, threads: int | None) -> _End:
-    """Start the child, look at it until it ends, and end it when it must."""
+def _watched(folder: Path, memory: int | None, seconds: float | None, threads: int | None) -> Watched:
+    """The child, which has ended."""
     environment = dict(os.environ)
     if threads is not None:
         environment |= dict.fromkeys(THREADS, str(threads))
     command = [sys.executable, "-m", "slimg.baselines.child", str(folder)]
     with (folder / "stderr").open("wb") as stderr:
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,  # never written to: that it closes tells the child that its parent is gone
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            env=environment,
-            start_new_session=True,
-        )
-    begun, peak = time.monotonic(), None
-    reason: Limit | None = None
-    try:
-        while child.poll() is None:
-            now = resident(child.pid)
-            peak = max(peak or 0, now) if now else peak
-            if memory is not None and now and now > memory:
-                reason = "memory"
-            elif seconds is not None and time.monotonic() - begun > seconds:
-                reason = "time"
-            if reason:
-                break
-            try:
-                child.wait(LOOK_EVERY)
-            except subprocess.TimeoutExpired:
-                continue
-    finally:  # also when this process is interrupted
-        _end(child)
-    return _End(child.returncode, peak, reason)
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End the child and whatever it started; nothing if both are gone."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
+        child = Watched(command, memory, seconds, stdout=subprocess.DEVNULL, stderr=stderr, env=environment)
     child.wait()
-    if child.stdin:
-        child.stdin.close()
+    return child
 
 
 def _outcome(
-    end: _End,
-    answer: dict[str, Any] | None,
-    answers: np.ndarray | None,
-    said: str,
-    graph: Graph,
-    memory: int | None,
-    seconds: float | None,
+    child: Watched, total: float, answer: dict[str, Any] | None, answers: np.ndarray | None, said: str, graph: Graph
 ) -> Outcome:
-    answer = answer or {}
-    peak = max(end.peak or 0, answer.get("peak_memory") or 0) or None
-    spent = {**answer.get("seconds", {}), "total": end.seconds}
+    silent, answer = answer is None, answer or {}
+    peak = max(child.peak or 0, answer.get("peak_memory") or 0) or None
+    spent = {**answer.get("seconds", {}), "total": total}
     before = answer.get("memory_before")
-    if end.ended_for == "time":
-        return Outcome("timeout", None, spent, peak, before, f"no answer within {seconds:g} s")
-    if end.ended_for == "memory" or (memory is not None and peak and peak > memory):
-        return Outcome("O.O.M.", None, spent, peak, before, f"more than {memory / 2**30:.2f} GiB were needed")  # type: ignore[operator]
+    if child.above == "time":
+        return Outcome("timeout", None, spent, peak, before, f"no answer within {child.seconds:g} s")
+    if child.memory is not None and peak and peak > child.memory:
+        return Outcome("O.O.M.", None, spent, peak, before, above_limit(child.memory))
     if answer.get("no_memory"):
         return Outcome("O.O.M.", None, spent, peak, before, answer["reason"])
-    if not answer and end.code == -signal.SIGKILL:
-        return Outcome("O.O.M.", None, spent, peak, before, "the system ended the process, as it does when memory runs out")
+    if silent and (lacked := child.lacked_memory()):
+        return Outcome("O.O.M.", None, spent, peak, before, lacked)
     if "reason" in answer or answers is None:
-        return Outcome("failed", None, spent, peak, before, answer.get("reason") or _crash(end.code, said))
+        reason = answer.get("reason") or _crash(child.process.returncode, said)
+        return Outcome("failed", None, spent, peak, before, reason)
     chosen, selection = answer["chosen"], answer["selection"]
     return Outcome("done", graph.classes[answers], spent, peak, before, None, chosen, selection)
 
@@ -191,17 +137,9 @@ def _crash(code: int, said: str) -> str:
     return f"the process {how} without an answer: {last[0]}"
 
 
-def resident(pid: int) -> int | None:
-    """Bytes of a process that are in memory now; None if it is gone or the system does not say."""
-    try:
-        return int((PROC / str(pid) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError, ValueError):
-        return None
-
-
 def _check(memory: int | None, seconds: float | None, threads: int | None) -> None:
     for name, value in (("memory", memory), ("seconds", seconds), ("threads", threads)):
         if value is not None and not (isinstance(value, int | float | np.number) and value > 0):
             raise InputError(f"{name} must be None or a number above 0, not {value!r}")
     if memory is not None and resident(os.getpid()) is None:
-        raise InputError(f"a memory limit needs {PROC}, which this system has not: run without memory=")
+        raise InputError("a memory limit needs /proc, which this system has not: run without memory=")

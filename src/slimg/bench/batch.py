@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from slimg.baselines.watched import ran_out_of_memory, reason
 from slimg.bench import graphs
 from slimg.bench.cell import Cell
 from slimg.bench.circumstances import circumstances, peak_memory, reset_peak
 from slimg.bench.models import Ran, Run, kind
 from slimg.bench.store import Record
-from slimg.errors import SlimgError
 from slimg.graph import Graph, splits
 from slimg.sanity.judge import accuracy
 
@@ -38,13 +38,14 @@ def run_batch(cells: list[Cell], emit: Emit) -> None:
 
 def failure(cell: Cell, error: BaseException | str) -> Record:
     """The record of a cell that gave no accuracy."""
-    out_of_memory = isinstance(error, MemoryError) or "can't allocate memory" in str(error)  # as torch says it
-    return _record(cell, "oom" if out_of_memory else "failed", error=error if isinstance(error, str) else _told(error))
+    if isinstance(error, str):
+        return _record(cell, "failed", error=error)
+    return _record(cell, "oom" if ran_out_of_memory(error) else "failed", error=reason(error))
 
 
-def out_of_memory(cell: Cell, reason: str) -> Record:
+def out_of_memory(cell: Cell, sentence: str) -> Record:
     """The record of a cell whose process was ended for want of memory."""
-    return _record(cell, "oom", error=reason)
+    return _record(cell, "oom", error=sentence)
 
 
 def _run_kind(name: str, graph: Graph, cells: list[Cell], emit: Emit) -> None:
@@ -90,8 +91,3 @@ def _record(cell: Cell, status: str, **facts: Any) -> Record:
 
 def _settings(cell: Cell) -> dict[str, Any]:
     return {key: value for key, value in cell.model.items() if key != "kind"}
-
-
-def _told(error: BaseException) -> str:
-    first = str(error).strip().split("\n")[0]
-    return first if isinstance(error, SlimgError) else f"{type(error).__name__}: {first}".rstrip(": ")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from slimg.baselines.limited import LOOK_EVERY, resident
+from slimg.baselines.watched import LOOK_EVERY, Watched
 from slimg.bench.batch import failure, out_of_memory
 from slimg.bench.cell import Cell, canonical
 from slimg.bench.models import kind
@@ -99,7 +98,7 @@ def _next(finished: _Finished, workers: list[_Worker], memory: int | None) -> _I
         return finished.get(timeout=LOOK_EVERY)
     except queue.Empty:
         for worker in workers:
-            worker.end_above(memory)
+            worker.look()
         return None
 
 
@@ -127,8 +126,8 @@ class _Worker:
 
     def __init__(self, cells: list[Cell], memory: int | None, finished: _Finished):
         self.cells, self.memory, self.finished = cells, memory, finished
-        self.child: subprocess.Popen[str] | None = None
-        self.stopped = self.above = False
+        self.child: Watched | None = None
+        self.stopped = False
         self.thread = threading.Thread(target=self._work, daemon=True)
         self.thread.start()
 
@@ -138,12 +137,10 @@ class _Worker:
             self.child.kill()
         self.thread.join()
 
-    def end_above(self, memory: int) -> None:
-        """End the process if more than this is resident."""
-        child = self.child
-        if child is not None and child.poll() is None and (resident(child.pid) or 0) > memory:
-            self.above = True
-            child.kill()
+    def look(self) -> None:
+        """End the process if it holds more memory than it may."""
+        if self.child is not None:
+            self.child.look()
 
     def _work(self) -> None:
         left = list(self.cells)
@@ -159,31 +156,29 @@ class _Worker:
         """Run cells in one process; those that are left when it ended early, without the one that ended it."""
         by_key = {cell.key: cell for cell in cells}
         command = [sys.executable, "-m", "slimg.bench.worker"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8") as child:
-            self.child = child
-            assert child.stdin is not None and child.stdout is not None
-            request = [cell.identity() for cell in cells]
-            with suppress(BrokenPipeError):  # it ended before it could read: its exit code says more
-                child.stdin.write(json.dumps(request) + "\n")
-                child.stdin.flush()
-            for line in child.stdout:
+        child = self.child = Watched(command, self.memory, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        assert child.process.stdin is not None and child.process.stdout is not None
+        with suppress(BrokenPipeError):  # it ended before it could read: its exit code says more
+            child.process.stdin.write(json.dumps([cell.identity() for cell in cells]) + "\n")
+            child.process.stdin.flush()
+        with child.process.stdout as records:
+            for line in records:
                 record = json.loads(line)
                 self.finished.put((by_key.pop(record["key"]), record))
-            child.wait()
+        child.process.wait()
+        child.end()
         left = list(by_key.values())
         if left and not self.stopped:
             culprit = left.pop(0)
-            self.finished.put((culprit, self._ended(culprit, child.returncode)))
-            self.above = False
+            self.finished.put((culprit, _ended(culprit, child)))
         return left
 
-    def _ended(self, cell: Cell, code: int) -> Record:
-        """The record of the cell at which a process ended."""
-        if self.above and self.memory:
-            return out_of_memory(cell, f"more than {self.memory / 2**30:.2f} GiB were needed")
-        if code == -signal.SIGKILL:
-            return out_of_memory(cell, "the system ended the process, as it does when memory runs out")
-        return failure(cell, f"its process ended with code {code}")
+
+def _ended(cell: Cell, child: Watched) -> Record:
+    """The record of the cell at which a process ended."""
+    if lacked := child.lacked_memory():
+        return out_of_memory(cell, lacked)
+    return failure(cell, f"its process ended with code {child.process.returncode}")
 
 
 _Item = tuple[Cell, Record] | BaseException | _Worker

@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 from typing import Any
 
+from slimg.baselines.watched import end_with_parent
 from slimg.bench.batch import run_batch
 from slimg.bench.cell import Cell
 from slimg.bench.store import Record
@@ -21,7 +21,7 @@ from slimg.bench.store import Record
 
 def main() -> None:
     cells = [Cell.of(identity) for identity in json.loads(sys.stdin.readline())]
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     records = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what models print must not end up among the records
 
@@ -35,12 +35,6 @@ def main() -> None:
 def _plain(value: Any) -> Any:
     """Numbers of numpy as Python's."""
     return value.item() if hasattr(value, "item") else str(value)
-
-
-def _end_with_parent() -> None:
-    while os.read(0, 1):  # not sys.stdin, whose lock would be held when the interpreter ends
-        pass
-    os._exit(1)
 
 
 if __name__ == "__main__":
