@@ -1,5 +1,7 @@
 """Tables of accuracies: ours, the paper's, the difference; sentences that follow from them."""
 
+from dataclasses import replace
+
 import pytest
 
 from slimg.bench.accuracy_table import accuracy_table, legend, signed
@@ -16,7 +18,7 @@ VALUES = {
 
 @pytest.fixture
 def grid(tmp_path):
-    models = {row: {"kind": "lr", "wd": place} for place, row in enumerate(("lr", "sgc", "dgc", "slimg", "slimg-path"))}
+    models = {row: {"kind": "lr", "cv": place + 2} for place, row in enumerate(("lr", "sgc", "dgc", "slimg", "slimg-path"))}
     data = {"cora": {"name": "cora"}, "photo": {"name": "photo"}}
     recipe = Recipe("real", "Real", data, models, "real", seeds=2, unranked=("slimg-path",), about="What is special.")
     with Store(tmp_path / "s.jsonl").writing() as store:
@@ -46,6 +48,15 @@ def test_the_legend_says_what_was_run_who_leads_and_what_failed(grid):
     assert "Best average ranks: SlimG (1.0), then SGC (2.0), then LR (3.5)." in text
     assert "Without a red cell: SGC, SlimG." in text
     assert "DGC on Photo: oom: too much." in text
+
+
+def test_what_was_reduced_is_marked_and_said_with_its_number_of_splits(grid):
+    models = {**grid.recipe.models, "lr": {"kind": "gcn", "grid": [{"lr": 0.05}], "epochs": 100, "patience": 30}}
+    recipe = replace(grid.recipe, models=models, seeds=5, fewer_seeds={"lr": 2})
+    reduced = Grid(recipe, grid.figures, grid.records)
+    assert "† LR: protocol reduced: 1 of 6 settings, 100 epochs at most, patience 30, 2 splits." in legend(reduced)
+    rows = {row[0].lines[0]: row[1:] for row in accuracy_table(reduced).rows}
+    assert rows["LR †"][0].lines[0] == "51.0±1.0" and rows["SlimG"][0].lines[0] == "79.5±0.5 (2 of 5)"
 
 
 def test_signs_are_minus_signs():

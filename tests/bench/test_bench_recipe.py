@@ -1,6 +1,7 @@
 """Recipes: those that are shipped, cells that are the same, and what is refused."""
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -60,6 +61,13 @@ def test_narrowed_to_rows_columns_and_seeds(tmp_path):
         recipe.narrowed(models=["gcn"])
 
 
+def test_a_row_may_have_fewer_splits_than_the_others(tmp_path):
+    models = {"lr": {"kind": "lr"}, "gcn": {"kind": "gcn"}}
+    recipe = Recipe.read(written(tmp_path, models=models, seeds=3, fewer_seeds={"gcn": 1}))
+    counted = Counter(cell.model["kind"] for cell in recipe.cells())
+    assert counted["lr"] == 3 * counted["gcn"] and recipe.narrowed(seeds=2).seeds_of("gcn") == 2
+
+
 @pytest.mark.parametrize(
     "changes, said",
     [
@@ -76,6 +84,8 @@ def test_narrowed_to_rows_columns_and_seeds(tmp_path):
         ({"title": None}, "lacks 'title'"),
         ({"sedes": 3}, "unknown key in the recipe"),
         ({"unranked": ["b"]}, "unknown row in 'unranked'"),
+        ({"fewer_seeds": {"b": 1}}, "unknown row in 'fewer_seeds'"),
+        ({"fewer_seeds": {"lr": 9}}, "fewer_seeds of lr is 9, which is not less"),
     ],
 )
 def test_wrong_recipes_are_told_in_one_sentence(tmp_path, changes, said):

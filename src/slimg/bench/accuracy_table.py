@@ -10,7 +10,8 @@ import math
 
 from slimg.bench.grid import OOM, Grid
 from slimg.bench.page import Entry, Table, entry
-from slimg.bench.titles import title_of_column, title_of_row
+from slimg.bench.protocol import is_reduced, protocol
+from slimg.bench.titles import marked_title, title_of_column, title_of_row
 from slimg.sanity.report import Cell as Figures
 
 
@@ -24,7 +25,7 @@ def accuracy_table(grid: Grid, title: str | None = None) -> Table:
     heading = ("", *starred, *(("avg. rank",) if with_ranks else ()))
     body = []
     for row in rows:
-        line = [entry(title_of_row(recipe, row)), *(_entry(grid, row, column) for column in columns)]
+        line = [entry(marked_title(recipe, row)), *(_entry(grid, row, column) for column in columns)]
         body.append([*line, _rank(grid, row)] if with_ranks else line)
     label = "QUICK, a reduced protocol: " if recipe.quick else ""
     return Table(label + (title or recipe.title), heading, body)
@@ -40,6 +41,7 @@ def legend(grid: Grid) -> list[str]:
         + (", below it the paper's and the difference of the means." if recipe.paper else ".")
         + " ① ② ③ best three; ▼ more than 2σ of the third place below it."
     ]
+    told += protocols(grid)
     if recipe.about:
         told.append(recipe.about)
     if recipe.standins:
@@ -66,7 +68,7 @@ def _entry(grid: Grid, row: str, column: str) -> Entry:
         return entry(OOM if figures.error == OOM else "failed", *printed, style="red")
     style = "red" if grid.is_red(row, column) else grid.medal(row, column) or ""
     apart = () if theirs is None or isinstance(theirs, str) else (signed(100 * figures.mean - theirs[0]),)
-    return entry(_percent(figures, grid.recipe.seeds), *printed, *apart, style=style)
+    return entry(_percent(figures, grid.recipe.seeds_of(row)), *printed, *apart, style=style)
 
 
 def _rank(grid: Grid, row: str) -> Entry:
@@ -74,6 +76,17 @@ def _rank(grid: Grid, row: str) -> Entry:
         return entry("–")
     theirs = grid.paper_rank(row)
     return entry(_pair(grid.average_rank(row)), *((_pair(theirs),) if theirs else ()), style="bold")
+
+
+def protocols(grid: Grid) -> list[str]:
+    """A sentence per reduced protocol, and on rows with fewer splits than the others."""
+    recipe = grid.recipe
+    said: dict[str, list[str]] = {}
+    for row in recipe.models:
+        if is_reduced(recipe.models[row]) and any(key[0] == row for key in grid.figures):
+            fewer = f", {_number(recipe.fewer_seeds[row], 'split')}" if row in recipe.fewer_seeds else ""
+            said.setdefault(protocol(recipe.models[row]) + fewer, []).append(title_of_row(recipe, row))
+    return [f"† {', '.join(rows)}: protocol {name}." for name, rows in said.items()]
 
 
 def _standing(grid: Grid) -> str:

@@ -17,6 +17,7 @@ from slimg.bench import graphs
 from slimg.bench.cell import Cell
 from slimg.bench.circumstances import circumstances, peak_memory, reset_peak
 from slimg.bench.models import Ran, Run, kind
+from slimg.bench.protocol import protocol
 from slimg.bench.store import Record
 from slimg.graph import Graph, splits
 from slimg.sanity.judge import accuracy
@@ -86,7 +87,8 @@ def _facts(ran: Ran) -> dict[str, Any]:
 
 def _record(cell: Cell, status: str, **facts: Any) -> Record:
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return {"key": cell.key, **cell.identity(), "status": status, **facts, "at": now, **circumstances()}
+    told = {"protocol": protocol(cell.model), "status": status, **facts}
+    return {"key": cell.key, **cell.identity(), **told, "at": now, **circumstances()}
 
 
 def _settings(cell: Cell) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Grid:
         figures, records = {}, {}
         for row in recipe.models:
             for column in recipe.data:
-                cells = [recipe.cell(row, column, seed) for seed in range(recipe.seeds)]
+                cells = [recipe.cell(row, column, seed) for seed in range(recipe.seeds_of(row))]
                 found = [record for cell in cells if (record := store.get(cell.key)) is not None]
                 if found:
                     figures[row, column], records[row, column] = _figures(found), found

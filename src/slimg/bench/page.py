@@ -20,7 +20,7 @@ _ESCAPES = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "$": r"\$", "±": r"$\pm$", "−": r"$-$",
     "×": r"$\times$", "–": "--", "…": r"\dots{}", "①": "", "②": "", "③": "", "▼": "", "≥": r"$\geq$",
     "→": r"$\to$", "²": r"$^2$", "₂": r"$_2$", "✓": r"\checkmark{}", "✗": r"$\times$", "λ": r"$\lambda$",
-    "‖": r"$\|$", "σ": r"$\sigma$", "Ã": r"\~A",
+    "‖": r"$\|$", "σ": r"$\sigma$", "†": r"$\dagger$", "Ã": r"\~A",
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
     {"name": "real", "title": …, "about": what is special about its protocol, "paper": "real",
      "data": ["cora", {"case": "semantic-uniform", "n": 6000}, …],
      "models": {"sgc": {"kind": "sgc"}, "slimg": {"kind": "slimg", "grid": "paper"}, …},
-     "split": [0.025, 0.025, 0.95], "seeds": 5,
+     "split": [0.025, 0.025, 0.95], "seeds": 5, "fewer_seeds": {"gcn": 3},      rows that have fewer splits than the others
      "unranked": ["slimg-path"],                            rows that stand beside the paper's models, without a place
      "standins": {"ogbn-arxiv": {"nodes": …}, …},           used where the files of a graph are not here
      "quick": {"seeds": 2, "with": {"gcn": {"epochs": 50}}, "standins": …}}     what `--quick` replaces
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,9 @@ from slimg.bench.models import kind
 from slimg.errors import InputError, choices
 from slimg.graph.splits import REAL
 
-_KEYS = ("name", "title", "about", "paper", "data", "models", "split", "seeds", "unranked", "standins", "quick")
+_KEYS = (
+    "name", "title", "about", "paper", "data", "models", "split", "seeds", "fewer_seeds", "unranked", "standins", "quick"
+)  # fmt: skip
 _NEEDED = ("name", "title", "data", "models")
 _QUICK = ("about", "seeds", "with", "standins", "data", "models")
 
@@ -39,6 +41,7 @@ class Recipe:
     ----------
     data : column → description of its graph (`slimg.bench.graphs`)
     models : row → kind and settings (`slimg.bench.models`)
+    fewer_seeds : row → its number of splits, where that is not ``seeds``
     missing : published graphs that are left out because their files are not here and nothing stands in
     """
 
@@ -53,6 +56,7 @@ class Recipe:
     missing: tuple[str, ...] = ()
     quick: bool = False
     about: str = ""
+    fewer_seeds: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def named(cls, name: str, quick: bool = False) -> Recipe:
@@ -81,11 +85,16 @@ class Recipe:
             data=_some(f"graph of {self.name}", self.data, data),
             models=_some(f"model of {self.name}", self.models, models),
             seeds=_seeds(self.name, self.seeds if seeds is None else seeds),
+            fewer_seeds=self.fewer_seeds if seeds is None else {},
         )
 
     def with_models(self, models: dict[str, dict[str, Any]]) -> Recipe:
         """With further rows, without a place among the paper's."""
         return replace(self, models={**self.models, **models}, unranked=(*self.unranked, *models))
+
+    def seeds_of(self, row: str) -> int:
+        """How many splits a row has."""
+        return self.fewer_seeds.get(row, self.seeds)
 
     def cell(self, row: str, column: str, seed: int) -> Cell:
         """One cell of the table."""
@@ -95,7 +104,7 @@ class Recipe:
         """All cells, column by column."""
         for column in self.data:
             for row in self.models:
-                for seed in range(self.seeds):
+                for seed in range(self.seeds_of(row)):
                     yield self.cell(row, column, seed)
 
     @property
@@ -123,6 +132,7 @@ def _built(content: Any, where: str, quick: bool) -> Recipe:
     return Recipe(
         content["name"], content["title"], data, models, content.get("paper"), _split(content.get("split", REAL), where),
         _seeds(where, content.get("seeds", 5)), unranked, missing, quick, content.get("about", ""),
+        {} if quick else _fewer(content, models, where),
     )  # fmt: skip
 
 
@@ -179,6 +189,16 @@ def _seeds(where: str, seeds: Any) -> int:
     if not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1:
         raise InputError(f"{where}: seeds is a number of splits of at least 1, not {seeds!r}")
     return seeds
+
+
+def _fewer(content: dict[str, Any], models: dict[str, Any], where: str) -> dict[str, int]:
+    found = content.get("fewer_seeds", {})
+    for row, seeds in found.items():
+        if row not in models:
+            raise choices(f"row in 'fewer_seeds' of the recipe {where}", row, list(models))
+        if _seeds(f"{where}, fewer_seeds of {row}", seeds) >= content.get("seeds", 5):
+            raise InputError(f"{where}: fewer_seeds of {row} is {seeds}, which is not less than the seeds of the others")
+    return found
 
 
 def _some(what: str, known: dict[str, Any], names: list[str] | None) -> dict[str, Any]:

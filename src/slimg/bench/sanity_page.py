@@ -16,7 +16,7 @@ from slimg.bench.figures import structures
 from slimg.bench.grid import Grid
 from slimg.bench.page import Entry, Page, Picture, Table, entry
 from slimg.bench.paper import tables
-from slimg.bench.titles import title_of_row
+from slimg.bench.titles import marked_title, title_of_row
 from slimg.sanity.case import scaled
 from slimg.sanity.render import unlike_paper
 from slimg.sanity.report import CaseFacts, SanityReport
@@ -65,7 +65,7 @@ def report_of(grid: Grid) -> SanityReport | None:
 def _matrix(grid: Grid, report: SanityReport, title: str) -> Table:
     heading = ("", *(case.name for case in report.cases))
     rows = [
-        [entry(title_of_row(grid.recipe, model)), *(_mark(report, model, case.name) for case in report.cases)]
+        [entry(marked_title(grid.recipe, model)), *(_mark(report, model, case.name) for case in report.cases)]
         for model in report.models
     ]
     return Table(title, heading, rows)

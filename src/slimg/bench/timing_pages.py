@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from slimg.bench import paper
+from slimg.bench.accuracy_table import protocols
 from slimg.bench.figures import Measured, accuracy_against_time, growth
 from slimg.bench.grid import Grid
 from slimg.bench.page import Page, Picture, Table, entry
 from slimg.bench.store import Record
-from slimg.bench.titles import title_of_column, title_of_row
+from slimg.bench.titles import marked_title, title_of_column
 
 OURS = "slimg"
 
@@ -27,7 +28,7 @@ def speed_page(grid: Grid, folder: Path | None) -> Page:
         "Test accuracy in percent; seconds of features and of training with the chosen values alone (the paper's measure)"
         " and of the search over the grid; iterations of that training; peak memory."
         f" {_number(recipe.seeds)} of 2.5 / 2.5 / 95 %."
-        f" {recipe.about}"
+        f" {' '.join([*protocols(grid), recipe.about])}"
         " An iteration is a Newton step of SlimG, an epoch (20 steps of L-BFGS) of the other linear models, or an epoch of"
         " Adam."
     )
@@ -87,7 +88,7 @@ _HEADING = ("", "accuracy", "features, s", "training, s", "sum, s", "search, s",
 
 def _measured(grid: Grid, row: str, column: str) -> Measured:
     records = [each for each in grid.records[row, column] if each["status"] == "ok"]
-    title = title_of_row(grid.recipe, row)
+    title = marked_title(grid.recipe, row)
     if not records:
         return Measured(title, None, None, None)
     steps = [each["iterations"] for each in records if each.get("iterations") is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slimg.bench.protocol import is_reduced
 from slimg.bench.recipe import Recipe
 from slimg.datasets.table import TABLE
 from slimg.propagate.registry import kind_of
@@ -24,6 +25,11 @@ def title_of_row(recipe: Recipe, row: str) -> str:
     if row in ROWS:
         return ROWS[row]
     return kind_of(row).title if row in LINEAR else row
+
+
+def marked_title(recipe: Recipe, row: str) -> str:
+    """A model's title, with † if it was given less than the paper gives it."""
+    return title_of_row(recipe, row) + (" †" if is_reduced(recipe.models[row]) else "")
 
 
 def title_of_column(column: str) -> str:
