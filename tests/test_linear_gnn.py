@@ -7,6 +7,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from slimg.engine import MemoryEngine
+from slimg.engine.choice import engine_for
+from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph import Graph
 from slimg.graph.splits import REAL, stratified
@@ -138,6 +140,17 @@ def test_a_propagator_object_and_one_of_the_users_own(monkeypatch):
 def test_threads_do_not_change_a_bit():
     one, two = (fitted("s2gc", engine=MemoryEngine(threads=threads)) for threads in (1, 2))
     assert np.array_equal(one.decision_function(), two.decision_function())
+
+
+def test_an_engine_by_name_is_the_same_to_the_bit(monkeypatch):
+    expected = fitted("s2gc").decision_function()
+    made = []
+    monkeypatch.setattr("slimg.linear_gnn.engine_for", lambda *a: made.append(engine_for(*a)) or made[-1])
+    model = fitted("s2gc", engine="mapped", memory="8GB")
+    assert isinstance(model.components_.engine, MappedEngine) and len(made) == 1
+    assert np.array_equal(model.decision_function(), expected)
+    with pytest.raises(InputError, match="memory must be a size"):
+        fitted("s2gc", engine="mapped", memory="much")
 
 
 def test_notes_tell_of_random_attention():

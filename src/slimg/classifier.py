@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from slimg.engine.choice import check_engine, engine_for
-from slimg.engine.estimate import Estimate, Sizes, estimate
+from slimg.engine.estimate import Estimate, Sizes, columns_through, estimate, work_files
 from slimg.errors import InputError
 from slimg.explain.explainer import Scorer
 from slimg.fitted import FittedModel
@@ -24,6 +24,7 @@ from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
 from slimg.learn.search import Found, Labelled, Search, search
 from slimg.learn.sparse_group import check_stopping, class_weights, warn_unconverged
+from slimg.progress import progress_for, reporting
 from slimg.propagate.components import COMPONENTS, Components, compute_components
 from slimg.propagate.placing import Placing
 from slimg.sizes import as_bytes
@@ -55,11 +56,14 @@ class SlimG(FittedModel):
         The budget of "mapped" and "auto"; None takes most of what is free.
     random_state : int
         Seeds the folds and the start of the iterative decompositions.
+    verbose : bool, or a `slimg.progress.Progress`
+        True shows stages and the time that is left, on a terminal or in a notebook.
 
     Attributes
     ----------
     classes_, coef_ : {component: (width, classes)}, intercept_, rank_, l1_, group_, joint_, dual_gap_,
     selection_ (one record per pair), zero_components_, components_, graph_, data_, notes_, seconds_, trained_on_ (rows),
+    held_out_scores_ (of ``trained_on_``, each from the fold that had not seen it; None with validation rows),
     fold_in_agreement_ (None until `measure_fold_in`)
     """
 
@@ -83,6 +87,7 @@ class SlimG(FittedModel):
         engine: Any = "memory",
         memory: str | int | None = None,
         random_state: int = 0,
+        verbose: Any = False,
     ):
         self.grid = grid
         self.cv = cv
@@ -101,6 +106,7 @@ class SlimG(FittedModel):
         self.engine = engine
         self.memory = memory
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(
         self,
@@ -136,7 +142,8 @@ class SlimG(FittedModel):
         weights = class_weights(self.class_weight, self.classes_, codes)
         labelled = Labelled(parts.labelled_rows(train_rows), codes, len(present), weights, parts.widths, parts.engine)
         validation = None if val_rows is None else (parts.labelled_rows(val_rows), code_of[graph.codes[val_rows]])
-        self._keep(graph, parts, search(self._search(), labelled, validation))
+        with progress_for(self.verbose).stage("learning"):
+            self._keep(graph, parts, search(self._search(), labelled, validation))
         self.trained_on_, self.fold_in_agreement_ = train_rows, None
         self.seconds_ = {**parts.seconds, "learning": time.perf_counter() - begun}
         return self
@@ -168,6 +175,7 @@ class SlimG(FittedModel):
         if y is not None:
             raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
         check_engine(self.engine, self.memory)
+        progress_for(self.verbose)
         if not isinstance(self.cv, (int, np.integer)) or self.cv < 2:
             raise InputError(f"cv must be a whole number of folds, at least 2, not {self.cv!r}")
         check_stopping(self.tol, self.max_iter)
@@ -179,18 +187,21 @@ class SlimG(FittedModel):
 
     def propagate(self, graph: Graph) -> Components:
         """P(A, X) of a graph, which `fit` computes unless it is given."""
-        return compute_components(
-            graph,
-            engine_for(self.engine, graph, self.memory),
-            components=self.components,
-            pca=self.pca,
-            k_row=self.k_row,
-            k_sym=self.k_sym,
-            normalize=self.normalize_features,
-            energy=self.energy,
-            max_rank=self.max_rank,
-            random_state=self.random_state,
-        )
+        sizes, progress = Sizes.of(graph), progress_for(self.verbose)
+        engine = engine_for(self.engine, graph, self.memory, work_files(sizes, self.max_rank))
+        with reporting(engine, progress), progress.stage("components", columns_through(sizes, self.max_rank)):
+            return compute_components(
+                graph,
+                engine,
+                components=self.components,
+                pca=self.pca,
+                k_row=self.k_row,
+                k_sym=self.k_sym,
+                normalize=self.normalize_features,
+                energy=self.energy,
+                max_rank=self.max_rank,
+                random_state=self.random_state,
+            )
 
     def estimate(self, what: Graph | Sizes) -> Estimate:
         """Memory, disk and time of a fit on each engine, before it begins; sizes alone are enough."""
@@ -207,6 +218,7 @@ class SlimG(FittedModel):
         self.intercept_ = solution.intercept.astype(np.float32)
         self.scorer_ = Scorer(Placing.of(parts), self.coef_, self.intercept_, self.classes_)
         self.graph_, self.feature_names_ = graph, graph.feature_names
+        self.held_out_scores_ = found.unseen
         self._scores = self._nodes = None
         counts = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
         self.data_ = counts

@@ -13,7 +13,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from slimg.display import model_html
-from slimg.engine.base import Array
+from slimg.engine.base import Array, Tall
 from slimg.errors import InputError
 from slimg.explain import counterfactual as counterfactuals
 from slimg.explain.counterfactual import Counterfactual
@@ -25,6 +25,7 @@ from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.learn.sparse_group import softmax
 from slimg.plotting import Plots
+from slimg.predictions import largest, write_predictions
 from slimg.propagate.components import Components
 from slimg.saving import Saved, load, save
 
@@ -66,12 +67,23 @@ class FittedModel(BaseEstimator):
 
     def predict(self, graph: Graph | None = None) -> Array:
         """One label per node, in graph order, of the labels' own type."""
-        scores = self.decision_function(graph)
-        return self.classes_[scores.argmax(axis=1)]
+        check_is_fitted(self)
+        if graph is None and self._scores is None and hasattr(self, "components_"):
+            return self.classes_[largest(self.components_.engine, self._linear(), self.intercept_)]
+        return self.classes_[self.decision_function(graph).argmax(axis=1)]
 
     def predict_proba(self, graph: Graph | None = None) -> Array:
         """Probabilities of all nodes; columns as `classes_`."""
         return softmax(self.decision_function(graph))
+
+    def write_predictions(self, folder: str | PathLike[str], *, probabilities: bool = False) -> Path:
+        """Predictions of the fitted graph as a folder of Parquet files (`slimg.predictions`), whole or not at all.
+
+        Scores are made run by run where the rows are, so that this also serves graphs larger than memory and clusters.
+        """
+        check_is_fitted(self, "graph_", msg="write_predictions needs a model that was fitted here, not loaded from a file")
+        engine, graph = self.components_.engine, self.graph_
+        return write_predictions(folder, engine, self._linear(), self.intercept_, self.classes_, graph.ids, probabilities)
 
     def fold_in(self, graph: Graph) -> FoldIn:
         """Score a graph that grew out of the fitted one, without fitting again.
@@ -86,7 +98,7 @@ class FittedModel(BaseEstimator):
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the model to one file of arrays and JSON (`slimg.model_file`), whole or not at all."""
         check_is_fitted(self)
-        params = {**self.get_params(deep=False), "engine": "memory"}
+        params = {**self.get_params(deep=False), "engine": "memory", "verbose": False}
         fitted = {name: getattr(self, name) for name in KEPT}
         return save(path, Saved(params, fitted, self.data_, self.feature_names_, self.scorer_, self._remembered()))
 
@@ -179,9 +191,12 @@ class FittedModel(BaseEstimator):
     def _own_scores(self) -> Array:
         """Scores of the fitted graph (n × c), computed when they are first needed."""
         if self._scores is None:
-            parts = self.components_
-            self._scores = parts.engine.to_array(parts.linear(self.coef_)) + self.intercept_
+            self._scores = self.components_.engine.to_array(self._linear()) + self.intercept_
         return self._scores
+
+    def _linear(self) -> Tall:
+        """Scores of the fitted graph without the intercept, as a tall."""
+        return self.components_.linear(self.coef_)
 
     def _remembered(self) -> Remembered:
         if self._nodes is None:

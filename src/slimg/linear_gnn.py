@@ -19,9 +19,9 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from slimg.engine.base import Array
-from slimg.engine.memory import MemoryEngine
-from slimg.errors import InputError, choices
+from slimg.engine.base import Array, Engine
+from slimg.engine.choice import check_engine, engine_for
+from slimg.errors import InputError
 from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
 from slimg.hyperparameters import WithHyperparameters
@@ -44,7 +44,7 @@ class LinearGNN(WithHyperparameters):
     epochs, patience : see `slimg.learn.early_stopping`
     cv : folds when no validation rows are given (fewer if a class has fewer labelled nodes)
     normalize_features : "row" divides each row of X by its sum; None takes X as it is
-    engine : an engine, or "memory"
+    engine, memory : where the work is done and its budget, as in `SlimG`
     random_state : seeds the folds
     **hyperparameters : of the propagator; those that are not given take the paper's grid, or its default without one
 
@@ -64,6 +64,7 @@ class LinearGNN(WithHyperparameters):
         cv: int = 5,
         normalize_features: str | None = "row",
         engine: Any = "memory",
+        memory: str | int | None = None,
         random_state: int = 0,
         **hyperparameters: Any,
     ):
@@ -74,6 +75,7 @@ class LinearGNN(WithHyperparameters):
         self.cv = cv
         self.normalize_features = normalize_features
         self.engine = engine
+        self.memory = memory
         self.random_state = random_state
         self.hyperparameters = hyperparameters
 
@@ -94,14 +96,19 @@ class LinearGNN(WithHyperparameters):
         labelled = train_rows if val_rows is None else np.concatenate([train_rows, val_rows])
         begun = time.perf_counter()
         settings = self.settings() if propagated is None else [each for each, _ in propagated]
+        engine = engine_for(self.engine, graph, self.memory) if propagated is None else propagated[0][1].engine
         if propagated is None and len(settings) == 1:
-            propagated = self.propagate(graph)
-        rows = self._labelled_rows(graph, settings, labelled, propagated)
+            propagated = list(zip(settings, self._components(settings, graph, engine), strict=True))
+        if propagated is None:
+            chosen = np.arange(len(labelled))
+            rows = [parts.labelled_rows(chosen) for parts in self._components(settings, graph, engine, labelled)]
+        else:
+            rows = [parts.labelled_rows(labelled) for _, parts in propagated]
         gathered = time.perf_counter()
         place, stopped = self._select(graph, settings, rows, labelled, len(train_rows))
         selected = time.perf_counter()
         self.propagator_ = settings[place]
-        parts = propagated[place][1] if propagated else self._components([self.propagator_], graph)[0]
+        parts = propagated[place][1] if propagated else self._components([self.propagator_], graph, engine)[0]
         self._keep(graph, parts, stopped)
         self.seconds_ = {
             "propagation": gathered - begun + time.perf_counter() - selected,
@@ -126,7 +133,8 @@ class LinearGNN(WithHyperparameters):
     def propagate(self, graph: Graph) -> Propagated:
         """Each setting with its P(A, X) for all nodes, which `fit` computes as far as it needs unless it is given."""
         settings = self.settings()
-        return list(zip(settings, self._components(settings, graph), strict=True))
+        engine = engine_for(self.engine, graph, self.memory)
+        return list(zip(settings, self._components(settings, graph, engine), strict=True))
 
     def decision_function(self) -> Array:
         """Scores of all nodes, in graph order (n × classes)."""
@@ -142,16 +150,10 @@ class LinearGNN(WithHyperparameters):
         """Probabilities of all nodes; columns as `classes_`."""
         return softmax(self.decision_function())
 
-    def _components(self, settings: list[Propagator], graph: Graph, rows: Array | None = None) -> list[Components]:
-        engine = MemoryEngine() if isinstance(self.engine, str) else self.engine
+    def _components(
+        self, settings: list[Propagator], graph: Graph, engine: Engine, rows: Array | None = None
+    ) -> list[Components]:
         return together(settings, graph, engine, self.normalize_features, rows)
-
-    def _labelled_rows(
-        self, graph: Graph, settings: list[Propagator], index: Array, propagated: Propagated | None
-    ) -> list[Array]:
-        if propagated is not None:
-            return [parts.labelled_rows(index) for _, parts in propagated]
-        return [parts.labelled_rows(np.arange(len(index))) for parts in self._components(settings, graph, index)]
 
     def _select(
         self, graph: Graph, settings: list[Propagator], rows: list[Array], labelled: Array, training: int
@@ -190,8 +192,7 @@ class LinearGNN(WithHyperparameters):
             raise InputError(f"fit needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
         if y is not None:
             raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
-        if isinstance(self.engine, str) and self.engine != "memory":
-            raise choices("engine", self.engine, ["memory", "an engine object"])
+        check_engine(self.engine, self.memory)
         self._weight_decays()
         for name, least in (("cv", 2), ("epochs", 1), ("patience", 1)):
             value = getattr(self, name)

@@ -123,6 +123,19 @@ def test_rows_and_to_array(any_engine):
     assert any_engine.rows(dense, np.zeros(0, int)).shape == (0, 9)
 
 
+def test_each_run_hands_out_all_rows_in_order_with_entries_of_vectors(any_engine):
+    names = np.array([f"node {i}" for i in range(50)])
+    found = any_engine.each_run(_first_and_sum, [any_engine.tall(numbers(50, 9))], [names, names.astype(object)])
+    assert [which for which, *_ in found] == list(range(len(found)))
+    assert found[0][1] == found[0][2] == "node 0"
+    assert sum(rows for *_, rows, _ in found) == 50
+    assert sum(total for *_, total in found) == pytest.approx(float(numbers(50, 9).sum()), abs=1e-4)
+
+
+def _first_and_sum(which, rows, names, objects):
+    return which, names[0], objects[0], len(rows), float(rows.sum())
+
+
 def test_random_has_the_same_numbers(any_engine):
     drawn = any_engine.to_array(any_engine.random(10_000, 3, random_state=7))
     np.testing.assert_array_equal(drawn, MemoryEngine(threads=1).random(10_000, 3, random_state=7))

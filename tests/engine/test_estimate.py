@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from slimg import SlimG
+from slimg import SlimG, sizes
 from slimg.cli import main
 from slimg.engine import MemoryEngine, choice, estimate
 from slimg.engine.estimate import Sizes
@@ -27,7 +27,8 @@ def small_graph(n=300):
     return Graph(Adjacency.from_edges(u, v, n)[0], np.random.default_rng(1).random((n, 8)), np.arange(n) % 3)
 
 
-def test_more_of_anything_never_takes_less():
+def test_more_of_anything_never_takes_less(monkeypatch):
+    monkeypatch.setattr(estimate, "resident", lambda: 200 << 20)  # what the process itself holds changes meanwhile
     base = estimate.estimate(PRODUCTS, rates=RATES).engines
     for name in ("nodes", "edges", "features", "classes", "labelled"):
         larger = Sizes(**{**vars(PRODUCTS), name: 2 * getattr(PRODUCTS, name)})
@@ -89,6 +90,26 @@ def test_engines_by_name(monkeypatch):
         choice.engine_for("gpu", graph)
     with pytest.raises(InputError, match="memory must be a size"):
         SlimG(engine="auto", memory="lots").fit(graph)
+
+
+def test_a_disk_without_room_for_the_whole_fit_is_refused_before_it_begins(tmp_path, monkeypatch):
+    graph, told = small_graph(n=100_000), r"fitting this graph needs \d+ MB of disk in .*slimg-work, which has 90 MB free"
+    monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 90 * 10**6})())
+    monkeypatch.setattr(MappedEngine, "map_rows", None)  # nothing is computed
+    with pytest.raises(InputError, match=told):
+        SlimG(engine=MappedEngine("8GB", tmp_path), max_rank=4).fit(graph)
+
+
+def test_files_of_a_killed_run_count_as_room(tmp_path, monkeypatch):
+    with pytest.raises(ZeroDivisionError), MappedEngine("8GB", tmp_path) as engine:
+        kept = engine.random(10_000, 100, 0)
+        raise ZeroDivisionError
+    del kept
+    monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 70 * 10**6})())
+    engine = MappedEngine("8GB", tmp_path)
+    engine.require_room(5 * 10**6)
+    with pytest.raises(InputError, match="needs 3 MB of disk"):
+        engine.require_room(7 * 10**6)
 
 
 @pytest.mark.parametrize("engine", ["mapped", "auto"])

@@ -72,6 +72,12 @@ class Engine(Protocol):
     def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
         """Σ over blocks of fn(block of each tall): float64, in a fixed order."""
 
+    def each_run(self, fn: Callable[..., Any], talls: Sequence[Tall], vectors: Sequence[Array] = ()) -> list[Any]:
+        """fn(which, *rows of the talls, *entries of the vectors) for runs of rows, where they are; results in order.
+
+        For what is written down run by run. ``vectors`` are arrays of n entries outside of the engine.
+        """
+
     def rows(self, tall: Tall, index: Any) -> Array:
         """The chosen rows as a dense float32 array."""
 

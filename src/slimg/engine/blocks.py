@@ -19,6 +19,8 @@ PRODUCT_WORK = 1 << 18
 """Stored entries (plus eight per row) of one block of a sparse product."""
 RANDOM_ROWS = 1 << 12
 """Rows drawn from one stream of random numbers, on every engine."""
+PART_ROWS = 1 << 17
+"""Most rows that are handed out at a time: of a partition on a cluster, or of a file of results."""
 
 Run = tuple[int, int]
 """First row, and the row after the last."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from slimg.engine.base import Engine
+from slimg.engine.estimate import estimate
+from slimg.engine.mapped import MappedEngine
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import choices
 from slimg.graph.graph import Graph
@@ -13,22 +15,26 @@ from slimg.sizes import as_bytes
 NAMES = ("auto", "memory", "mapped", "dask")
 
 
-def engine_for(engine: Any, graph: Graph, memory: str | int | None = None) -> Engine:
+def engine_for(engine: Any, graph: Graph, memory: str | int | None = None, disk: int = 0) -> Engine:
     """The engine of a name, a Dask client, or an engine itself.
 
     "auto" takes the one that `slimg.engine.estimate` recommends for the graph; ``memory`` is the budget of "mapped" and
-    "auto" (default: most of what is free).
+    "auto" (default: most of what is free). ``disk`` is what work files will take: an engine of files that
+    has no room for them is refused.
     """
+    found = _engine_for(engine, graph, memory)
+    if isinstance(found, MappedEngine):
+        found.require_room(disk)
+    return found
+
+
+def _engine_for(engine: Any, graph: Graph, memory: str | int | None) -> Engine:
     check_engine(engine, memory)
     if engine == "auto":
-        from slimg.engine.estimate import estimate
-
         engine = estimate(graph, memory=None if memory is None else as_bytes(memory)).recommended
     if engine == "memory":
         return MemoryEngine()
     if engine == "mapped":
-        from slimg.engine.mapped import MappedEngine
-
         return MappedEngine(memory or "4GB")
     if engine == "dask" or _is_client(engine):
         from slimg.engine.dask import DaskEngine

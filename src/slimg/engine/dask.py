@@ -22,15 +22,14 @@ from scipy import sparse
 
 from slimg.engine import dask_tasks as work
 from slimg.engine.base import Array, Scaling, Sparse, Tall
-from slimg.engine.blocks import Run, runs
+from slimg.engine.blocks import PART_ROWS, Run, runs
 from slimg.engine.files import stored_at
 from slimg.engine.threads import Threads
 from slimg.errors import InputError, SlimgError, require
+from slimg.progress import SILENT, Progress
 from slimg.sizes import require_room
 from slimg.version import __version__
 
-PART_ROWS = 1 << 17
-"""Rows of a partition, unless ``partitions`` is given."""
 FEWEST_PARTS = 4
 PATIENCE = 30
 """Seconds to wait for the first worker."""
@@ -69,6 +68,7 @@ class DaskEngine:
         self.client, self.folder, self.partitions = client, folder, partitions
         self._distributed = require("distributed", "dask", "the Dask engine")
         self._threads = Threads()
+        self.progress: Progress = SILENT
         self._own = client is None
         self._client = self._local() if client is None else client
         self._temporary = tempfile.TemporaryDirectory(prefix="slimg-dask-", dir=folder)
@@ -148,6 +148,10 @@ class DaskEngine:
             befores = [self._at(rows, each.before, i) for each in scalings]
             afters = [self._at(rows, each.after, i) for each in scalings]
             outs.append(self._submit(work.product, part, tall.parts[i], halo, befores, afters, loops))
+        if self.progress is not SILENT:
+            told, share = self.progress.advance, tall.shape[1] / count
+            for each in outs:
+                each.add_done_callback(lambda _: told(share))
         return [
             DaskTall([self._submit(work.item, each, which) for each in outs], (rows.n, tall.shape[1]))
             for which in range(len(scalings))
@@ -182,6 +186,15 @@ class DaskEngine:
 
     def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
         return self._added([self._submit(work.sum_part, fn, *each) for each in _together(talls)])
+
+    def each_run(self, fn: Callable[..., Any], talls: Sequence[Tall], vectors: Sequence[Array] = ()) -> list[Any]:
+        cuts = self._cuts(talls[0].shape[0])
+        files = [None if each.dtype.hasobject else self._file(each) for each in vectors]
+        futures = []
+        for which, (cut, parts) in enumerate(zip(cuts, _together(talls), strict=True)):
+            entries = [each[slice(*cut)] if file is None else file for file, each in zip(files, vectors, strict=True)]
+            futures.append(self._submit(work.run_part, fn, which, cut, entries, *parts))
+        return [self._result(future) for future in futures]
 
     def _added(self, parts: list[Any]) -> Array:
         """The sum of futures, through a tree."""

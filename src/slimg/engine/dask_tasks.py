@@ -154,6 +154,13 @@ def sum_part(fn: Callable[..., Any], *talls: Any) -> Array:
         return _total(fn, talls, row_blocks(talls))
 
 
+def run_part(fn: Callable[..., Any], which: int, cut: Run, entries: list[Stored | Array], *talls: Any) -> Any:
+    """A function of one partition for its effect; vectors as their entries, or where these are stored."""
+    vectors = [each.read(*cut) if isinstance(each, Stored) else each for each in entries]
+    with one_thread():
+        return fn(which, *talls, *vectors)
+
+
 def gram_part(a: Any, b: Array | None = None) -> Array:
     """aᵀb of one partition."""
     talls = (a,) if b is None else (a, b)

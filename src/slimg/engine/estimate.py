@@ -30,6 +30,8 @@ BASIS = 5.5
 """Columns that pass through A for each column of U."""
 PRODUCTS = 900
 """Products with the labelled rows for a path of penalties."""
+MOST_RANK = 2048
+"""The most columns of a component, unless a fit says otherwise."""
 COMFORT = 0.8
 """Share of the free memory that may be planned with."""
 FUSED = 1.6
@@ -121,6 +123,18 @@ def estimate(
     return Estimate(sizes, {"memory": inside, "mapped": mapped, "dask": spread}, chosen, reason)
 
 
+def columns_through(sizes: Sizes, max_rank: int = MOST_RANK) -> float:
+    """Columns that a fit takes through A, about: those of U, then those of the hops."""
+    _, d, r, _ = _shape(sizes, max_rank)
+    return BASIS * r + 3 * d
+
+
+def work_files(sizes: Sizes, max_rank: int = MOST_RANK) -> int:
+    """Bytes of work files at the peak of a fit on the engine of files."""
+    _, d, r, w = _shape(sizes, max_rank)
+    return 4 * sizes.nodes * max(3 * r + 8 * w, 5 * d + 4 * r)
+
+
 def show_seconds(seconds: float) -> str:
     """Seconds, minutes or hours."""
     for unit, size in (("h", 3600), ("min", 60)):
@@ -129,9 +143,9 @@ def show_seconds(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _shape(sizes: Sizes) -> tuple[int, int, int, int]:
+def _shape(sizes: Sizes, max_rank: int = MOST_RANK) -> tuple[int, int, int, int]:
     """e, d, r and w."""
-    rank = min(sizes.nodes, sizes.features or sizes.nodes, 2048)
+    rank = min(sizes.nodes, sizes.features or sizes.nodes, max_rank)
     width = int(np.clip(-(-rank // 128) * 16, 16, 64))
     return 2 * sizes.edges, sizes.features, rank, width
 
@@ -139,12 +153,6 @@ def _shape(sizes: Sizes) -> tuple[int, int, int, int]:
 def _graph_bytes(sizes: Sizes) -> int:
     entries = 2 * sizes.edges
     return 32 * sizes.nodes + (8 if sizes.weighted else 4) * entries + 4 * sizes.nodes * sizes.features
-
-
-def _talls(sizes: Sizes) -> int:
-    """Bytes of talls at the peak."""
-    _, d, r, w = _shape(sizes)
-    return 4 * sizes.nodes * max(3 * r + 8 * w, 5 * d + 4 * r)
 
 
 def _learning(sizes: Sizes, rates: Rates) -> tuple[int, float]:
@@ -163,7 +171,7 @@ def _in_memory(sizes: Sizes, rates: Rates) -> Need:
     hops = (FUSED + 2) * rates.product(e, d) if d else 0.0
     pca = 3 * n * (d * d * rates.double + d * r * rates.single)
     predict = n * 4 * r * sizes.classes * rates.single
-    memory = resident() + _graph_bytes(sizes) + max(_talls(sizes), 16 * n * r + rows)
+    memory = resident() + _graph_bytes(sizes) + max(work_files(sizes), 16 * n * r + rows)
     return Need(int(memory), 0, COMPILE + structure + hops + pca + learning + predict)
 
 
@@ -171,7 +179,7 @@ def _mapped(sizes: Sizes, rates: Rates, inside: Need, budget: int) -> Need:
     e, d, r, w = _shape(sizes)
     least = resident() + 48 * sizes.nodes + (128 << 20)
     moved = 4 * sizes.nodes * (BASIS * r * (3 * 1.3 * r / w / 4 + 8) + 12 * d + 8 * r) + 4 * e * (BASIS * r / w + 6)
-    return Need(max(least, min(budget, inside.memory)), _talls(sizes), inside.seconds + moved * rates.disk)
+    return Need(max(least, min(budget, inside.memory)), work_files(sizes), inside.seconds + moved * rates.disk)
 
 
 def _on_cluster(sizes: Sizes, inside: Need, workers: int) -> Need:

@@ -52,7 +52,8 @@ class FileMatrix:
         begin, end = int(self._indptr[start]), int(self._indptr[stop])
         weights = None if self._weights is None else _taken(self._weights, begin, end)
         indices = _taken(self._indices, begin, end)
-        return self._indptr[start : stop + 1] - begin, indices + indices.dtype.type(shift), weights
+        wide = indices.dtype if self.n + shift <= np.iinfo(np.int32).max else np.dtype(np.int64)
+        return self._indptr[start : stop + 1] - begin, indices + wide.type(shift), weights
 
 
 class Pass:
@@ -86,7 +87,7 @@ class Pass:
             for out, result in zip(outs, results, strict=True):
                 out.write(start, result, first)
 
-        self._threads.for_each(block, self._blocks)
+        self._threads.for_each(block, self._blocks, worth=last - first)
 
     def _block(self, gathered: Array, befores: Sequence[Array | None], place: int, start: int, stop: int) -> list[Array]:
         """Rows [start, stop) of each product."""

@@ -20,7 +20,7 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul
-from slimg.engine.blocks import RANDOM_ROWS, Run, draw_normal, gram_blocks, row_blocks, runs
+from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, draw_normal, gram_blocks, row_blocks, runs
 from slimg.engine.file_matrix import READ_ENTRIES, READ_ROWS, FileMatrix, Pass, content
 from slimg.engine.files import FileArray, FileTall, stored_at
 from slimg.engine.memory import MemoryEngine, block_gram
@@ -28,10 +28,13 @@ from slimg.engine.steps import Steps, parts_of
 from slimg.engine.threads import Threads
 from slimg.engine.workdir import Digest, Workdir
 from slimg.errors import InputError
-from slimg.sizes import as_bytes, resident, show_bytes
+from slimg.progress import Progress
+from slimg.sizes import as_bytes, require_room, resident, show_bytes
 
 RESERVE = 48 << 20
 """Bytes for blocks under way and for the interpreter's own."""
+RUN_BYTES = 48
+"""Bytes that an entry of a run takes while a function works on it: float64, and a few copies."""
 
 
 class MappedEngine:
@@ -65,6 +68,15 @@ class MappedEngine:
     def __reduce__(self) -> tuple[Any, ...]:
         return MappedEngine, (self.memory, self.folder, self.threads)
 
+    @property
+    def progress(self) -> Progress:
+        """What passes over A report to."""
+        return self._threads.progress
+
+    @progress.setter
+    def progress(self, progress: Progress) -> None:
+        self._threads.progress = progress
+
     def __enter__(self) -> MappedEngine:
         return self
 
@@ -75,6 +87,11 @@ class MappedEngine:
     def close(self) -> None:
         """Remove the work files; talls cannot be read any more."""
         self._finalizer()
+
+    def require_room(self, size: int) -> None:
+        """Refuse work files of so many bytes in all, of which those of a run that was killed are there already."""
+        there = sum(path.stat().st_size for path in self._work.path.iterdir())
+        require_room(self._work.path, max(0, size - there), "fitting this graph")
 
     # handing over and back ------------------------------------------------------------------------------------------
 
@@ -143,16 +160,22 @@ class MappedEngine:
         rows = self._matrix(matrix)
         n, k = rows.n, tall.shape[1]
 
+        computed: list[FileTall] = []
+
         def compute(new: Callable[..., FileTall]) -> list[FileTall]:
             slices = self._slices(n, k)
             outs = [new((n, k), panel=slices[0][1]) for _ in scalings]
+            computed.extend(outs)
             through = Pass(self._threads, rows, scalings, self._gathered)
             for first, last in slices:
                 through.run(tall, outs, first, last)
             return outs
 
         inputs = [rows.key, tall.key, self._digest(*(part for each in scalings for part in each))]
-        return self._steps.talls("products", inputs, len(scalings), compute, 4 * n * k * len(scalings))
+        outs = self._steps.talls("products", inputs, len(scalings), compute, 4 * n * k * len(scalings))
+        if not computed:
+            self.progress.advance(k)  # done by the run that was killed
+        return outs
 
     def gram(self, a: Tall, b: Tall | None = None) -> Array:
         talls = (a,) if b is None else (a, b)
@@ -211,6 +234,18 @@ class MappedEngine:
             return total
 
         return self._steps.array(what, [self._digest(*parts_of(fn)), *(tall.key for tall in talls)], compute)
+
+    def each_run(self, fn: Callable[..., Any], talls: Sequence[Tall], vectors: Sequence[Array] = ()) -> list[Any]:
+        self.trim()
+        width = sum(tall.shape[1] for tall in talls) + len(vectors)
+        room = max(0, self.budget - resident() - RESERVE) // (2 * self._threads.count)
+        step = int(np.clip(room // (RUN_BYTES * width), 1 << 10, PART_ROWS))
+
+        def run(which: int, start: int, stop: int) -> Any:
+            return fn(which, *(_rows(t, start, stop) for t in talls), *(each[start:stop] for each in vectors))
+
+        cuts = [(which, *cut) for which, cut in enumerate(runs(talls[0].shape[0], step))]
+        return list(self._threads.in_order(run, cuts))
 
     # memory ---------------------------------------------------------------------------------------------------------
 

@@ -17,10 +17,11 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul, self_gram
-from slimg.engine.blocks import RANDOM_ROWS, balanced_blocks, draw_normal, gram_blocks, row_blocks, runs
+from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, balanced_blocks, draw_normal, gram_blocks, row_blocks, runs
 from slimg.engine.buffers import Buffers
 from slimg.engine.passes import gather_rows
 from slimg.engine.threads import Threads
+from slimg.progress import Progress
 
 DENSE_FROM = 0.1
 """Density from which the Gram matrix of a sparse tall is faster through dense blocks."""
@@ -42,6 +43,15 @@ class MemoryEngine:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MemoryEngine, (self.threads,)
+
+    @property
+    def progress(self) -> Progress:
+        """What passes over A report to."""
+        return self._threads.progress
+
+    @progress.setter
+    def progress(self, progress: Progress) -> None:
+        self._threads.progress = progress
 
     # handing over and back ------------------------------------------------------------------------------------------
 
@@ -80,7 +90,7 @@ class MemoryEngine:
         weights = None if matrix.weights is None else np.asarray(matrix.weights)
         data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, self.tall(tall)
         rows = partial(gather_rows, *data, scalings, outs)
-        self._threads.for_each(rows, balanced_blocks(matrix.indptr))
+        self._threads.for_each(rows, balanced_blocks(matrix.indptr), worth=tall.shape[1])
         return outs
 
     def gram(self, a: Tall, b: Tall | None = None) -> Array:
@@ -142,6 +152,13 @@ class MemoryEngine:
         for part in results:
             total += part
         return total
+
+    def each_run(self, fn: Callable[..., Any], talls: Sequence[Tall], vectors: Sequence[Array] = ()) -> list[Any]:
+        def run(which: int, start: int, stop: int) -> Any:
+            return fn(which, *(each[start:stop] for each in (*talls, *vectors)))
+
+        cuts = [(which, *cut) for which, cut in enumerate(runs(talls[0].shape[0], PART_ROWS))]
+        return list(self._threads.in_order(run, cuts))
 
     # threads --------------------------------------------------------------------------------------------------------
 

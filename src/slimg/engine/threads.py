@@ -16,6 +16,7 @@ import numpy as np
 
 from slimg.engine.blas import one_thread
 from slimg.errors import InputError
+from slimg.progress import SILENT, Progress
 
 
 class Threads:
@@ -26,11 +27,13 @@ class Threads:
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
         self._worker = threading.local()
+        self.progress: Progress = SILENT
 
-    def for_each(self, fn: Callable[..., Any], blocks: Sequence[tuple[int, ...]]) -> None:
-        """fn(*block) for each block."""
+    def for_each(self, fn: Callable[..., Any], blocks: Sequence[tuple[int, ...]], worth: float = 0.0) -> None:
+        """fn(*block) for each block; all of them together advance the progress by ``worth``."""
         for _ in self.in_order(fn, blocks):
-            pass
+            if worth:
+                self.progress.advance(worth / len(blocks))
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         """Results of independent tasks, in order."""

@@ -25,6 +25,7 @@ from slimg.graph.adjacency import Adjacency, Rule
 from slimg.graph.edge_files import EdgeFile, open_npy, read_table, suffix_of
 from slimg.graph.external_sort import EdgeSource, NpyAppender, write_adjacency
 from slimg.graph.graph import Graph
+from slimg.progress import progress_for
 from slimg.sizes import as_bytes, require_room
 
 FORMAT = 1
@@ -46,6 +47,7 @@ def build(
     duplicates: Rule = "sum",
     symmetrise: Rule = "max",
     memory: str | int = "1GB",
+    verbose: Any = False,
 ) -> Graph:
     """Make the folder of a graph from files, and open it.
 
@@ -59,8 +61,9 @@ def build(
     source, target, weight, label, columns : names of columns in tables (features: all columns by default)
     directed, duplicates, symmetrise : as in `Graph.from_edges`
     memory : what this may take beside what the process holds
+    verbose : True shows stages and the time that is left, on a terminal or in a notebook
     """
-    place, budget = Path(folder), as_bytes(memory)
+    place, budget, progress = Path(folder), as_bytes(memory), progress_for(verbose)
     if place.exists():
         raise InputError(f"{place} exists already: choose another folder or open it with open_graph")
     edge_source = EdgeFile(edges, source, target, weight) if isinstance(edges, (str, os.PathLike)) else edges
@@ -70,13 +73,13 @@ def build(
     try:
         rows = [nodes] if nodes is not None else []
         if features is not None:
-            rows.append(write_features(part, Path(features), columns, budget))
+            with progress.stage("copying features"):
+                rows.append(write_features(part, Path(features), columns, budget))
         if labels is not None:
             rows.append(_write_labels(part, labels, label))
         n = _same(rows)
-        counts = write_adjacency(
-            part, edge_source, n, budget, directed=directed, duplicates=duplicates, symmetrise=symmetrise
-        )
+        rules = {"directed": directed, "duplicates": duplicates, "symmetrise": symmetrise}
+        counts = write_adjacency(part, edge_source, n, budget, **rules, progress=progress)  # type: ignore[arg-type]
         finish(part, n, counts.edges, counts.notes())
         part.replace(place)
     finally:

@@ -22,6 +22,7 @@ import numpy as np
 from slimg.errors import InputError
 from slimg.graph.adjacency import EdgeCounts, as_float32, check_rules
 from slimg.graph.edge_files import Piece
+from slimg.progress import SILENT, Progress
 from slimg.sizes import require_room
 
 SORT_BYTES = 48
@@ -49,6 +50,7 @@ def write_adjacency(
     directed: bool = True,
     duplicates: str = "sum",
     symmetrise: str = "max",
+    progress: Progress = SILENT,
 ) -> EdgeCounts:
     """Write indptr.npy, indices.npy and, unless all are 1, weights.npy; ``memory`` is what this may take beside the rest."""
     check_rules(duplicates, symmetrise)
@@ -57,24 +59,29 @@ def write_adjacency(
     if memory < 16 * n + (1 << 22):
         raise InputError(f"sorting the edges of {n:,} nodes needs at least {16 * n + (1 << 22):,} bytes, not {memory:,}")
     rows = int(np.clip(memory // 4 // PIECE_BYTES, 1 << 12, 1 << 22))
-    return _Build(folder, edges, n, memory, rows, directed).run(duplicates, symmetrise)
+    return _Build(folder, edges, n, memory, rows, directed, progress).run(duplicates, symmetrise)
 
 
 class _Build:
-    def __init__(self, folder: Path, edges: EdgeSource, n: int, memory: int, rows: int, directed: bool):
+    def __init__(
+        self, folder: Path, edges: EdgeSource, n: int, memory: int, rows: int, directed: bool, progress: Progress
+    ):
         self._folder, self._edges, self._n, self._memory = folder, edges, n, memory
-        self._rows, self._directed = rows, directed
+        self._rows, self._directed, self._progress = rows, directed, progress
         self._given = self._loops = self._zeros = self._kept = self._ordered = 0
         self._weighted = False
 
     def run(self, duplicates: str, symmetrise: str) -> EdgeCounts:
-        bounds = self._buckets()
+        with self._progress.stage("counting edges"):
+            bounds = self._buckets()
         size = (16 if self._weighted else 8) * 2 * self._kept
         require_room(self._folder, size + (8 if self._weighted else 4) * 2 * self._kept, "sorting the edges")
         files = [self._folder / f"bucket-{which}" for which in range(len(bounds) - 1)]
         try:
-            self._spill(bounds, files)
-            entries = self._merge(bounds, files, duplicates, symmetrise)
+            with self._progress.stage("sorting edges", total=self._kept):
+                self._spill(bounds, files)
+            with self._progress.stage("merging edges", total=self._n):
+                entries = self._merge(bounds, files, duplicates, symmetrise)
         finally:
             for file in files:
                 file.unlink(missing_ok=True)
@@ -157,6 +164,7 @@ class _Build:
                 _append(file, keys[start:stop])
                 if weights is not None:
                     _append(_weights_of(file), weights[start:stop])
+            self._progress.advance(len(source))
 
     def _merge(self, bounds: np.ndarray, files: list[Path], duplicates: str, symmetrise: str) -> int:
         """Sort and merge the buckets into the matrix; the number of its entries."""
@@ -175,6 +183,7 @@ class _Build:
                         ones = ones and stored is None
                         values.append(weights if stored is None else stored)
                     file.unlink()
+                self._progress.advance(stop - start)
             if values is not None:
                 values.close()
         if self._weighted and ones:
