@@ -90,4 +90,4 @@ def test_a_script_gets_json(folder, slimg):
     assert code == 0
     assert record["files"]["predictions"] == "predictions.csv"
     assert record["verdict"][0].startswith("Homophily")
-    assert set(record["seconds"]) == {"reading", "fitting", "judging", "diagnosing", "explaining", "writing"}
+    assert set(record["seconds"]) == {"reading", "fitting", "diagnosing", "explaining", "writing"}

@@ -6,7 +6,7 @@ import pytest
 from oracles import Task, gap
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.learn.path import Pair, Rotation, default_pairs, paper_pairs, resolve_pairs, solve_path
+from slimg.learn.path import Pair, Rotation, default_pairs, lanes, paper_pairs, resolve_pairs, solve_path
 from slimg.learn.solver import Problem, solve
 
 
@@ -124,3 +124,13 @@ def test_certificates_of_float32_hold_in_float64(labelled, name):
 def test_wrong_grids(problem, grid):
     with pytest.raises(InputError, match="grid"):
         resolve_pairs(grid, problem)
+
+
+def test_a_lane_alone_gives_the_bits_of_the_whole_path(problem):
+    pairs = default_pairs(problem)
+    whole = dict(solve_path(problem, pairs, 1e-4, 200))
+    apart = lanes(pairs)
+    assert sorted(pair for lane in apart for pair in lane) == sorted(pairs) and len(apart) == 3
+    for lane in apart:
+        for pair, solution in solve_path(problem, lane, 1e-4, 200):
+            assert solution.weights.tobytes() == whole[pair].weights.tobytes()

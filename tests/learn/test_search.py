@@ -1,5 +1,7 @@
 """The search for the pair: what validation rows and folds decide, and when patience ends."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,35 @@ def test_folds_judge_and_all_rows_are_solved_again(labelled):
         scores = labelled.matrix[check] @ part.weights + part.intercept
         by_hand.append((scores.argmax(axis=1) == labelled.codes[check]).mean())
     assert found.records[found.chosen].val_accuracy == pytest.approx(np.mean(by_hand), abs=0.02)
+
+
+def test_scores_of_rows_held_out_are_those_the_record_counts(labelled):
+    found = search(Search(PAIRS, folds=3), labelled, None)
+    right = found.unseen.argmax(axis=1) == labelled.codes
+    by_fold = [right[check].mean() for _, check in labelled.folds(3, 0)]
+    assert found.records[found.chosen].val_accuracy == pytest.approx(np.mean(by_fold))
+
+
+@pytest.mark.parametrize("grid", ["path", PAIRS])
+def test_folds_side_by_side_give_the_same_bits(labelled, grid, monkeypatch):
+    one, two = (search(Search(grid), replace(labelled, engine=MemoryEngine(threads)), None) for threads in (1, 2))
+    monkeypatch.setattr("slimg.learn.search.SHARED_WORK", 0)
+    in_turn = search(Search(grid), labelled, None)
+    for other in (two, in_turn):
+        assert other.solution.weights.tobytes() == one.solution.weights.tobytes()
+        assert other.unseen.tobytes() == one.unseen.tobytes()
+        assert [_known(record) for record in other.records] == [_known(record) for record in one.records]
+
+
+def test_patience_holds_within_a_lane_as_it_does_along_the_path(labelled):
+    impatient = search(Search("path", patience=1), labelled, None)
+    patient = {record.pair: record.val_accuracy for record in search(Search("path"), labelled, None).records}
+    assert len(impatient.records) < len(patient)
+    assert all(patient[record.pair] == record.val_accuracy for record in impatient.records)
+
+
+def _known(record):
+    return record.pair, record.val_accuracy, record.val_loss, record.dual_gap, record.nonzero
 
 
 def test_validation_rows_choose_the_solution_that_is_best_on_them(labelled):

@@ -21,8 +21,7 @@ FEATURES = 8
 def outcome(model: SlimG, inputs: Inputs, facts: dict[str, Any], asked: Sequence[Any], progress: Progress) -> dict[str, Any]:
     """The record of a fitted model; ``asked`` are ids of nodes to explain."""
     graph = inputs.graph
-    with progress.stage("judging"):
-        unseen = held_out(model, graph)
+    unseen = held_out(model)
     with progress.stage("diagnosing"):
         verdict = diagnosis_of(graph, model)
     with progress.stage("explaining"):

@@ -73,6 +73,14 @@ def resolve_pairs(grid: str | Sequence[tuple[float, float]], problem: Problem) -
     return _ordered(pairs)
 
 
+def lanes(pairs: Iterable[Pair]) -> list[list[Pair]]:
+    """The pairs apart, where none starts from one of another lane: the same solutions come of a lane alone."""
+    apart: dict[tuple[bool, bool], list[Pair]] = {}
+    for pair in pairs:
+        apart.setdefault(_kind(pair), []).append(pair)
+    return list(apart.values())
+
+
 def solve_path(
     problem: Problem,
     pairs: Sequence[Pair],
@@ -85,10 +93,14 @@ def solve_path(
     for pair in pairs:
         if skip(pair):
             continue
-        kind = pair.joint, pair.l1 == 0
+        kind = _kind(pair)
         if kind not in lanes:
             lanes[kind] = _Lane(_joint(problem) if pair.joint else problem, turn=pair.l1 == 0)
         yield pair, lanes[kind].solve(pair, tol, max_iter)
+
+
+def _kind(pair: Pair) -> tuple[bool, bool]:
+    return pair.joint, pair.l1 == 0
 
 
 class _Lane:

@@ -2,14 +2,19 @@
 
     rows P_L (m × p) of the labelled nodes, codes y (m)  ─▶  each pair's solution  ─▶  record  ─▶  the best pair's solution
 
-With validation rows the best solution on the path is taken as it is; with folds the best pair is solved again on all rows.
+With validation rows the best solution on the path is taken as it is; with folds the best pair is solved again on all rows,
+and the scores that its folds gave to the rows they had not seen are kept.
+
+Folds and lanes (`learn.path`) do not depend on one another: where products are too small to be cut into blocks, they are
+what the engine's threads share.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +22,12 @@ from sklearn.model_selection import StratifiedKFold
 
 from slimg.engine.base import Array
 from slimg.learn.early_stopping import fit_stopped
-from slimg.learn.path import Pair, resolve_pairs, solve_path
+from slimg.learn.path import Pair, lanes, resolve_pairs, solve_path
 from slimg.learn.selection import Record, best, merge, validate
 from slimg.learn.solver import Problem, Solution
+
+SHARED_WORK = 1 << 27
+"""Multiplications (m·p·c) from which a product with the rows has blocks enough for all threads."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +53,13 @@ class Search:
 
 @dataclass(frozen=True)
 class Found:
-    """The chosen solution, one record per pair that was tried, and which of them was chosen."""
+    """The chosen solution, one record per pair that was tried, which of them was chosen, and with folds the scores (m × c)
+    of each row from the fold that had not seen it."""
 
     solution: Solution
     records: list[Record]
     chosen: int
+    unseen: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -89,10 +99,11 @@ def search(how: Search, labelled: Labelled, validation: tuple[Array, Array] | No
     pairs = resolve_pairs(how.grid, problem)
     if validation is not None:
         return _best_on_path(how, labelled, problem, pairs, validation)
-    records = _cross_validate(how, labelled, pairs)
+    records, unseen = _cross_validate(how, labelled, pairs)
     chosen = best(records)
-    ((_, solution),) = solve_path(problem, [records[chosen].pair], how.tol, how.max_iter)
-    return Found(solution, records, chosen)
+    pair = records[chosen].pair
+    ((_, solution),) = solve_path(problem, [pair], how.tol, how.max_iter)
+    return Found(solution, records, chosen, unseen[pair])
 
 
 def _best_on_path(
@@ -106,14 +117,29 @@ def _best_on_path(
     return Found(kept, records, best(records))
 
 
-def _cross_validate(how: Search, labelled: Labelled, pairs: list[Pair]) -> list[Record]:
+def _cross_validate(how: Search, labelled: Labelled, pairs: list[Pair]) -> tuple[list[Record], dict[Pair, Array]]:
+    """Each pair's record over the folds, and its scores of the rows held out (m × c)."""
     folds = labelled.folds(how.folds, how.random_state)
-    by_pair: dict[Pair, list[Record]] = {}
-    for fit, check in folds:
-        held_out = labelled.matrix[check], labelled.codes[check]
-        for record, _ in _path(how, labelled, labelled.problem(fit), pairs, held_out):
-            by_pair.setdefault(record.pair, []).append(record)
-    return [merge(records) for pair in pairs if len(records := by_pair.get(pair, [])) == len(folds)]
+    by_pair: dict[Pair, list[Record]] = {pair: [] for pair in pairs}
+    unseen = {pair: np.zeros((len(labelled.codes), labelled.classes), np.float32) for pair in pairs}
+
+    def judge(lane: list[Pair], fit: Array, check: Array) -> list[tuple[Record, Array]]:
+        rows = labelled.matrix[check]
+        path = _path(how, labelled, labelled.problem(fit), lane, (rows, labelled.codes[check]))
+        return [(record, solution.scores(rows)) for record, solution in path]
+
+    parts = [(lane, *fold) for lane in lanes(pairs) for fold in folds]
+    for (_, _, check), found in zip(parts, _each(labelled, [partial(judge, *part) for part in parts]), strict=True):
+        for record, scores in found:
+            by_pair[record.pair].append(record)
+            unseen[record.pair][check] = scores
+    return [merge(records) for records in by_pair.values() if len(records) == len(folds)], unseen
+
+
+def _each(labelled: Labelled, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Results of tasks, side by side unless products with the rows are large enough to occupy all threads."""
+    side_by_side = labelled.matrix.size * labelled.classes < SHARED_WORK
+    return labelled.engine.concurrently(*tasks) if side_by_side else [task() for task in tasks]
 
 
 def _path(
@@ -129,20 +155,25 @@ def _path(
 def _stopped_early(how: Search, labelled: Labelled, validation: tuple[Array, Array] | None) -> Found:
     """No penalty: the epoch with the best validation accuracy, or as many epochs as the folds took in the median."""
     begun, matrix, codes, classes = time.perf_counter(), labelled.matrix, labelled.codes, labelled.classes
+    unseen = None
     if validation is not None:
         runs = [fit_stopped(matrix, codes, classes, validation=validation)]
         final = runs[0]
     else:
+        folds = labelled.folds(how.folds, how.random_state)
         runs = [
-            fit_stopped(matrix[fit], codes[fit], classes, validation=(matrix[check], codes[check]))
-            for fit, check in labelled.folds(how.folds, how.random_state)
+            fit_stopped(matrix[fit], codes[fit], classes, validation=(matrix[check], codes[check])) for fit, check in folds
         ]
+        unseen = np.zeros((len(codes), classes), np.float32)
+        for (_, check), run in zip(folds, runs, strict=True):
+            unseen[check] = matrix[check] @ run.weights + run.intercept
         final = fit_stopped(matrix, codes, classes, epochs=max(1, int(np.median([run.epoch for run in runs]))))
     accuracy, loss = (float(np.mean([getattr(run, key) for run in runs])) for key in ("val_accuracy", "val_loss"))
     seconds, nonzero = time.perf_counter() - begun, float(np.count_nonzero(final.weights))
     record = Record(0.0, 0.0, False, accuracy, loss, np.nan, (), nonzero, False, seconds)
     weights = final.weights.astype(np.float32)
-    return Found(Solution(weights, final.intercept, np.nan, np.nan, False, final.epoch, 0.0, seconds), [record], 0)
+    solution = Solution(weights, final.intercept, np.nan, np.nan, False, final.epoch, 0.0, seconds)
+    return Found(solution, [record], 0, unseen)
 
 
 class _Patience:

@@ -38,7 +38,7 @@ class Record:
 
 def validate(pair: Pair, solution: Solution, names: Sequence[str], group_of: Array, rows: Array, codes: Array) -> Record:
     """Score a solution on validation rows; a code of −1 is a class that training did not see: always wrong."""
-    scores = rows @ solution.weights + solution.intercept.astype(rows.dtype)
+    scores = solution.scores(rows)
     scores -= scores.max(axis=1, keepdims=True)
     accuracy = float((scores.argmax(axis=1) == codes).mean())
     seen = np.flatnonzero(codes >= 0)

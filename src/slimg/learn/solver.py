@@ -91,6 +91,10 @@ class Solution:
     products: float
     seconds: float
 
+    def scores(self, rows: Array) -> Array:
+        """F W + 1bᵀ of any rows, in their precision."""
+        return rows @ self.weights + self.intercept.astype(rows.dtype)
+
 
 @one_thread()  # here, because setting it is dearer than a small product
 def solve(
