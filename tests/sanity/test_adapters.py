@@ -104,3 +104,22 @@ def test_what_cannot_be_wrapped():
         from_torch(torch.nn.Linear(2, 2))
     with pytest.raises(InputError, match="wrap a function"):
         check(torch.nn.Linear(2, 2))
+    with pytest.raises(InputError, match=r"Wide is a torch module and takes \(features, hidden, classes\): give a class"):
+        check(Wide)
+
+
+class Wide(GCN):
+    def __init__(self, features, hidden, classes):
+        super().__init__(features, classes)
+
+
+class OfParts(GCN):
+    """Takes features and edges, as most networks are written."""
+
+    def forward(self, x, edge_index):
+        return self.second(self.first(x, edge_index).relu(), edge_index)
+
+
+def test_a_class_of_modules_is_trained_whatever_its_forward_takes():
+    found = check(OfParts, [CASE], seeds=1)
+    assert found.models == ("OfParts",) and found.cell("OfParts", CASE.name).mean > 0.5

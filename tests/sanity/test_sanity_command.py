@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -76,3 +78,68 @@ def test_unknown_names_are_answered_with_the_choices():
         call("--models", "slimg,slimgg")
     with pytest.raises(InputError, match="semantic-uniform"):
         call("--cases", "semantic")
+
+
+GCN = """
+import torch
+from torch_geometric.nn import GCNConv
+
+class GCN(torch.nn.Module):
+    def __init__(self, features, classes):
+        super().__init__()
+        self.first, self.second = GCNConv(features, 16), GCNConv(16, classes)
+
+    def forward(self, x, edge_index):
+        return self.second(self.first(x, edge_index).relu(), edge_index)
+"""
+
+WRAPPED = """
+from sklearn.linear_model import LogisticRegression
+from slimg.sanity import from_sklearn
+wrapped = from_sklearn(LogisticRegression(max_iter=500), name="wrapped")
+"""
+
+CHEAT = """
+import numpy as np
+
+class Cheat:
+    labels = None
+
+    def propagate(self, graph):  # called with the graph before any split
+        Cheat.labels = graph.labels if len(graph.labelled) else Cheat.labels
+
+    def fit(self, graph, train=None, val=None, propagated=None):
+        known = np.flatnonzero(graph.codes >= 0)
+        assert set(known) == set(train) | set(val)
+        assert Cheat.labels is None, "it found labels"
+        self.answers = np.where(graph.codes >= 0, graph.codes, 0)
+
+    def predict(self):
+        return self.answers
+"""
+
+
+def typed(folder, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "slimg.cli", "sanity", *map(str, arguments)], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return " ".join(done.stdout.split())
+
+
+def test_a_users_gcn_and_a_wrapped_sklearn_classifier_as_typed(tmp_path):
+    pytest.importorskip("torch_geometric")
+    (tmp_path / "gcn.py").write_text(GCN)
+    (tmp_path / "wrapped.py").write_text(WRAPPED)
+    models = "--model", "gcn.py:GCN", "--model", "wrapped.py:wrapped"
+    cases = "random-homophily,semantic-uniform,semantic-homophily"
+    said = typed(tmp_path, *models, "--n", 600, "--seeds", 1, "--cases", cases)
+    assert "✓" in said and "✗" in said and "GCN passes" in said  # matrix and verdict
+    assert "It does not use the edges" in said.split("wrapped passes")[1]
+
+
+def test_a_cheating_model_gets_no_labels_to_store(tmp_path):
+    (tmp_path / "cheat.py").write_text(CHEAT)
+    cases = "semantic-uniform,random-uniform"
+    said = typed(tmp_path, "--model", "cheat.py:Cheat", "--n", 240, "--seeds", 2, "--cases", cases)
+    assert "Cheat passes 0 of the 1 checks" in said and "it found labels" not in said and "gave no answer" not in said

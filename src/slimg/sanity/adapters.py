@@ -14,7 +14,7 @@ import numpy as np
 
 from slimg.errors import InputError, require
 from slimg.graph import Graph
-from slimg.sanity.contender import Answer, cloned
+from slimg.sanity.contender import Answer, cloned, required
 
 
 def from_sklearn(estimator: Any, name: str | None = None) -> SklearnContender:
@@ -33,7 +33,7 @@ def from_torch(
     weight_decay: float = 5e-4,
     name: str | None = None,
 ) -> TorchContender:
-    """A torch module that takes a `torch_geometric.data.Data` and gives n × classes logits.
+    """A torch module that takes a `torch_geometric.data.Data`, or (x, edge_index), and gives n × classes logits.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ class TorchContender:
         for _ in range(self.epochs):
             module.train()
             optimizer.zero_grad()
-            logits = module(data)[data.train_mask]
+            logits = _logits(module, data)[data.train_mask]
             torch.nn.functional.cross_entropy(logits, data.y[data.train_mask]).backward()
             optimizer.step()
             module.eval()
             with torch.no_grad():
-                said = self._classes(module(data), data)
+                said = self._classes(_logits(module, data), data)
             right = float((said == data.y)[data.val_mask].float().mean())
             since = 0 if right > best else since + 1
             if right > best:
@@ -115,6 +115,10 @@ class TorchContender:
         if not bool(logits.isfinite().all()):
             raise InputError(f"{self.name} gave NaN or infinite logits: lower the learning rate")
         return logits.argmax(dim=1)
+
+
+def _logits(module: Any, data: Any) -> Any:
+    return module(data.x, data.edge_index) if len(required(module.forward)) == 2 else module(data)
 
 
 def _data(graph: Graph, train: np.ndarray, val: np.ndarray) -> Any:

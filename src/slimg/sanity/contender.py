@@ -3,7 +3,8 @@
     begin(graph without labels)                                  once per case
     answer(graph with train and val labels, train, val, seed)    once per split: a class for each of the n nodes
 
-`as_contender` accepts an object with ``fit`` and ``predict``, or a function or class that makes one (or a contender):
+`as_contender` accepts an object with ``fit`` and ``predict``, a function or class that makes one (or a contender), or a
+class of torch modules, which is trained as `slimg.sanity.adapters.from_torch` says:
 
     fit(graph), fit(graph, train=rows, val=rows)      the graph holds the labels of these rows and no others
     predict(), predict(graph)                         n classes
@@ -62,7 +63,7 @@ class EstimatorContender:
             estimator = self.create(seed)
             rows = {"train": train, "val": val}
             estimator.fit(graph, **{key: rows[key] for key in rows if _takes(estimator.fit, key)}, **shared)
-            return estimator.predict(graph) if _required(estimator.predict) else estimator.predict()
+            return estimator.predict(graph) if required(estimator.predict) else estimator.predict()
 
         return answer
 
@@ -77,16 +78,14 @@ def as_contender(model: Any, name: str | None = None) -> Contender:
         return model
     name = name or _name(model)
     if hasattr(model, "forward") and not _fits_and_predicts(model):
-        raise InputError(
-            f"{name} is a torch module: wrap a function that makes it, sanity.from_torch(lambda features, classes: …)"
-        )
+        return _from_module(model, name)
     if isinstance(model, type) or not _fits_and_predicts(model):
         if not callable(model):
             raise InputError(f"a model needs fit and predict, or is a function that makes one; {name} is neither")
         return EstimatorContender(name, lambda seed: _made(model, seed))
-    if len(_required(model.fit)) > 1:
+    if len(required(model.fit)) > 1:
         raise InputError(
-            f"{name}.fit wants {', '.join(_required(model.fit))}, but the checks give a graph: wrap a scikit-learn"
+            f"{name}.fit wants {', '.join(required(model.fit))}, but the checks give a graph: wrap a scikit-learn"
             " model with sanity.from_sklearn(model)"
         )
     return EstimatorContender(name, lambda seed: cloned(model, seed))
@@ -132,6 +131,19 @@ class _Renamed:
         return self.contender.begin(graph)
 
 
+def _from_module(module: Any, name: str) -> Contender:
+    """A class of torch modules that are made from the numbers of features and of classes."""
+    if not isinstance(module, type) or len(required(module)) != 2:
+        given = f"takes ({', '.join(required(module))})" if isinstance(module, type) else "is one that is made already"
+        raise InputError(
+            f"{name} is a torch module and {given}: give a class that takes (features, classes), or wrap a function that"
+            " makes it, sanity.from_torch(lambda features, classes: …)"
+        )
+    from slimg.sanity.adapters import from_torch
+
+    return from_torch(module, name=name)
+
+
 def _made(maker: Callable[..., Any], seed: int) -> Any:
     return maker(random_state=seed) if _takes(maker, "random_state") else maker()
 
@@ -151,7 +163,7 @@ def _takes(function: Callable[..., Any], name: str) -> bool:
     return any(each.name == name or each.kind is each.VAR_KEYWORD for each in _parameters(function))
 
 
-def _required(function: Callable[..., Any]) -> list[str]:
+def required(function: Callable[..., Any]) -> list[str]:
     """Names of the arguments that must be given by position."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [each.name for each in _parameters(function) if each.kind in positional and each.default is each.empty]
