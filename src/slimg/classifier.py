@@ -51,7 +51,8 @@ class SlimG(FittedModel):
     energy, max_rank : the rank of U and of the PCAs.
     class_weight : "balanced", a dict by class, or None
     tol, max_iter : the duality gap to reach, as a share of the loss at W = 0, and Newton steps at most.
-    engine : "memory", "mapped" (talls as files), "dask", "auto" (by `estimate`), a Dask client, or an engine
+    engine : "memory", "reordered" (nodes by communities inside), "mapped" (talls as files), "dask", "auto" (by `estimate`),
+        a Dask client, or an engine
     memory : size such as "4GB", or None
         The budget of "mapped" and "auto"; None takes most of what is free.
     random_state : int

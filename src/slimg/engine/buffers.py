@@ -22,7 +22,7 @@ WASTE = 1.25
 
 
 class Buffers:
-    """Uninitialised float32 matrices; of those that nobody holds any more, at most one waits to be used again."""
+    """Uninitialised float32 matrices; those that nobody holds any more wait until one of another size is asked for."""
 
     def __init__(self) -> None:
         self._places: list[Array] = []
@@ -37,9 +37,12 @@ class Buffers:
         with self._lock:
             idle = self._idle()
             fitting = [place for place in idle if size <= place.nbytes <= WASTE * size]
-            place = fitting[0] if fitting else np.empty(size, np.uint8)
-            self._forget(idle, but=place)
-            if not fitting:
+            if fitting:
+                place = fitting[0]
+            else:
+                self._forget(idle)
+                del idle
+                place = np.empty(size, np.uint8)
                 self._places.append(place)
         return place[:size].view(np.float32).reshape(rows, columns)
 
@@ -53,8 +56,8 @@ class Buffers:
         counts = _references(self._places)
         return [place for place, count in zip(self._places, counts, strict=True) if count <= self._alone]
 
-    def _forget(self, idle: list[Array], but: Array | None = None) -> None:
-        gone = {id(place) for place in idle if place is not but}
+    def _forget(self, idle: list[Array]) -> None:
+        gone = {id(place) for place in idle}
         self._places = [place for place in self._places if id(place) not in gone]
 
 

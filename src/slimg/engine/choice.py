@@ -8,11 +8,12 @@ from slimg.engine.base import Engine
 from slimg.engine.estimate import estimate
 from slimg.engine.mapped import MappedEngine
 from slimg.engine.memory import MemoryEngine
+from slimg.engine.reordered import ReorderedEngine
 from slimg.errors import choices
 from slimg.graph.graph import Graph
 from slimg.sizes import as_bytes
 
-NAMES = ("auto", "memory", "mapped", "dask")
+NAMES = ("auto", "memory", "reordered", "mapped", "dask")
 
 
 def engine_for(engine: Any, graph: Graph, memory: str | int | None = None, disk: int = 0) -> Engine:
@@ -34,6 +35,8 @@ def _engine_for(engine: Any, graph: Graph, memory: str | int | None) -> Engine:
         engine = estimate(graph, memory=None if memory is None else as_bytes(memory)).recommended
     if engine == "memory":
         return MemoryEngine()
+    if engine == "reordered":
+        return ReorderedEngine.for_matrix(graph.adjacency)
     if engine == "mapped":
         return MappedEngine(memory or "4GB")
     if engine == "dask" or _is_client(engine):

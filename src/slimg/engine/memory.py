@@ -56,10 +56,7 @@ class MemoryEngine:
     # handing over and back ------------------------------------------------------------------------------------------
 
     def tall(self, array: Any) -> Tall:
-        if sparse.issparse(array):
-            matrix = sparse.csr_matrix(array, dtype=np.float32)
-            return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
-        return np.ascontiguousarray(array, dtype=np.float32)
+        return as_tall(array)
 
     def random(self, n: int, k: int, random_state: int) -> Tall:
         out = self._buffers.take(n, k)
@@ -86,9 +83,12 @@ class MemoryEngine:
     # products -------------------------------------------------------------------------------------------------------
 
     def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
+        return self._passes(matrix, as_tall(tall), scalings)
+
+    def _passes(self, matrix: Sparse, tall: Array, scalings: Sequence[Scaling]) -> list[Tall]:
         outs = [self._buffers.take(len(matrix.indptr) - 1, tall.shape[1]) for _ in scalings]
         weights = None if matrix.weights is None else np.asarray(matrix.weights)
-        data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, self.tall(tall)
+        data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, tall
         rows = partial(gather_rows, *data, scalings, outs)
         self._threads.for_each(rows, balanced_blocks(matrix.indptr), worth=tall.shape[1])
         return outs
@@ -133,7 +133,7 @@ class MemoryEngine:
         first = fn(*(t[slice(*blocks[0])] for t in talls))
         if sparse.issparse(first):
             rest = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), blocks[1:])
-            return self.tall(sparse.vstack([first, *rest], format="csr"))
+            return as_tall(sparse.vstack([first, *rest], format="csr"))
         out = self._buffers.take(talls[0].shape[0], first.shape[1])
         out[slice(*blocks[0])] = first
 
@@ -164,6 +164,14 @@ class MemoryEngine:
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         return self._threads.concurrently(*tasks)
+
+
+def as_tall(array: Any) -> Tall:
+    """CSR with ascending columns, or a contiguous array; float32."""
+    if sparse.issparse(array):
+        matrix = sparse.csr_matrix(array, dtype=np.float32)
+        return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+    return np.ascontiguousarray(array, dtype=np.float32)
 
 
 def block_gram(a: Any, b: Array | None = None) -> Array:
