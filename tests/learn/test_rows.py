@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from slimg.engine.memory import MemoryEngine
-from slimg.learn.rows import CACHE_ENTRIES, TASK_WORK, Rows
+from slimg.learn.rows import BLOCK_WORK, TASK_WORK, Rows
 
 ONE_TASK = [(1, 1, 2), (7, 3, 2), (300, 40, 3), (70, 4212, 7)]
 SEVERAL_TASKS = [(30_000, 120, 7), (9_000, 900, 6)]
@@ -30,7 +30,7 @@ def assert_near(mine, exact, size, dtype):
 
 def test_the_shapes_make_one_and_several_tasks_and_blocks():
     assert all(m * p * c // TASK_WORK <= 1 for m, p, c in ONE_TASK)
-    assert all(m * p * c // TASK_WORK >= 2 and m * p > 2 * CACHE_ENTRIES for m, p, c in SEVERAL_TASKS)
+    assert all(m * p * c // TASK_WORK >= 2 and m * p * c > 2 * BLOCK_WORK for m, p, c in SEVERAL_TASKS)
     assert len({len(Rows(np.empty((m, p)), None)._tasks(c)) for m, p, c in SHAPES}) >= 3
 
 

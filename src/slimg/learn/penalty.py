@@ -43,16 +43,16 @@ class SparseGroup:
 
     def per_group(self, row_values: Array) -> Array:
         """Σ over the rows of each group."""
-        return np.bincount(self._places, row_values, self.groups + 1)[:-1]
+        return np.bincount(self.places, row_values, self.groups + 1)[:-1]
 
     def of_rows(self, group_values: Array, outside: float = 0.0) -> Array:
         """Each group's value for each of its rows, as a column."""
         values = np.full(self.groups + 1, outside, group_values.dtype)
         values[:-1] = group_values
-        return values[self._places][:, None]
+        return values[self.places][:, None]
 
     @cached_property
-    def _places(self) -> Array:
+    def places(self) -> Array:
         """The group of each row, rows in none being one more group."""
         return np.where(self.group_of < 0, self.groups, self.group_of)
 

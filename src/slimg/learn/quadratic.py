@@ -22,6 +22,7 @@ import numpy as np
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
+from slimg.learn.kernels import conjugate_step
 from slimg.learn.penalty import SparseGroup, soft
 from slimg.learn.rows import Rows
 
@@ -103,7 +104,8 @@ class _Model:
         """H (V, v), with a little damping; without an intercept v stays zero, since nothing pulls at it."""
         self.products += 1
         image, image_shift = self.part.curvature(self.p, self.w, direction, shift)
-        return image + self.damping * direction, image_shift if self.fit_intercept else np.zeros_like(image_shift)
+        image += self.damping * direction
+        return image, image_shift if self.fit_intercept else np.zeros_like(image_shift)
 
     def minimise(self, weights: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
         none, no_shift = np.zeros_like(weights), np.zeros(weights.shape[1], weights.dtype)
@@ -187,7 +189,10 @@ class _Model:
 
 
 class _System:
-    """H plus the second derivative of the group norms at a point, and a brake, on its free coordinates."""
+    """H plus the second derivative of the group norms at a point, and a brake, on its free coordinates:
+
+    S(x) = H x + bend (x − u⟨u, x⟩) + brake · x
+    """
 
     def __init__(
         self, model: _Model, at: Array, norms: Array, bend: Array, diagonal: Array, free: Array, brake: np.floating[Any]
@@ -195,16 +200,8 @@ class _System:
         self.model, self.bend, self.free = model, bend, free
         self.brake, self.diagonal = brake * diagonal, (1 + brake) * diagonal
         self.unit = at / np.where(norms > 0, norms, np.inf)
-        self._kept, self._stiffness = free.astype(at.dtype), (bend + self.brake) * free
-        self._pull = bend * self.unit * free
-
-    def times(self, direction: Array, image: Array) -> Array:
-        """(image + bend (direction − u⟨u, direction⟩) + brake · direction) on the free coordinates."""
-        out = image * self._kept
-        out += self._stiffness * direction
-        along = self.model.penalty.per_group(np.einsum("ij,ij->i", self.unit, direction))
-        out -= self._pull * self.model.penalty.of_rows(along.astype(out.dtype))
-        return out
+        places, along = model.penalty.places, np.zeros(model.penalty.groups + 1)
+        self._terms = free.astype(at.dtype), (bend + self.brake) * free, bend * self.unit * free, self.unit, places, along
 
     def solve(self, slope: Array, slope_shift: Array, accuracy: float) -> _Point:
         """x with (H + …) x ≈ −slope by conjugate gradients, and its image under H.
@@ -213,29 +210,21 @@ class _System:
         """
         model = self.model
         patience = model.products + (SLOW if self._is_small() else PRODUCTS)
-        r, rb = -slope * self.free, -slope_shift
-        x, xb, hx, hxb = np.zeros_like(r), np.zeros_like(rb), np.zeros_like(r), np.zeros_like(rb)
-        z, zb = r / self.diagonal, rb / model.shift_diagonal
-        d, db = z, zb
-        size = begun = _dot(r, z) + _dot(rb, zb)
+        r = -slope * self.free
+        d = r / self.diagonal
+        x, hx = np.zeros_like(r), np.zeros_like(r)
+        shifts = np.zeros((6, r.shape[1]), r.dtype)  # x, its image, r, d and the image of d, for the intercept; diagonal
+        shifts[2], shifts[5] = -slope_shift, model.shift_diagonal
+        shifts[3] = shifts[2] / shifts[5]
+        size = begun = _dot(r, d) + _dot(shifts[2], shifts[3])
         while size > (accuracy / 2) ** 2 * begun and model.products < PRODUCTS:
             if model.products > patience:
                 return self._solve_directly(slope, slope_shift)
-            h, hb = model.times(d, db)
-            full = self.times(d, h)
-            bending = _dot(d, full) + _dot(db, hb)
-            if not 0 < bending < np.inf:
+            h, shifts[4] = model.times(d, shifts[3])
+            size = conjugate_step(x, hx, r, d, h, *self._terms, self.diagonal, shifts, size)
+            if not 0 <= size < np.inf:  # float32 has run out; what was found so far is kept and judged by the search
                 break
-            length = slope.dtype.type(size / bending)
-            x, xb, hx, hxb = x + length * d, xb + length * db, hx + length * h, hxb + length * hb
-            r, rb = r - length * full, rb - length * hb
-            z, zb = r / self.diagonal, rb / model.shift_diagonal
-            size, before = _dot(r, z) + _dot(rb, zb), size
-            if not size < np.inf:  # float32 has run out; what was found so far is kept and judged by the search
-                break
-            turn = slope.dtype.type(size / before)
-            d, db = z + turn * d, zb + turn * db
-        return _Point(x, xb, hx, hxb, 0.0)
+        return _Point(x, shifts[0], hx, shifts[1], 0.0)
 
     def _is_small(self) -> bool:
         size = int(np.count_nonzero(self.free)) + self.free.shape[1]

@@ -18,19 +18,21 @@ import numpy as np
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
+from slimg.learn.kernels import add_curvature
 
-CACHE_ENTRIES = 1 << 17
-"""Entries of F in a block that is read twice while it is in the cache."""
+BLOCK_WORK = 1_000_000
+"""Multiplications of a block of rows that is read twice while it is in the cache; up to this many, OpenBLAS has kernels that
+do not first copy what they multiply, and take half to two thirds of the time."""
 TASK_WORK = 1 << 23
 """Multiplications (m·p·c) that are worth a task of their own."""
 TASKS = 16
 
 
 class Rows:
-    """F as a C-contiguous float32 or float64 array, with an engine whose threads share its blocks."""
+    """F as a float32 or float64 array, row by row in memory, with an engine whose threads share its blocks."""
 
     def __init__(self, matrix: Array, engine: Any):
-        self.matrix, self.engine = matrix, engine
+        self.matrix, self.engine = np.ascontiguousarray(matrix), engine
         self.shape, self.dtype = matrix.shape, matrix.dtype
 
     def select(self, columns: Array) -> Rows:
@@ -63,25 +65,17 @@ class Rows:
 
     def _squared(self, residual: Array, start: int, stop: int) -> Array:
         out = np.zeros((self.shape[1], residual.shape[1]), self.dtype)
-        for a, b in self._cache_blocks(start, stop):
+        for a, b in _cut(start, stop, self._block_rows(residual.shape[1])):
             out += np.square(self.matrix[a:b]).T @ residual[a:b]
         return out
 
     def _curvature(self, p: Array, w: Array, direction: Array, shift: Array, start: int, stop: int) -> Array:
         out = np.zeros((self.shape[1] + 1, direction.shape[1]), self.dtype)
-        for a, b in self._cache_blocks(start, stop):
-            block, prob = self.matrix[a:b], p[a:b]
-            q = block @ direction
-            q += shift
-            q *= prob
-            q -= prob * q.sum(axis=1, keepdims=True)
-            q *= w[a:b, None]
-            out[:-1] += block.T @ q
-            out[-1] += q.sum(axis=0)
+        add_curvature(self.matrix, p, w, direction, shift, out, start, stop, self._block_rows(direction.shape[1]))
         return out
 
-    def _cache_blocks(self, start: int, stop: int) -> list[tuple[int, int]]:
-        return _cut(start, stop, max(16, CACHE_ENTRIES // max(1, self.shape[1])))
+    def _block_rows(self, c: int) -> int:
+        return max(16, BLOCK_WORK // max(1, self.shape[1] * c))
 
     def _tasks(self, c: int) -> list[tuple[int, int]]:
         m, p = self.shape
