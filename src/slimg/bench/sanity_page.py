@@ -12,18 +12,23 @@ from typing import Any
 import numpy as np
 
 from slimg.bench.accuracy_table import accuracy_table, legend, signed
+from slimg.bench.cell import canonical
 from slimg.bench.figures import structures
 from slimg.bench.grid import Grid
 from slimg.bench.page import Entry, Page, Picture, Table, entry
 from slimg.bench.paper import tables
+from slimg.bench.survival_table import agreement, survival_table
 from slimg.bench.titles import marked_title, title_of_row
 from slimg.sanity.case import scaled
+from slimg.sanity.models import LINEAR
 from slimg.sanity.render import unlike_paper
 from slimg.sanity.report import CaseFacts, SanityReport
 from slimg.sanity.scenarios import helps
 from slimg.sanity.structure import draw_clusters
 
 CLASSES = 4
+MINUTES = 45
+"""What the checks of the linear models may take on two cores."""
 
 
 def sanity_page(grid: Grid, folder: Path | None) -> Page:
@@ -40,6 +45,11 @@ def sanity_page(grid: Grid, folder: Path | None) -> Page:
         page.add(*(report.verdict(model) for model in report.models), *unlike_paper(report))
         if len(report.models) > 1:
             page.add(*map(str, report.observations()))
+        titles = {model: title_of_row(grid.recipe, model) for model in report.models}
+        predicted = survival_table(report, titles, f"{quick}Predicted from the formulas; where it came otherwise, both")
+        if predicted is not None:
+            page.add(predicted, agreement(report, titles))
+    page.add(_time(grid))
     if folder is not None:
         name = structures(folder / f"structures{'-quick' if grid.recipe.quick else ''}.svg", _nodes(grid.recipe.data))
         page.add(Picture(name.name, "Adjacency matrices of the three structures, nodes in the order of their clusters"))
@@ -88,6 +98,22 @@ def _averages(grid: Grid, report: SanityReport, title: str) -> Table:
         shown.append(entry(signed(100 * mean - printed[0]) if printed and not math.isnan(mean) else "–"))
         rows.append(shown)
     return Table(title, ("", "average accuracy (sd)", "paper", "difference"), rows)
+
+
+def _time(grid: Grid) -> str:
+    """What the linear models and SlimG took: learning of every cell, features once per model and case."""
+    rows = [row for row in grid.ranked if grid.recipe.models[row]["kind"] in ("slimg", *LINEAR)]
+    records = [each for (row, _), found in grid.records.items() if row in rows for each in found if each["status"] == "ok"]
+    if not records:
+        return ""
+    shared = {(canonical(each["model"]), canonical(each["data"])): each["seconds"]["features"] for each in records}
+    minutes = (sum(each["wall"] for each in records) + sum(shared.values())) / 60
+    kept = "within" if minutes < MINUTES else "NOT within"
+    limit = "" if grid.recipe.quick else f": {kept} the {MINUTES} that are set for them"
+    return (
+        f"The {len(rows)} linear models, SlimG among them, took {minutes:.0f} minutes one after the other for the"
+        f" {len(records)} cells of this page, features computed once per model and case{limit}."
+    )
 
 
 def _average(mean: float, spread: float) -> str:

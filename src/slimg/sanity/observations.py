@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from slimg.graph.columns import number_of
 from slimg.sanity.report import SanityReport
 from slimg.sanity.scenarios import CASES
 
@@ -55,7 +56,7 @@ def _summary(report: SanityReport) -> tuple[bool | None, str]:
     ranks = {model: report.average_rank(model)[0] for model in report.models}
     first = not any(averages[model] > averages[OURS] or ranks[model] < ranks[OURS] for model in report.models)
     return not failed and not red and first, (
-        f"SlimG passes {len(CASES) - len(failed)} of {len(CASES)}, has {len(red)} red cells, average accuracy"
+        f"SlimG passes {len(CASES) - len(failed)} of {len(CASES)}, has {number_of(len(red), 'red cell')}, average accuracy"
         f" {100 * averages[OURS]:.1f} % ({_place(averages, OURS, -1)}) and average rank {ranks[OURS]:.1f}"
         f" ({_place(ranks, OURS, 1)} of {len(ranks)} models)."
     )
