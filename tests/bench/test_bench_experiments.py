@@ -67,3 +67,10 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     with pytest.raises(UnicodeEncodeError):
         write(tmp_path / "a.md", "two \ud800")
     assert (tmp_path / "a.md").read_text() == "one"
+
+
+def test_a_recipe_with_the_name_of_an_experiment_has_its_page(tmp_path):
+    content = {"name": "interpret", "title": "T", "data": [{"case": "semantic-uniform", "n": 120}], "models": MODELS}
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    (found,) = chosen("recipe", str(tmp_path / "r.json"))
+    assert found.pages is EXPERIMENTS["interpret"]

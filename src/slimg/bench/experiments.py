@@ -90,9 +90,13 @@ class Limits:
 
 
 def chosen(name: str, file: str | None = None, quick: bool = False, limits: Limits | None = None) -> list[Experiment]:
-    """One experiment, all of them, or a recipe of the user's; narrowed to some rows, columns and seeds."""
+    """One experiment, all of them, or a recipe of the user's; narrowed to some rows, columns and seeds.
+
+    A recipe with the name of an experiment has its page.
+    """
     if file is not None:
-        found = [Experiment(Recipe.read(file, quick), accuracies)]
+        recipe = Recipe.read(file, quick)
+        found = [Experiment(recipe, EXPERIMENTS.get(recipe.name, accuracies))]
     elif name == "all":
         found = [Experiment(Recipe.named(each, quick), pages) for each, pages in EXPERIMENTS.items()]
     elif name in EXPERIMENTS:

@@ -56,7 +56,8 @@ def scalability_page(grid: Grid, folder: Path | None) -> Page:
     page.add(
         "Generated graphs: the paper removes features and edges of ogbn-Products, whose files are not here. Seconds of"
         " features and of training with the chosen pair, mean over the seeds; the paper's are of its own machine and of the"
-        " whole graph, so that only the growth can be compared."
+        " whole graph, so that only the growth can be compared.",
+        recipe.about,
     )
     series = {}
     for kind in ("features", "edges"):
