@@ -50,11 +50,15 @@ def test_a_place_much_too_large_or_too_small_is_not_taken(pool):
     assert pool.take(200, 10).base.nbytes == 8000
 
 
-def test_at_most_one_place_waits_and_trim_gives_it_back(pool):
+def test_places_wait_until_another_size_is_asked_for_and_trim_gives_them_back(pool):
     arrays = [pool.take(100, 10) for _ in range(5)]
     del arrays
-    pool.take(100, 10)
-    assert len(pool._places) == 1
+    again = [pool.take(100, 10) for _ in range(5)]
+    assert len(pool._places) == 5
+    del again
+    other = pool.take(300, 10)
+    assert len(pool._places) == 1 and pool._places[0] is other.base
+    del other
     pool.trim()
     assert pool._places == []
 

@@ -7,14 +7,14 @@ outside of Q:
 
 Ritz pairs (θ, Q y), with T y = θ y, have the residual ‖A Q y − θ Q y‖ = ‖R y_s‖, y_s the last rows of y: known without
 a pass over A. The basis grows until the wanted pairs have residuals below tolerance · |θ|; at its limit the leading
-Ritz vectors replace it, and it grows on from there (after `RESTARTS` of these, the pairs are returned as they are).
+Ritz vectors replace it, and it grows on from there (after `RESTARTS` of these the pairs are returned as they are).
 When R vanishes, as it does for eigenvalues of higher multiplicity than a block is wide, a random block takes its place,
 and the search ends when R has vanished again without finding more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,8 @@ SINGLE_FROM = 512
 """Size of T from which float32 is enough: its rounding is that of the blocks."""
 ROUNDING = 1e-6
 """Size, relative to A, of what is float32 rounding."""
+INDEPENDENT = 1e-4
+"""Least over largest eigenvalue of RᵀR from which R is normalised in the pass that forms it."""
 
 
 def leading_eigenpairs(
@@ -41,13 +43,20 @@ def leading_eigenpairs(
     rule: RankRule,
     tolerance: float = 1e-2,
     random_state: int = 0,
+    few_passes: bool = False,
 ) -> tuple[Array, Tall]:
-    """Eigenvalues (r) by falling magnitude and eigenvectors (n × r), r by the rule; about 2 cap columns are held."""
+    """Eigenvalues (r) by falling magnitude and eigenvectors (n × r), r by the rule; about 2 cap columns are held.
+
+    With ``few_passes`` the pairs are the best that a space of 5/4 cap columns holds, whatever their residuals.
+    """
     width = int(np.clip(-(-rule.cap // 128) * 16, 16, 64))
-    limit = min(n, 2 * rule.cap + 4 * width)
+    limit, restarts = min(n, 2 * rule.cap + 4 * width), RESTARTS
+    if few_passes:
+        width, restarts = max(width, 32), 0
+        limit = width * max(4, -(-5 * rule.cap // (4 * width)))
     with one_thread():
         search = _Search(engine, apply, n, min(width, n), random_state)
-        due, restarts, held_before = 0.0, 0, np.nan
+        due, held_before = 0.0, np.nan
         while True:
             search.grow()
             complete, full = search.size >= n, search.size + width > limit
@@ -61,11 +70,11 @@ def leading_eigenpairs(
                 else:
                     small = tolerance * np.abs(values) + ROUNDING * np.abs(values[0])
                     done = decided and np.isnan(held_before) and bool((ritz.residuals[:rank] <= small).all())
-                if complete or done or (full and restarts == RESTARTS):
+                if complete or done or (full and not restarts):
                     return values, search.vectors(ritz.coordinates[:, :rank])
                 if full:
                     search.restart(ritz)
-                    restarts += 1
+                    restarts -= 1
 
 
 class Ritz(NamedTuple):
@@ -103,17 +112,31 @@ class _Search:
         return float(np.square(self._small).sum())
 
     def grow(self) -> None:
-        """Append a block to Q and its columns to T; find the next."""
-        engine = self._engine
-        block = self._fresh() if self.exhausted else self._next
-        self._basis.append(block)
-        image = self._apply(block)
-        columns = self._coordinates(image)
+        """Append a block to Q and its columns to T; find the next.
+
+        A Q_s is freed of the last two blocks, where exact arithmetic has all that it has in Q, then of what rounding
+        has left in all of them.
+        """
+        self._basis.append(self._fresh() if self.exhausted else self._next)
+        image = self._apply(self._basis[-1])
+        local = self._engine.sum_rows(_against, image, *self._basis[-2:])
+        far, square = self._rounding(image, local)
+        self._gram = square - far.T @ far
+        columns = far.copy()
+        columns[-len(local) :] += local
         self._small = _bordered(self._small, columns)
+        values, vectors = np.linalg.eigh(self._gram)
+        if values[0] > max(INDEPENDENT * values[-1], (10 * ROUNDING) ** 2 * np.square(local).sum()):
+            self._next = _polished(self._engine, self._without(image, local, far, factor=vectors / np.sqrt(values)))
+        else:
+            self._next = self._carefully(image, columns)
+
+    def _carefully(self, image: Tall, columns: Array) -> Tall:
+        """The next block when what is left of the image is small or nearly dependent, so that rounding shows."""
         remainder = self._without(image, columns)
-        self._gram = engine.gram(remainder)
+        self._gram = self._engine.gram(remainder)
         scale = np.sqrt(np.square(self._small).sum(axis=0).max())
-        self._next = self._outside(_orthonormal(engine, remainder, self._gram, ROUNDING * scale))
+        return self._outside(_orthonormal(self._engine, remainder, self._gram, ROUNDING * scale))
 
     def ritz(self, rule: RankRule, spare: int) -> tuple[int, Ritz]:
         """The rank by the rule, and that many pairs and some to spare."""
@@ -128,7 +151,7 @@ class _Search:
 
     def vectors(self, coordinates: Array) -> Tall:
         """Q · coordinates."""
-        parts = self._split(coordinates)
+        parts = _split(coordinates, self._basis)
 
         def combine(*blocks: Array) -> Array:
             out = matmul(blocks[0], parts[0])
@@ -162,24 +185,53 @@ class _Search:
 
     def _coordinates(self, tall: Tall) -> Array:
         """Qᵀ tall, in one pass: float32 products of row blocks, added in float64."""
-        fn = lambda rows, *blocks: np.vstack([matmul(block.T, rows) for block in blocks])  # noqa: E731
-        return self._engine.sum_rows(fn, tall, *self._basis)
+        return self._engine.sum_rows(_against, tall, *self._basis)
 
-    def _without(self, tall: Tall, coordinates: Array) -> Tall:
-        """tall − Q · coordinates, in one pass."""
-        parts = self._split(coordinates)
+    def _rounding(self, tall: Tall, local: Array) -> tuple[Array, Array]:
+        """Qᵀ rest and restᵀ rest, where rest is what the last two blocks leave of tall, in one pass."""
+        parts = _split(local, self._basis)
+
+        def project(rows: Array, *blocks: Array) -> Array:
+            rest = _minus(rows, blocks, parts)
+            return _against(rest, *blocks, rest)
+
+        both = self._engine.sum_rows(project, tall, *self._basis)
+        return both[: -tall.shape[1]], both[-tall.shape[1] :]
+
+    def _without(self, tall: Tall, *coordinates: Array, factor: Array | None = None) -> Tall:
+        """(tall − Q · coordinates) · factor, in one pass; several coordinates are taken away one after the other."""
+        steps = [_split(each, self._basis) for each in coordinates]
+        small = None if factor is None else np.ascontiguousarray(factor, np.float32)
 
         def subtract(rows: Array, *blocks: Array) -> Array:
-            rest = rows.copy()
-            for block, part in zip(blocks, parts, strict=True):
-                matmul(block, part, out=rest, alpha=-1.0, beta=1.0)
-            return rest
+            for parts in steps:
+                rows = _minus(rows, blocks, parts)
+            return rows if small is None else matmul(rows, small)
 
         return self._engine.map_rows(subtract, tall, *self._basis)
 
-    def _split(self, coordinates: Array) -> list[Array]:
-        edges = np.cumsum([block.shape[1] for block in self._basis])[:-1]
-        return [np.ascontiguousarray(part, np.float32) for part in np.split(coordinates, edges)]
+
+def _against(rows: Array, *blocks: Array) -> Array:
+    """Qᵀ rows for one block of rows."""
+    return np.vstack([matmul(block.T, rows) for block in blocks])
+
+
+def _minus(rows: Array, blocks: Sequence[Array], parts: list[Array]) -> Array:
+    """rows − Q · coordinates for one block of rows, the coordinates in parts for the last blocks."""
+    rest = rows.copy()
+    for block, part in zip(blocks[-len(parts) :], parts, strict=True):
+        matmul(block, part, out=rest, alpha=-1.0, beta=1.0)
+    return rest
+
+
+def _split(coordinates: Array, basis: list[Tall]) -> list[Array]:
+    """The rows of coordinates that belong to each of the last blocks of the basis, as many as they cover."""
+    parts, stop = [], len(coordinates)
+    for block in reversed(basis):
+        if stop:
+            parts.append(np.ascontiguousarray(coordinates[stop - block.shape[1] : stop], np.float32))
+            stop -= block.shape[1]
+    return parts[::-1]
 
 
 def _bordered(small: Array, columns: Array) -> Array:
@@ -191,6 +243,15 @@ def _bordered(small: Array, columns: Array) -> Array:
     grown[old:, :old] = columns[:old].T
     grown[old:, old:] = (columns[old:] + columns[old:].T) / 2
     return grown
+
+
+def _polished(engine: Engine, tall: Tall) -> Tall:
+    """A nearly orthonormal block made orthonormal to rounding, if it is not."""
+    gram = engine.gram(tall)
+    if np.abs(gram - np.eye(len(gram))).max() <= 10 * ROUNDING:
+        return tall
+    values, vectors = np.linalg.eigh(gram)
+    return engine.combine(tall, vectors / np.sqrt(values))
 
 
 def _orthonormal(engine: Engine, tall: Tall, gram: Array, floor: float) -> Tall:

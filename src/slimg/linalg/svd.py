@@ -7,7 +7,7 @@ A = Σ_i λ_i q_i q_iᵀ with |λ₁| ≥ |λ₂| ≥ …, so σ_i = |λ_i|, u_i
 Twins are merged and connected parts split off first (`slimg.linalg.reduction`). Then
 
 - dense, exactly: LAPACK gives all eigenvalues of each part, hence r, and only then r vectors;
-- block Lanczos, to a tolerance, when parts are large or r is small beside them, which is known beforehand: since
+- block Lanczos, to a tolerance (on a large graph in few passes), when parts are large or r is small beside them, which is known beforehand: since
   (Σ_{i≤r} σ_i²)² ≤ r Σ σ_i⁴,
 
       r ≥ (energy · ‖A‖_F²)² / ‖A²‖_F²,        on real graphs about a third of r,
@@ -37,6 +37,8 @@ DENSE_ALWAYS, DENSE_AT_MOST = 1_500, 6_000
 """Parts up to the first size are always dense; up to the second, if more than a sixth of the spectrum is wanted."""
 REDUCE_AT_MOST = 1 << 23
 """Stored entries up to which twins are looked for."""
+LARGE = 1 << 26
+"""Entries of U (256 MiB) from which restarts are too dear."""
 PROBES = 16
 TINY = 32
 """Parts up to this size are decomposed many at a time."""
@@ -81,7 +83,7 @@ def truncated_svd(
     *,
     energy: float = 0.9,
     max_rank: int = 2048,
-    tolerance: float = 1e-2,
+    tolerance: float = 0.1,
     random_state: int = 0,
 ) -> Spectrum:
     """The leading singular triplets of A that the energy rule asks for; A must have edges.
@@ -101,7 +103,7 @@ def plan_svd(
     *,
     energy: float = 0.9,
     max_rank: int = 2048,
-    tolerance: float = 1e-2,
+    tolerance: float = 0.1,
     random_state: int = 0,
 ) -> SVDPlan:
     """Choose the way; nothing that takes long."""
@@ -209,7 +211,8 @@ class _KrylovSVD:
     def prepare(self) -> None:
         engine, matrix = self._engine, self._matrix
         apply = lambda block: engine.products(matrix, block, [Scaling()])[0]  # noqa: E731
-        n, options = len(matrix.indptr) - 1, (self._tolerance, self._random_state)
+        n = len(matrix.indptr) - 1
+        options = self._tolerance, self._random_state, n * self._rule.cap > LARGE
         self._pairs = leading_eigenpairs(engine, apply, n, self._rule, *options)
         self.rank = len(self._pairs[0])
 
