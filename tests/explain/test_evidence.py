@@ -5,7 +5,7 @@ import pytest
 
 from explain_graphs import planted
 from slimg import Graph
-from slimg.explain.evidence import Gain, gather, wilson
+from slimg.explain.evidence import gather, wilson
 from slimg.propagate.components import compute_components
 
 
@@ -30,10 +30,9 @@ def test_everything_planted_is_told(evidence):
     )
 
 
-def test_the_curve_rises_to_all_labels(evidence):
-    sizes = [size for size, _ in evidence.curve]
-    assert sizes == sorted(sizes) and evidence.curve[-1] == (300, evidence.all.value)
-    assert evidence.curve[0][1] <= evidence.curve[-1][1] + 0.05
+def test_the_curve_ends_with_all_labels(evidence):
+    end = evidence.curve.points[-1]
+    assert (end.labels, end.accuracy) == (300, evidence.all.value)
 
 
 def test_flipped_labels_are_suspected():
@@ -75,14 +74,10 @@ def test_features_that_restate_the_graph():
 def test_more_labels_than_are_looked_at(graph, monkeypatch):
     monkeypatch.setattr("slimg.explain.evidence.ROWS_AT_MOST", 90)
     found = gather(graph, compute_components(graph))
-    assert found.examined == 90 and found.curve[-1][0] == 90
+    assert found.examined == 90 and found.curve.points[-1].labels == 90
 
 
 def test_wilson_against_published_values():
     """Newcombe (1998), table I: 81 of 263 → 0.2553 to 0.3662; 0 of 20 → 0 to 0.1611."""
     assert wilson(np.arange(263) < 81) == pytest.approx((0.2553, 0.3662), abs=1e-4)
     assert wilson(np.zeros(20)) == pytest.approx((0, 0.1611), abs=1e-4)
-
-
-def test_a_gain_must_be_above_its_error():
-    assert Gain(0.05, 0.02).matters and not Gain(0.03, 0.02).matters and not Gain(0.004, 0.0).matters

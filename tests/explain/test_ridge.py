@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slimg.explain.ridge import ALPHAS, Ridge
+from slimg.explain.ridge import ALPHAS, Gain, Ridge, gain
 
 
 def rows_and_codes(m=40, d=6, c=3, signal=1.0, seed=0):
@@ -41,3 +41,17 @@ def test_permutations_are_judged_like_the_labels_themselves(monkeypatch):
     ridge, rng = Ridge(matrix @ matrix.T), np.random.default_rng(3)
     order = np.random.default_rng(3).permutation(len(codes))
     assert ridge.by_chance(codes, 3, rng, permutations=1)[0] == ridge.held_out(codes[order], 3).accuracy
+
+
+def test_a_gain_must_be_above_its_error():
+    assert Gain(0.05, 0.02).matters and not Gain(0.03, 0.02).matters and not Gain(0.004, 0.0).matters
+
+
+def test_a_gain_is_of_the_same_rows():
+    rng = np.random.default_rng(0)
+    less = rng.random(400) < 0.6
+    more = less | (rng.random(400) < 0.2)
+    found = gain(more, less)
+    assert found.value == pytest.approx(more.mean() - less.mean())
+    draws = [rng.choice(400, 400) for _ in range(2000)]
+    assert found.error == pytest.approx(np.std([(more[rows] * 1.0 - less[rows]).mean() for rows in draws]), rel=0.1)

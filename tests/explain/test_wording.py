@@ -3,7 +3,9 @@
 import pytest
 
 from slimg.explain.agreement import Agreement
-from slimg.explain.evidence import Accuracy, Evidence, Gain, Suspicion
+from slimg.explain.evidence import Accuracy, Evidence, Suspicion
+from slimg.explain.learning_curve import LearningCurve, Point
+from slimg.explain.ridge import Gain
 from slimg.explain.wording import advise, judge, numbers
 
 COUNT = {"nodes": 500, "labelled": 100, "edges": 900}
@@ -14,12 +16,17 @@ def accuracy(value, p=0.01, chance=0.5):
     return Accuracy(value, (value - 0.05, value + 0.05), chance, p)
 
 
+def curve(rise=0.03, error=0.01, end=0.9):
+    points = Point(50, end - rise, 0.02, end - rise), Point(100, end, 0.01, end)
+    return LearningCurve(points, Gain(rise, error))
+
+
 def evidence(u=0.8, x=0.8, both=0.9, graph=0.1, features=0.1, hops=0.05, **more):
     alone = {"U": accuracy(u, 0.01 if u > 0.52 else 0.5), "X": accuracy(x, 0.01 if x > 0.52 else 0.5)}
     given = {
         "examined": 100, "majority": 0.6, "alone": alone, "all": accuracy(both, None), "without": {"U": alone["X"]},
         "gains": {"graph": Gain(graph, 0.01), "features": Gain(features, 0.01), "hops": Gain(hops, 0.01)},
-        "restated": 0.02, "curve": ((50, both - 0.03), (100, both)), "isolated": (), "duplicates": (), "suspicious": (),
+        "restated": 0.02, "curve": curve(end=both), "isolated": (), "duplicates": (), "suspicious": (),
     }  # fmt: skip
     return Evidence(**{**given, **more})
 
@@ -91,8 +98,10 @@ def test_hops_and_odd_nodes():
         ("uniform", "semantic", evidence(u=0.5), "A classifier on the features alone will do"),
         ("uniform", "random", evidence(u=0.5, x=0.5, both=0.6), "Do not use predictions from this graph"),
         ("homophily", "structural", evidence(), "these repeat the graph"),
-        ("homophily", "semantic", evidence(), "the last doubling of the labels gave 3.0 points"),
-        ("homophily", "semantic", evidence(curve=((50, 0.9), (100, 0.9))), "More labels of the same kind would change"),
+        ("homophily", "semantic", evidence(), "Label more nodes: the last doubling of the labels gave 3.0 points (standard"),
+        ("homophily", "semantic", evidence(curve=curve(0.026, 0.017)), "not clear from these labels: the last doubling"),
+        ("homophily", "semantic", evidence(curve=curve(0.0, 0.005)), "More labels of the same kind would change little"),
+        ("homophily", "semantic", evidence(curve=LearningCurve((), None)), "not clear from so few"),
         ("homophily", "semantic", evidence(suspicious=(Suspicion("n", "a", "b", 0.9),)), "Look at 1 label"),
     ],
 )
@@ -106,5 +115,6 @@ def test_rare_classes_are_named():
 
 def test_the_numbers_behind():
     text = "\n".join(numbers(edges(), evidence(), COUNT))
-    assert "80.0% [75.0%, 85.0%]" in text and "by chance 50.0%, p = 0.01" in text and "50: 87.0%, 100: 90.0%" in text
+    assert "80.0% [75.0%, 85.0%]" in text and "by chance 50.0%, p = 0.01" in text
+    assert "50: 87.0% ± 2.0, 100: 90.0% ± 1.0" in text
     assert "of one class 80.0% [77.0%, 83.0%]" in text and "adjusted homophily 0.60" in text

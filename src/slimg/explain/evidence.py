@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from slimg.engine.base import Array
-from slimg.explain.ridge import Held, Ridge
+from slimg.explain.learning_curve import LearningCurve, learning_curve
+from slimg.explain.ridge import Gain, Held, Ridge, gain
 from slimg.graph.digest import feature_digests
 from slimg.graph.graph import Graph
 from slimg.linalg.reduction import twins
@@ -26,8 +27,6 @@ SURE, GAIN = 0.01, 0.02
 """p-value and accuracy above chance from which a component is said to tell the classes."""
 ROWS_AT_MOST = 1_500
 """Labelled rows that are judged; of more, a sample."""
-CURVE = (0.125, 0.25, 0.5)
-CURVE_REPEATS = 4
 DOUBT = 0.5
 """How far the estimated share of another class must be above that of a node's label to call it suspicious."""
 
@@ -45,18 +44,6 @@ class Accuracy:
     def tells(self) -> bool:
         """Whether it is above chance, surely and by an amount that matters."""
         return (self.p is None or self.p <= SURE) and self.value - self.by_chance >= GAIN
-
-
-@dataclass(frozen=True)
-class Gain:
-    """What is lost without something, in accuracy on the same rows, and its standard error."""
-
-    value: float
-    error: float
-
-    @property
-    def matters(self) -> bool:
-        return self.value > max(2 * self.error, 0.005)
 
 
 @dataclass(frozen=True)
@@ -80,7 +67,7 @@ class Evidence:
     alone, without : component → `Accuracy` of it alone, and of all but it;  all : of all together
     gains : "graph", "features", "hops" → `Gain` of all over features alone, over U alone, over U and X without hops
     restated : see the module's text; None without features or edges
-    curve : (labels, accuracy), ascending
+    curve : accuracy with fewer labels (`slimg.explain.learning_curve.LearningCurve`)
     isolated : ids without an edge;  duplicates : sets of ids with the same neighbours and features
     suspicious : labels in doubt, the most doubtful first
     """
@@ -92,7 +79,7 @@ class Evidence:
     without: dict[str, Accuracy]
     gains: dict[str, Gain]
     restated: float | None
-    curve: tuple[tuple[int, float], ...]
+    curve: LearningCurve
     isolated: tuple[Any, ...]
     duplicates: tuple[tuple[Any, ...], ...]
     suspicious: tuple[Suspicion, ...]
@@ -136,18 +123,10 @@ class _Judge:
             self._alone[name] = held
             self.alone[name] = Accuracy(held.accuracy, wilson(held.right), float(chance.mean()), float(p))
 
-    def held(self, names: Iterable[str], rows: Array | None = None) -> Held:
-        """From components weighed by what they tell alone."""
+    def held(self, names: Iterable[str]) -> Held:
+        """From these components together."""
         names = list(names)
-        if rows is None and len(names) == 1:
-            return self._alone[names[0]]
-        told = {name: max(self.alone[name].value - self.alone[name].by_chance, 0.0) for name in names}
-        total = sum(told.values())
-        shares = [told[name] / total if total else 1 / len(names) for name in names]
-        kernel = np.tensordot(shares, [self.kernels[name] for name in names], axes=1)
-        if rows is None:
-            return Ridge(kernel).held_out(self.codes, self.c)
-        return Ridge(kernel[np.ix_(rows, rows)]).held_out(self.codes[rows], self.c)
+        return self._alone[names[0]] if len(names) == 1 else Ridge(self._kernel(names)).held_out(self.codes, self.c)
 
     def accuracy(self, held: Held) -> Accuracy:
         return Accuracy(held.accuracy, wilson(held.right), self.majority)
@@ -156,17 +135,17 @@ class _Judge:
         names = list(self.kernels)
         rivals = {"graph": ["X"], "features": ["U"], "hops": ["U", "X"]}
         there = {what: rival for what, rival in rivals.items() if set(rival) < set(names)}
-        return {what: _gain(everything, self.held(rival)) for what, rival in there.items()}
+        return {what: gain(everything.right, self.held(rival).right) for what, rival in there.items()}
 
-    def curve(self, everything: Held) -> tuple[tuple[int, float], ...]:
-        points, m = [], len(self.codes)
-        for share in CURVE:
-            size = round(share * m)
-            if size < 5 * self.c:
-                continue
-            draws = [np.sort(self.rng.choice(m, size, replace=False)) for _ in range(CURVE_REPEATS)]
-            points.append((size, float(np.mean([self.held(self.kernels, rows).accuracy for rows in draws]))))
-        return (*points, (m, everything.accuracy))
+    def curve(self, everything: Held) -> LearningCurve:
+        return learning_curve(self._kernel(list(self.kernels)), everything, self.c, self.rng)
+
+    def _kernel(self, names: list[str]) -> Array:
+        """Components weighed by what they tell alone."""
+        told = {name: max(self.alone[name].value - self.alone[name].by_chance, 0.0) for name in names}
+        total = sum(told.values())
+        shares = [told[name] / total if total else 1 / len(names) for name in names]
+        return np.tensordot(shares, [self.kernels[name] for name in names], axes=1)
 
 
 def wilson(right: Array) -> tuple[float, float]:
@@ -179,11 +158,6 @@ def wilson(right: Array) -> tuple[float, float]:
 def _kernel(parts: Components, name: str, rows: Array) -> Array:
     block = parts.engine.rows(parts.blocks[name], rows).astype(np.float64)
     return block @ block.T
-
-
-def _gain(more: Held, less: Held) -> Gain:
-    difference = more.right.astype(np.float64) - less.right
-    return Gain(float(difference.mean()), float(difference.std() / np.sqrt(len(difference))))
 
 
 def _but(names: Iterable[str], name: str) -> list[str]:

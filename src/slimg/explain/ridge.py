@@ -37,6 +37,24 @@ class Held:
         return float(self.right.mean())
 
 
+@dataclass(frozen=True)
+class Gain:
+    """How much more accurate one thing is than another on the same rows, and the standard error of that."""
+
+    value: float
+    error: float
+
+    @property
+    def matters(self) -> bool:
+        return self.value > max(2 * self.error, 0.005)
+
+
+def gain(more: Array, less: Array) -> Gain:
+    """From how often each row is right (m) with either."""
+    difference = np.asarray(more, np.float64) - less
+    return Gain(float(difference.mean()), float(difference.std() / np.sqrt(len(difference))))
+
+
 class Ridge:
     """Leave-one-out with one kernel (m × m)."""
 
@@ -49,8 +67,11 @@ class Ridge:
 
     def held_out(self, codes: Array, c: int) -> Held:
         """Predictions for the rows, each without its own label."""
-        found = [Held(scores, codes) for scores in self._predictions(np.eye(c)[codes])]
-        return max(found, key=lambda held: held.accuracy)
+        return max(self.each(codes, c), key=lambda held: held.accuracy)
+
+    def each(self, codes: Array, c: int) -> list[Held]:
+        """The same for every α."""
+        return [Held(scores, codes) for scores in self._predictions(np.eye(c)[codes])]
 
     def by_chance(self, codes: Array, c: int, rng: np.random.Generator, permutations: int = PERMUTATIONS) -> Array:
         """Accuracies with permuted labels."""

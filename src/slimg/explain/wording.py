@@ -7,14 +7,13 @@ from typing import Any
 from slimg.explain.agreement import Agreement
 from slimg.explain.evidence import GAIN, Accuracy, Evidence
 from slimg.explain.explainer import title_of
+from slimg.explain.learning_curve import LearningCurve
 from slimg.graph.columns import number_of, show
 
 RARE = 10
 """Labelled nodes of a class below which it is called rare."""
 WEAK = 0.2
 """Adjusted homophily below which it is called weak."""
-WORTH = 0.01
-"""Accuracy that a doubling of the labels must have gained to be worth more of them."""
 
 Counts = dict[str, int]
 
@@ -51,12 +50,7 @@ def advise(
     rare = [label for label, n in classes.items() if n < RARE]
     if rare:
         said.append(f"Label more nodes of {show(rare)}: fewer than {RARE} are labelled.")
-    if len(evidence.curve) > 1:
-        gained = evidence.curve[-1][1] - evidence.curve[-2][1]
-        if gained >= WORTH:
-            said.append(f"Label more nodes: the last doubling of the labels gave {_points(gained)}.")
-        else:
-            said.append("More labels of the same kind would change little.")
+    said.append(_of_labels(evidence.curve))
     if evidence.suspicious:
         named = show(each.node for each in evidence.suspicious)
         said.append(f"Look at {number_of(len(evidence.suspicious), 'label')} that everything else contradicts: {named}.")
@@ -73,8 +67,9 @@ def numbers(edges: Agreement | None, evidence: Evidence, count: Counts) -> list[
     if len(evidence.alone) > 1:
         lines.append(f"  {'all together':<44} {_accuracy(evidence.all)}")
         lines += [f"  {'all without ' + title_of(name):<44} {_accuracy(each)}" for name, each in evidence.without.items()]
-    if len(evidence.curve) > 1:
-        lines.append("With fewer labels: " + ", ".join(f"{size:,}: {value:.1%}" for size, value in evidence.curve) + ".")
+    if len(evidence.curve.points) > 1:
+        points = (f"{point.labels:,}: {point.accuracy:.1%} ± {100 * point.error:.1f}" for point in evidence.curve.points)
+        lines.append(f"With fewer labels (± standard error): {', '.join(points)}.")
     if edges is not None:
         low, high = edges.interval
         lines.append(
@@ -140,6 +135,18 @@ def _of_both(evidence: Evidence) -> str:
     if features.matters:
         return f"Features alone suffice ({_value(evidence.alone['X'])}); what the graph adds does not show on these labels."
     return f"Features alone ({_value(evidence.alone['X'])}) do as well as the network alone ({_value(evidence.alone['U'])})."
+
+
+def _of_labels(curve: LearningCurve) -> str:
+    if curve.doubling is None:
+        return "Whether more labels would help is not clear from so few."
+    error = f"(standard error {100 * curve.doubling.error:.1f})"
+    rise = f"the last doubling of the labels gave {_points(curve.doubling.value)} {error}"
+    if curve.outlook == "more":
+        return f"Label more nodes: {rise}."
+    if curve.outlook == "little":
+        return f"More labels of the same kind would change little: {rise}."
+    return f"Whether more labels would help is not clear from these labels: {rise}."
 
 
 def _of_nodes(evidence: Evidence, count: Counts) -> list[str]:

@@ -48,9 +48,12 @@ def _accuracies(found: dict[str, Any]) -> str:
     caption = f"Accuracy on {found['examined']:,} labels held out, by the components used"
     table = _table(("components", "accuracy", "95 %", "chance"), lines, caption)
     curve = ""
-    if found.get("curve"):
-        steps = [(f"{count:,}", f"{value:.1%}") for count, value in found["curve"]]
-        curve = _table(("labels", "accuracy"), steps, "What fewer labels would have given")
+    if len(found["curve"]["points"]) > 1:
+        steps = [
+            (f"{point['labels']:,}", f"{point['accuracy']:.1%}", f"{100 * point['error']:.1f}")
+            for point in found["curve"]["points"]
+        ]
+        curve = _table(("labels", "accuracy", "± points"), steps, "What fewer labels would have given, with standard errors")
     return f'<div class="pair">{_figure(chart, caption)}<div>{table}{curve}</div></div>'
 
 

@@ -1,0 +1,108 @@
+"""Whether more labels would help: cases where they do, where they do not, and where nobody can tell."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from slimg.explain.learning_curve import LearningCurve, _deal, learning_curve, monotone
+from slimg.explain.ridge import Gain, Ridge
+
+
+def drawn(m, d, distance, seed, c=3):
+    """Classes lie ``distance`` standard deviations from the middle, over d features: the more, the more labels it takes."""
+    rng = np.random.default_rng(seed)
+    centres = distance * np.linalg.qr(rng.standard_normal((d, c)))[0].T
+    codes = np.arange(m) % c
+    return (rng.standard_normal((m, d)) + centres[codes]) / np.sqrt(d), codes
+
+
+def curve_of(rows, codes, seed=0, c=3):
+    kernel = rows @ rows.T
+    return learning_curve(kernel, Ridge(kernel).held_out(codes, c), c, np.random.default_rng(seed))
+
+
+def test_labels_that_help_are_asked_for():
+    found = [curve_of(*drawn(400, 200, 2.5, seed)) for seed in range(20)]
+    told = [curve.outlook for curve in found]
+    assert told.count("more") >= 12 and "little" not in told
+    for curve in found:
+        assert [point.labels for point in curve.points] == [50, 100, 200, 400]
+        assert curve.points[0].accuracy < curve.points[-1].accuracy
+
+
+def test_labels_that_do_not_help_are_not():
+    """Three features, classes that overlap: the best there is was reached with fifty labels."""
+    found = [curve_of(*drawn(400, 3, 1.5, seed)) for seed in range(40)]
+    assert sum(curve.outlook == "more" for curve in found) <= 5, "one in ten"
+
+
+def test_noise_alone_is_no_gain():
+    found = []
+    for seed in range(40):
+        rows, codes = drawn(200, 30, 0.0, seed)
+        found.append(curve_of(rows, codes).outlook)
+    assert found.count("more") <= 3
+
+
+def test_many_labels_that_change_nothing_say_so():
+    assert curve_of(*drawn(1500, 3, 3.0, 0)).outlook == "little"
+
+
+def test_points_are_what_fresh_samples_of_that_size_reach():
+    """Each point against ridge regression on other draws of so many rows from the same classes, judged on fresh rows."""
+    rng = np.random.default_rng(5)
+    centres = rng.standard_normal((3, 40)) * 0.25
+
+    def sample(m):
+        codes = np.arange(m) % 3
+        return rng.standard_normal((m, 40)) / 3 + centres[codes], codes
+
+    rows, codes = sample(600)
+    for point in curve_of(rows, codes).points:
+        reached = []
+        for _ in range(12):
+            mine, labels = sample(point.labels)
+            fresh, truth = sample(600)
+            best = 0.0
+            for alpha in (0.02, 0.2, 2.0):
+                dual = np.linalg.solve(mine @ mine.T + 1 + alpha * np.eye(len(mine)), np.eye(3)[labels] - 1 / 3)
+                best = max(best, (((fresh @ mine.T + 1) @ dual).argmax(axis=1) == truth).mean())
+            reached.append(best)
+        assert point.accuracy == pytest.approx(np.mean(reached), abs=0.04)
+
+
+def test_too_few_labels_for_a_doubling():
+    curve = curve_of(*drawn(24, 5, 2.0, 0))
+    assert len(curve.points) == 1 and curve.doubling is None and curve.outlook == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("rise", "error", "outlook"),
+    [
+        (0.03, 0.01, "more"),
+        (0.026, 0.02, "unclear"),
+        (0.008, 0.001, "little"),
+        (0.0, 0.02, "unclear"),
+        (0.0, 0.004, "little"),
+    ],
+)
+def test_a_rise_counts_when_it_exceeds_its_error(rise, error, outlook):
+    assert LearningCurve((), Gain(rise, error)).outlook == outlook
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 10)), min_size=1, max_size=8))
+def test_monotone_is_isotonic_regression(points):
+    values, weights = (np.array(each) for each in zip(*points, strict=True))
+    expected = IsotonicRegression().fit_transform(np.arange(len(values)), values, sample_weight=weights)
+    np.testing.assert_allclose(monotone(values, weights), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("parts", [2, 4, 8])
+def test_dealing_gives_every_part_its_share_of_every_class(parts):
+    rng = np.random.default_rng(0)
+    codes = rng.choice(3, 101, p=[0.6, 0.3, 0.1])
+    part_of = _deal(codes, parts, rng)
+    counts = np.array([np.bincount(codes[part_of == part], minlength=3) for part in range(parts)])
+    assert (counts.max(axis=0) - counts.min(axis=0) <= 1).all() and counts.sum() == 101
