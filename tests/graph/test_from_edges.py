@@ -140,7 +140,7 @@ def test_integer_labels_with_gaps_stay_integers_in_arrow():
 @pytest.mark.parametrize(
     ("edges", "options", "words"),
     [
-        (FRAME, {"source": "from"}, "no column 'from' for source: their columns are 'source', 'target'"),
+        (FRAME, {"source": "from"}, "no column 'from' for source: the columns are source, target"),
         (FRAME, {"source": "target", "target": "target"}, "same column"),
         (FRAME, {"weight": "w"}, "no column 'w' for weight"),
         (FRAME[["source"]], {}, "two columns"),

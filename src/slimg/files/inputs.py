@@ -15,12 +15,12 @@ import pandas as pd
 from slimg.errors import InputError
 from slimg.files.features import FeaturePlan, plan_features
 from slimg.files.formats import read
-from slimg.files.guess import as_text, edge_columns, id_column, label_column, listed, named, text_of
 from slimg.files.source import Reading, Source
 from slimg.files.source import named as naming
 from slimg.files.values import MISSING, as_numbers, check_label, cleaned, markers, without
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
+from slimg.graph.guess import as_text, edge_columns, id_column, label_column, listed, named, text_of
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,8 @@ class _Joiner:
             known = as_text(self.nodes[name])
         if options.edges is None:
             return "source", "target", None
-        source, target, weight, guessed = naming(
-            options.edges, edge_columns, self.edges, options.source, options.target, options.weight, known
-        )
+        asked = options.source, options.target, options.weight
+        source, target, weight, guessed = naming(options.edges, _ends, self.edges, *asked, known)
         if not options.weighted and options.weight is None:
             weight, guessed = None, [item for item in guessed if not item.startswith("weight")]
         if guessed:
@@ -150,7 +149,7 @@ class _Joiner:
         where = options.nodes or options.edges
         assert where is not None
         known = as_text(pd.concat([end.iloc[:5000] for end in ends], ignore_index=True)) if options.edges else None
-        name, guessed = naming(where, id_column, self.nodes, options.id, known)
+        name, guessed = naming(where, id_column, self.nodes, options.id, known, "--")
         if guessed:
             self.notes.append(f"Guessed of the nodes: id = {name!r}.")
         return self.nodes, name
@@ -164,7 +163,7 @@ class _Joiner:
         assert where is not None
         if not self.need_label and options.label is None:
             return None
-        name, guessed = naming(where, label_column, table, options.label)
+        name, guessed = naming(where, label_column, table, options.label, "--")
         if name == id_name:
             raise InputError(f"{where}: column {name!r} cannot be both id and label: name another with --id or --label")
         if guessed:
@@ -180,7 +179,7 @@ class _Joiner:
         own_id = id_name if id_name in frame.columns else naming(source, id_column, frame, None, as_text(table[id_name]))[0]
         rest = [name for name in frame.columns if name != own_id]
         name = options.label if options.label in frame.columns else (rest[0] if len(rest) == 1 else None)
-        name = name or naming(source, label_column, frame, options.label)[0]
+        name = name or naming(source, label_column, frame, options.label, "--")[0]
         keys = as_text(frame[own_id])
         if keys.duplicated().any():
             raise InputError(f"{source}: ids are there more than once: {show(keys[keys.duplicated()].unique())}")
@@ -221,7 +220,7 @@ class _Joiner:
     def _feature_columns(self, table: pd.DataFrame, id_name: str, label: str | None) -> list[str]:
         for option, names in (("features", self.options.features or ()), ("ignore", self.options.ignore)):
             for name in names:
-                named(table, name, option)
+                named(table, name, f"--{option}")
         if self.options.features is not None:
             return [name for name in self.options.features if name not in self.options.ignore]
         return [name for name in table.columns if name not in (id_name, label, *self.options.ignore)]
@@ -293,6 +292,13 @@ def _with_strangers(table: pd.DataFrame, id_name: str, graph: Graph) -> pd.DataF
         return table
     strangers = pd.DataFrame({id_name: graph.ids[len(table) :]})
     return pd.concat([table.astype({id_name: object}), strangers], ignore_index=True)
+
+
+def _ends(edges: pd.DataFrame, *asked: Any) -> tuple[str, str, str | None, list[str]]:
+    if edges.shape[1] < 2:
+        only = edges.columns[0]
+        raise InputError(f"edges need two columns, but there is one, {only!r}: name the separator with --separator")
+    return edge_columns(edges, *asked, "--")
 
 
 def _sortable(values: Any) -> bool:

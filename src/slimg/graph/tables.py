@@ -15,13 +15,10 @@ import scipy.sparse as sp
 from slimg.errors import InputError
 from slimg.graph.checks import check_ids, check_present
 from slimg.graph.columns import as_column, show
+from slimg.graph.guess import IDS, edge_columns, id_column, named, usual
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_SOURCES = ("source", "src", "from")
-_TARGETS = ("target", "dst", "to")
-_IDS = ("id", "node")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +33,17 @@ class EdgeTable:
     @classmethod
     def read(cls, edges: Any, source: Any, target: Any, weight: Any) -> EdgeTable:
         """Choose the columns of a table, or take an m × 2 (or m × 3, with weights) array or list of pairs."""
-        named = is_table(edges)
-        frame = as_frame(edges) if named else _frame_of_pairs(edges)
+        has_names = is_table(edges)
+        frame = as_frame(edges) if has_names else _frame_of_pairs(edges)
         if len(frame.columns) < 2:
             raise InputError(f"edges need two columns, source and target, not {show(frame.columns)}")
-        if not named and weight is None and len(frame.columns) > 2:
+        if not has_names and weight is None and len(frame.columns) > 2:
             weight = frame.columns[2]
-        from_name = _choose(frame, source, _SOURCES, 0, "edges", "source")
-        to_name = _choose(frame, target, _TARGETS, 1, "edges", "target")
-        if from_name == to_name:
-            raise InputError(f"source and target of the edges are the same column, {from_name!r}: name both")
-        weights = None if weight is None else as_column(frame[_named(frame, weight, "edges", "weight")], "weights")
+        from_name, to_name, _, _ = edge_columns(frame, source, target, weight, None)
+        weights = None if weight is None else as_column(frame[weight], "weights")
         ends = [as_id_column(frame[name], f"edges' {name!r}") for name in (from_name, to_name)]
         notes = []
-        if named and (source is None or target is None):
+        if has_names and (source is None or target is None):
             notes.append(f"Edges are read from columns {from_name!r} and {to_name!r}.")
         unused = [name for name in frame.columns if name not in (from_name, to_name, weight)]
         if unused:
@@ -80,13 +74,13 @@ class NodeTable:
             ids, used = as_id_column(frame.index, "nodes' index"), []
             notes.append("Node ids are read from the index.")
         else:
-            used = [_choose(frame, id, _IDS, 0, "nodes", "id")]
+            used = [id_column(frame, id, None)[0]]
             ids = as_id_column(frame[used[0]], f"nodes' {used[0]!r}")
             if id is None:
                 notes.append(f"Node ids are read from column {used[0]!r}.")
         check_ids(ids, "ids of the nodes")
         if isinstance(label, str):
-            used.append(_named(frame, label, "nodes", "label"))
+            used.append(named(frame, label, "label"))
             label = as_column(frame[label], f"labels (column {label!r})")
         names = None
         if features is None or is_names(features):
@@ -161,7 +155,7 @@ def _is_indexed(frame: pd.DataFrame) -> bool:
     import pandas as pd
 
     leftover = frame.index.name is None and pd.api.types.is_integer_dtype(frame.index.dtype)
-    return has_ids(frame) and not leftover and not any(name in frame.columns for name in _IDS)
+    return has_ids(frame) and not leftover and usual(frame, IDS[:2]) is None
 
 
 def _aligned(ids: np.ndarray, label: Any, features: Any) -> tuple[Any, Any]:
@@ -185,7 +179,7 @@ def _feature_columns(frame: pd.DataFrame, used: list, names: Any) -> tuple[Any, 
 
     numeric = [c for c in frame.columns if pd.api.types.is_numeric_dtype(frame[c].dtype) and frame[c].dtype.kind != "c"]
     if names is not None:
-        wrong = [_named(frame, name, "nodes", "features") for name in names if name not in numeric]
+        wrong = [named(frame, name, "features") for name in names if name not in numeric]
         if wrong:
             raise InputError(f"feature columns must hold numbers, but {show(wrong)} do not: encode them first")
         said = []
@@ -217,17 +211,3 @@ def _frame_of_pairs(edges: Any) -> pd.DataFrame:
         advice = ": transpose it" if edges.ndim == 2 and edges.shape[0] in (2, 3) else ""
         raise InputError(f"an array of edges needs m rows and 2 or 3 columns, not shape {edges.shape}{advice}")
     return pd.DataFrame(edges)
-
-
-def _choose(frame: pd.DataFrame, name: Any, usual: tuple[str, ...], place: int, table: str, what: str) -> Any:
-    """The column called ``name``, else one with a usual name, else the one at ``place``."""
-    if name is not None:
-        return _named(frame, name, table, what)
-    return next((usual_name for usual_name in usual if usual_name in frame.columns), frame.columns[place])
-
-
-def _named(frame: pd.DataFrame, name: Any, table: str, what: str) -> Any:
-    if name not in frame.columns:
-        there = ", ".join(repr(c) for c in frame.columns)
-        raise InputError(f"{table} have no column {name!r} for {what}: their columns are {there}")
-    return name

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from slimg.errors import InputError
-from slimg.files.guess import as_text, edge_columns, id_column, label_column, listed, text_of
+from slimg.graph.guess import as_text, edge_columns, id_column, label_column, listed, text_of
 
 
 def frame(**columns):
@@ -39,7 +39,7 @@ def test_the_id_is_what_edges_refer_to():
 
 def test_labels():
     assert label_column(frame(id=[1], Class=["x"]), None) == ("Class", True)
-    with pytest.raises(InputError, match="say which column holds the labels with --label: the columns are id, x"):
+    with pytest.raises(InputError, match="say which column holds the labels with label: the columns are id, x"):
         label_column(frame(id=[1], x=[2]), None)
 
 
@@ -50,3 +50,15 @@ def test_ids_as_text():
 
 def test_long_lists_of_columns_end():
     assert listed([f"c{k}" for k in range(40)]).endswith("c29 and 10 more")
+
+
+def test_a_weight_is_no_end_of_an_edge():
+    assert edge_columns(frame(w=[1.0], a=["x"], b=["y"]), None, None, None, None)[:3] == ("a", "b", "w")
+
+
+def test_what_is_said_names_the_parameter_or_the_option():
+    edges = frame(a=["x"], b=["y"])
+    with pytest.raises(InputError, match="there is no column 'c' for source: the columns are a, b"):
+        edge_columns(edges, "c", None, None, None)
+    with pytest.raises(InputError, match="--source and --target name the same column 'a'"):
+        edge_columns(edges, "a", "a", None, None, "--")
