@@ -3,8 +3,9 @@
     python benchmarks/scale/sizing.py /data/products --network 1.25     # GB/s of each worker's network
 
 Measured: the rates of this machine (`slimg.engine.rates`) and, on the given graph, the share of a tall's rows that one of W
-partitions asks of the others (its halo). The rest follows from the passes: `BASIS` · r columns through A for U, a fused hop
-and two more with d columns each. Memory is that of the estimate, shared out, and one halo of d columns beside it.
+partitions asks of the others (its halo). The rest follows from the passes: the columns of U through A, a fused hop and
+two more with d columns each (`columns_through`). Memory is that of the estimate, shared out, and one halo of d columns
+beside it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import records
 
-from slimg.engine.estimate import BASIS, Sizes, estimate
+from slimg.engine.estimate import Sizes, columns_through, estimate
 from slimg.engine.rates import Rates, measure
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.disk import open_graph
@@ -66,12 +67,11 @@ def halo_share(adjacency: Adjacency, parts: int) -> float:
 
 
 def _row(rates: Rates, workers: int, halo: float, network: float) -> dict[str, Any]:
-    n, d = PAPERS.nodes, PAPERS.features
+    n = PAPERS.nodes
     need = estimate(PAPERS, rates=rates).engines["memory"]
-    columns = BASIS * d + 3 * d
-    sent = 4 * n * halo * columns / 1e9
+    sent = 4 * n * halo * columns_through(PAPERS) / 1e9
     seconds = need.seconds / workers + sent / network
-    memory = need.memory / workers + 4 * n * halo * d
+    memory = need.memory / workers + 4 * n * halo * PAPERS.features
     return {"workers": workers, "halo": halo, "memory": memory / 1e9, "sent": sent, "minutes": seconds / 60}
 
 

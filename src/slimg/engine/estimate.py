@@ -1,23 +1,26 @@
 """Memory, disk and time of a fit before it begins, on each engine, and which to take.
 
-For n nodes, e stored entries (twice the edges), d features, rank r = min(n, d), blocks of w columns and m labelled rows
-(all talls are float32):
+For n nodes, e stored entries (twice the edges), d features, rank r = min(n, d), blocks of w columns, a Krylov basis of b
+columns and m labelled rows (all talls are float32):
 
-    in memory   graph 8n + 4e + 4nd,  then the larger of
-                U      4n (3r + 8w)                the Krylov basis, its replacement, the blocks under way
-                hops   4n (5d + 4r)                X, three walks, one place that waits, the components
-    mapped      the budget; at least the process, vectors of nodes and one gathered column;  disk the same talls
+    in memory   graph 32n + 4e + 4nd,  then the larger of
+                U      4n (b + r + 4w)             the basis, the vectors, the blocks under way
+                hops   4n (3d + 4r)                walks, one place that waits, singular vectors and components
+    mapped      the budget; at least the process, vectors of nodes and one gathered column
+                disk as the talls, with 2d more: files go when the next operation is finished
     dask        on all workers together as in memory, the gathered halo of each beside it
 
-Time is that of the passes: U takes about `BASIS` · r columns through A and, for each, the basis three times; the two kinds
-of hops take a fused pass and two more; PCA takes Gram matrices and products; learning takes products with the labelled rows.
+Time is that of the passes: U takes its columns through A, each block against the basis twice, and the vectors from it; the
+two kinds of hops take a fused pass and two more; PCA takes Gram matrices and products; learning takes products with the
+labelled rows. How many columns U takes is that of `slimg.linalg.krylov`: a space of a fixed size on a large graph, and as
+many as convergence needs on others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +29,10 @@ from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.sizes import available_memory, resident, show_bytes
 
-BASIS = 5.5
-"""Columns that pass through A for each column of U."""
+LARGE = 1 << 26
+"""Entries of U from which it comes from a space of fixed size."""
+CONVERGED = 4.5
+"""Columns that pass through A for each column of U on smaller graphs."""
 PRODUCTS = 900
 """Products with the labelled rows for a path of penalties."""
 MOST_RANK = 2048
@@ -62,6 +67,27 @@ class Sizes:
         """The sizes of a graph."""
         weighted = graph.adjacency.weights is not None
         return cls(graph.n, graph.edges, graph.d, max(2, len(graph.classes)), len(graph.labelled), weighted)
+
+
+class Shape(NamedTuple):
+    """Columns: of each component, of a block, of the basis that is held, and of all that U takes through A."""
+
+    rank: int
+    width: int
+    basis: int
+    through: float
+
+    @classmethod
+    def of(cls, sizes: Sizes, max_rank: int = MOST_RANK) -> Shape:
+        """As `slimg.linalg.krylov` will choose them."""
+        rank = min(sizes.nodes, sizes.features or sizes.nodes, max_rank)
+        width = int(np.clip(-(-rank // 128) * 16, 16, 64))
+        basis = 2 * rank + 4 * width
+        if sizes.nodes * rank <= LARGE:
+            return cls(rank, width, basis, CONVERGED * rank)
+        width = max(width, 32)
+        basis = width * max(4, -(-5 * rank // (4 * width)))
+        return cls(rank, width, basis, basis + width)
 
 
 @dataclass(frozen=True)
@@ -125,14 +151,13 @@ def estimate(
 
 def columns_through(sizes: Sizes, max_rank: int = MOST_RANK) -> float:
     """Columns that a fit takes through A, about: those of U, then those of the hops."""
-    _, d, r, _ = _shape(sizes, max_rank)
-    return BASIS * r + 3 * d
+    return Shape.of(sizes, max_rank).through + 3 * sizes.features
 
 
 def work_files(sizes: Sizes, max_rank: int = MOST_RANK) -> int:
     """Bytes of work files at the peak of a fit on the engine of files."""
-    _, d, r, w = _shape(sizes, max_rank)
-    return 4 * sizes.nodes * max(3 * r + 8 * w, 5 * d + 4 * r)
+    shape = Shape.of(sizes, max_rank)
+    return _talls(sizes, shape) + 8 * sizes.nodes * sizes.features
 
 
 def show_seconds(seconds: float) -> str:
@@ -143,11 +168,9 @@ def show_seconds(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _shape(sizes: Sizes, max_rank: int = MOST_RANK) -> tuple[int, int, int, int]:
-    """e, d, r and w."""
-    rank = min(sizes.nodes, sizes.features or sizes.nodes, max_rank)
-    width = int(np.clip(-(-rank // 128) * 16, 16, 64))
-    return 2 * sizes.edges, sizes.features, rank, width
+def _talls(sizes: Sizes, shape: Shape) -> int:
+    """Bytes of talls at the peak."""
+    return 4 * sizes.nodes * max(shape.basis + shape.rank + 4 * shape.width, 3 * sizes.features + 4 * shape.rank)
 
 
 def _graph_bytes(sizes: Sizes) -> int:
@@ -157,28 +180,29 @@ def _graph_bytes(sizes: Sizes) -> int:
 
 def _learning(sizes: Sizes, rates: Rates) -> tuple[int, float]:
     """Bytes and seconds of the labelled rows."""
-    _, _, r, _ = _shape(sizes)
-    rows = sizes.labelled or sizes.nodes // 20
-    return 5 * 16 * rows * r, PRODUCTS * 2 * rows * 4 * r * sizes.classes * rates.single
+    rank, rows = Shape.of(sizes).rank, sizes.labelled or sizes.nodes // 20
+    return 5 * 16 * rows * rank, PRODUCTS * 2 * rows * 4 * rank * sizes.classes * rates.single
 
 
 def _in_memory(sizes: Sizes, rates: Rates) -> Need:
-    e, d, r, w = _shape(sizes)
-    n, steps = sizes.nodes, BASIS * r / w
+    n, e, d, shape = sizes.nodes, 2 * sizes.edges, sizes.features, Shape.of(sizes)
+    r, w, b, steps = shape.rank, shape.width, shape.basis, shape.through / shape.width
     rows, learning = _learning(sizes, rates)
-    basis = 3 * steps * n * 1.3 * r * (w * rates.single + 4 * rates.stream)
-    structure = steps * (rates.product(e, w) + 6 * n * w * w * rates.double) + basis
+    against = 2 * steps * n * 0.6 * b * (w * rates.single + 4 * rates.stream) + n * b * r * rates.single
+    structure = steps * (rates.product(e, w) + 6 * n * w * w * rates.double) + against
     hops = (FUSED + 2) * rates.product(e, d) if d else 0.0
     pca = 3 * n * (d * d * rates.double + d * r * rates.single)
     predict = n * 4 * r * sizes.classes * rates.single
-    memory = resident() + _graph_bytes(sizes) + max(work_files(sizes), 16 * n * r + rows)
+    memory = resident() + _graph_bytes(sizes) + max(_talls(sizes, shape), 16 * n * r + rows)
     return Need(int(memory), 0, COMPILE + structure + hops + pca + learning + predict)
 
 
 def _mapped(sizes: Sizes, rates: Rates, inside: Need, budget: int) -> Need:
-    e, d, r, w = _shape(sizes)
-    least = resident() + 48 * sizes.nodes + (128 << 20)
-    moved = 4 * sizes.nodes * (BASIS * r * (3 * 1.3 * r / w / 4 + 8) + 12 * d + 8 * r) + 4 * e * (BASIS * r / w + 6)
+    """In memory, and what moves: the basis twice for each block, talls in and out, the indices once per pass."""
+    n, e, d, shape = sizes.nodes, 2 * sizes.edges, sizes.features, Shape.of(sizes)
+    steps = shape.through / shape.width
+    least = resident() + 48 * n + (128 << 20)
+    moved = 4 * n * (2 * steps * 0.6 * shape.basis + 8 * shape.through + 12 * d + 8 * shape.rank) + 4 * e * (steps + 6)
     return Need(max(least, min(budget, inside.memory)), work_files(sizes), inside.seconds + moved * rates.disk)
 
 
