@@ -93,7 +93,7 @@ def test_engines_by_name(monkeypatch):
 
 
 def test_a_disk_without_room_for_the_whole_fit_is_refused_before_it_begins(tmp_path, monkeypatch):
-    graph, told = small_graph(n=100_000), r"fitting this graph needs \d+ MB of disk in .*slimg-work, which has 90 MB free"
+    graph, told = small_graph(n=100_000), r"fitting this graph needs [\d.]+ MB of disk in .*slimg-work, which has 90 MB free"
     monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 90 * 10**6})())
     monkeypatch.setattr(MappedEngine, "map_rows", None)  # nothing is computed
     with pytest.raises(InputError, match=told):

@@ -3,7 +3,7 @@
 For n nodes, e stored entries (twice the edges), d features, rank r = min(n, d), blocks of w columns, a Krylov basis of b
 columns and m labelled rows (all talls are float32):
 
-    in memory   graph 32n + 4e + 4nd,  then the larger of
+    in memory   graph 32n + 4e + 4nd,  then the larger of (their sum, on a small graph)
                 U      4n (b + r + 4w)             the basis, the vectors, the blocks under way
                 hops   4n (3d + 4r)                walks, one place that waits, singular vectors and components
     mapped      the budget; at least the process, vectors of nodes and one gathered column
@@ -31,6 +31,8 @@ from slimg.sizes import available_memory, resident, show_bytes
 
 LARGE = 1 << 26
 """Entries of U from which it comes from a space of fixed size."""
+SIDE_BY_SIDE = 1 << 24
+"""Entries of X up to which all components are computed at the same time."""
 CONVERGED = 4.5
 """Columns that pass through A for each column of U on smaller graphs."""
 PRODUCTS = 900
@@ -170,7 +172,9 @@ def show_seconds(seconds: float) -> str:
 
 def _talls(sizes: Sizes, shape: Shape) -> int:
     """Bytes of talls at the peak."""
-    return 4 * sizes.nodes * max(shape.basis + shape.rank + 4 * shape.width, 3 * sizes.features + 4 * shape.rank)
+    structure, hops = shape.basis + shape.rank + 4 * shape.width, 3 * sizes.features + 4 * shape.rank
+    together = sizes.nodes * sizes.features <= SIDE_BY_SIDE
+    return 4 * sizes.nodes * (structure + hops if together else max(structure, hops))
 
 
 def _graph_bytes(sizes: Sizes) -> int:
