@@ -1,13 +1,11 @@
 """What a user types for each format gives the same graph."""
 
 import argparse
-import sqlite3
 
-import duckdb
-import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from written import TABLES
 
 from slimg.commands.options import add_input_options, as_record, options_of, with_recorded
 from slimg.files.inputs import read_inputs
@@ -23,73 +21,10 @@ def graph_of(*words):
     return read_inputs(options_of(typed(*words))).graph
 
 
-def as_csv(users, follows):
-    return "follows.csv", "users.csv"
-
-
-def as_semicolons(users, follows):
-    users.to_csv("u.csv", index=False, sep=";")
-    follows.to_csv("f.txt", index=False, sep="|", encoding="utf-16")
-    return "f.txt", "u.csv"
-
-
-def as_tsv(users, follows):
-    users.to_csv("u.tsv", index=False, sep="\t")
-    follows.to_csv("f.tsv.gz", index=False, sep="\t")
-    return "f.tsv.gz", "u.tsv"
-
-
-def as_parquet(users, follows):
-    users.replace("", None).to_parquet("u.parquet")
-    follows.to_parquet("f.parquet")
-    return "f.parquet", "u.parquet"
-
-
-def as_json_lines(users, follows):
-    users.replace("", None).to_json("u.jsonl", orient="records", lines=True)
-    follows.to_json("f.jsonl", orient="records", lines=True)
-    return "f.jsonl", "u.jsonl"
-
-
-def as_sqlite(users, follows):
-    with sqlite3.connect("s.db") as connection:
-        users.replace("", None).to_sql("users", connection, index=False)
-        follows.to_sql("follows", connection, index=False)
-    connection.close()
-    return "s.db:follows", "s.db:users"
-
-
-def as_duckdb(users, follows):
-    with duckdb.connect("d.duckdb") as connection:
-        connection.execute("CREATE TABLE users AS SELECT * FROM users")
-        connection.execute("CREATE TABLE follows AS SELECT * FROM follows")
-    return "d.duckdb:follows", "d.duckdb:users"
-
-
-def as_graphml(users, follows):
-    network = nx.DiGraph()
-    for row in users.to_dict("records"):
-        network.add_node(row.pop("user"), **row)
-    network.add_edges_from(follows.to_numpy().tolist())
-    nx.write_graphml(network, "g.graphml")
-    nx.write_gexf(network, "g.gexf")
-    return "g.graphml", None
-
-
-def as_gexf(users, follows):
-    as_graphml(users, follows)
-    return "g.gexf", None
-
-
-WRITERS = [as_csv, as_semicolons, as_tsv, as_parquet, as_json_lines, as_sqlite, as_duckdb, as_graphml, as_gexf]
-
-
-@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__[3:])
+@pytest.mark.parametrize("write", TABLES, ids=lambda write: write.__name__[3:])
 def test_each_format_gives_the_same_graph(folder, write):
     expected = graph_of("--edges", "follows.csv", "--nodes", "users.csv", "--label", "team", "--id", "user")
-    edges, nodes = write(folder.users, folder.follows)
-    words = ["--edges", edges, "--label", "team", *(["--nodes", nodes, "--id", "user"] if nodes else [])]
-    graph = graph_of(*words)
+    graph = graph_of(*write(folder.users, folder.follows))
     assert graph.ids.tolist() == expected.ids.tolist() == list(folder.users["user"])
     assert graph.labels.tolist() == expected.labels.tolist()
     assert (graph.adjacency.to_scipy() != expected.adjacency.to_scipy()).nnz == 0

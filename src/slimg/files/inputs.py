@@ -294,11 +294,13 @@ def _with_strangers(table: pd.DataFrame, id_name: str, graph: Graph) -> pd.DataF
     return pd.concat([table.astype({id_name: object}), strangers], ignore_index=True)
 
 
-def _ends(edges: pd.DataFrame, *asked: Any) -> tuple[str, str, str | None, list[str]]:
+def _ends(
+    edges: pd.DataFrame, source: str | None, target: str | None, weight: str | None, ids: pd.Index | None
+) -> tuple[str, str, str | None, list[str]]:
     if edges.shape[1] < 2:
         only = edges.columns[0]
         raise InputError(f"edges need two columns, but there is one, {only!r}: name the separator with --separator")
-    return edge_columns(edges, *asked, "--")
+    return edge_columns(edges, source, target, weight, ids, "--")
 
 
 def _sortable(values: Any) -> bool:
