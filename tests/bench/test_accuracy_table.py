@@ -59,5 +59,10 @@ def test_what_was_reduced_is_marked_and_said_with_its_number_of_splits(grid):
     assert rows["LR †"][0].lines[0] == "51.0±1.0" and rows["SlimG"][0].lines[0] == "79.5±0.5 (2 of 5)"
 
 
+def test_of_one_split_nothing_is_said_about_red_cells(grid):
+    text = " ".join(legend(Grid(replace(grid.recipe, seeds=1), grid.figures, grid.records)))
+    assert "in percent, on one split (2.5" in text and "no cell can be red" in text and "Without a red cell" not in text
+
+
 def test_signs_are_minus_signs():
     assert signed(-1.25) == "−1.2" and signed(0.5) == "+0.5"

@@ -35,11 +35,14 @@ def legend(grid: Grid) -> list[str]:
     """Sentences that say what the table shows and what was run."""
     recipe = grid.recipe
     shares = " / ".join(f"{100 * share:g}" for share in recipe.split)
+    one = recipe.seeds == 1
+    over = "on one split" if one else f"mean ± standard deviation over {recipe.seeds} splits"
     told = [
-        f"{'QUICK, a reduced protocol. ' if recipe.quick else ''}Test accuracy in percent, mean ± standard deviation over"
-        f" {_number(recipe.seeds, 'split')} ({shares} % train / validation / test, stratified)"
+        f"{'QUICK, a reduced protocol. ' if recipe.quick else ''}Test accuracy in percent, {over}"
+        f" ({shares} % train / validation / test, stratified)"
         + (", below it the paper's and the difference of the means." if recipe.paper else ".")
-        + " ① ② ③ best three; ▼ more than 2σ of the third place below it."
+        + " ① ② ③ best three; "
+        + ("with one split no cell can be red." if one else "▼ more than 2σ of the third place below it.")
     ]
     told += protocols(grid)
     if recipe.about:
@@ -94,6 +97,8 @@ def _standing(grid: Grid) -> str:
     title = {row: title_of_row(grid.recipe, row) for row in grid.ranked}
     order = sorted(grid.ranked, key=lambda row: grid.average_rank(row)[0])
     best = ", then ".join(f"{title[row]} ({grid.average_rank(row)[0]:.1f})" for row in order[:3])
+    if grid.recipe.seeds == 1:
+        return f"Best average ranks: {best}."
     clean = [title[row] for row in grid.ranked if not any(grid.is_red(row, column) for column in grid.judged)]
     return f"Best average ranks: {best}. Without a red cell: {', '.join(clean) or 'none'}."
 
