@@ -35,8 +35,8 @@ SIDE_BY_SIDE = 1 << 24
 """Entries of X up to which all components are computed at the same time."""
 CONVERGED = 4.5
 """Columns that pass through A for each column of U on smaller graphs."""
-PRODUCTS = 900
-"""Products with the labelled rows for a path of penalties."""
+PRODUCTS, BESIDE = 450, 6
+"""Products with the labelled rows for a path of penalties, and what is done beside them, as a number of classes."""
 MOST_RANK = 2048
 """The most columns of a component, unless a fit says otherwise."""
 COMFORT = 0.8
@@ -185,7 +185,7 @@ def _graph_bytes(sizes: Sizes) -> int:
 def _learning(sizes: Sizes, rates: Rates) -> tuple[int, float]:
     """Bytes and seconds of the labelled rows."""
     rank, rows = Shape.of(sizes).rank, sizes.labelled or sizes.nodes // 20
-    return 5 * 16 * rows * rank, PRODUCTS * 2 * rows * 4 * rank * sizes.classes * rates.single
+    return 5 * 16 * rows * rank, PRODUCTS * 2 * rows * 4 * rank * (sizes.classes + BESIDE) * rates.single
 
 
 def _in_memory(sizes: Sizes, rates: Rates) -> Need:
