@@ -9,7 +9,7 @@ Ritz pairs (θ, Q y), with T y = θ y, have the residual ‖A Q y − θ Q y‖ 
 a pass over A. The basis grows until the wanted pairs have residuals below tolerance · |θ|; at its limit the leading
 Ritz vectors replace it, and it grows on from there (after `RESTARTS` of these the pairs are returned as they are).
 When R vanishes, as it does for eigenvalues of higher multiplicity than a block is wide, a random block takes its place,
-and the search ends when R has vanished again without finding more.
+and the search ends when R has vanished again without finding more. Signs are fixed by a random vector h: hᵀq > 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slimg.engine.base import Array, Engine, Tall
-from slimg.engine.blas import matmul, one_thread
+from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.linalg.eigen import tridiagonalise
 from slimg.linalg.rank import RankRule
 
@@ -71,7 +71,7 @@ def leading_eigenpairs(
                     small = tolerance * np.abs(values) + ROUNDING * np.abs(values[0])
                     done = decided and np.isnan(held_before) and bool((ritz.residuals[:rank] <= small).all())
                 if complete or done or (full and not restarts):
-                    return values, search.vectors(ritz.coordinates[:, :rank])
+                    return values, search.vectors(search.turned(ritz.coordinates[:, :rank]))
                 if full:
                     search.restart(ritz)
                     restarts -= 1
@@ -148,6 +148,11 @@ class _Search:
         last = coordinates[-len(self._gram) :].astype(np.float64)
         residuals = np.sqrt(np.maximum(np.einsum("ij,ij->j", last, matmul(self._gram, last)), 0))
         return rank, Ritz(values.astype(np.float64), coordinates, residuals)
+
+    def turned(self, coordinates: Array) -> Array:
+        """Coordinates of ±q such that hᵀq > 0."""
+        against = self._coordinates(self._engine.random(self._n, 1, 0))[:, 0] @ coordinates
+        return coordinates * np.where(against < 0, -1, 1).astype(coordinates.dtype)
 
     def vectors(self, coordinates: Array) -> Tall:
         """Q · coordinates."""
@@ -247,7 +252,7 @@ def _bordered(small: Array, columns: Array) -> Array:
 
 def _polished(engine: Engine, tall: Tall) -> Tall:
     """A nearly orthonormal block made orthonormal to rounding, if it is not."""
-    gram = engine.gram(tall)
+    gram = engine.sum_rows(self_gram, tall)
     if np.abs(gram - np.eye(len(gram))).max() <= 10 * ROUNDING:
         return tall
     values, vectors = np.linalg.eigh(gram)

@@ -222,8 +222,8 @@ class _KrylovSVD:
         if self._reduction is not None:
             rows = self._engine.rows(vectors, self._reduction.classes)
             scale = (1 / self._reduction.root_sizes[self._reduction.classes]).astype(np.float32)
-            vectors = self._engine.tall(rows * scale[:, None])
-        return _signed(self._engine, vectors, values)
+            return _signed(self._engine, self._engine.tall(rows * scale[:, None]), values)
+        return Spectrum(vectors, values)
 
 
 class _Rows(NamedTuple):
