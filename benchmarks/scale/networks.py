@@ -5,7 +5,8 @@
 
     gcn, sage   two layers, 64 hidden units, dropout 0.5, Adam, the whole graph at once; one training of 200 epochs without
                 validation, from ``--epochs`` of them (200: measured whole). PyTorch Geometric takes A as a list of edges or
-                as a torch CSR tensor: three epochs of each are tried, and the faster of the two counts
+                as a torch CSR tensor: three epochs of each are tried (of edges only if their messages fit into memory),
+                and the faster of the two counts
     dgc         `LinearGNN("dgc")` with its grid: four T of 200 hops each, which share their hops here, and two weight
                 decays
     dgc-torch   the same grid as it is usually run: 200 products through torch CSR for each T (from 20), and the learning
@@ -37,6 +38,7 @@ from slimg.bench.circumstances import peak_memory
 from slimg.graph import Graph
 from slimg.graph.disk import open_graph
 from slimg.linear_gnn import LinearGNN
+from slimg.sizes import available_memory
 
 EPOCHS, HIDDEN, TRIED, HOPS_TRIED = 200, 64, 3, 20
 
@@ -105,6 +107,8 @@ def _network(kind: str, graph: Graph, epochs: int) -> dict[str, Any]:
     train, codes = torch.from_numpy(rows["train"]), torch.from_numpy(graph.codes.astype(np.int64))
     training = _Training(kind, x, codes, train, len(graph.classes))
     forms = {"edges": _edge_index, "csr": _csr}
+    if 12 * graph.adjacency.nnz * max(graph.d, HIDDEN) > (available_memory() or 0):
+        del forms["edges"]  # a message for each entry, three times over, would not fit
     tried = {}
     for form, make in forms.items():
         adjacency = make(graph)
