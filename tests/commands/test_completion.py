@@ -17,7 +17,9 @@ def test_bash_completes_commands_and_options(slimg):
         return subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True, cwd="/").stdout.split()
 
     assert complete("slimg", "ex") == ["explain"]
-    assert complete("slimg", "fit", "--no") == ["--no-directed", "--no-header", "--no-weight", "--nodes"]
+    assert complete("slimg", "fit", "--no") == [
+        "--no-directed", "--no-header", "--no-measure-fold-in", "--no-weight", "--nodes",
+    ]  # fmt: skip
     assert complete("slimg", "fit", "--nodes", "/usr/bi") == ["/usr/bin"]
     assert complete("slimg", "completion", "zs") == ["zsh"]
 

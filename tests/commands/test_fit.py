@@ -90,4 +90,17 @@ def test_a_script_gets_json(folder, slimg):
     assert code == 0
     assert record["files"]["predictions"] == "predictions.csv"
     assert record["verdict"][0].startswith("Homophily")
-    assert set(record["seconds"]) == {"reading", "fitting", "diagnosing", "explaining", "writing"}
+    assert set(record["seconds"]) == {"reading", "fitting", "measuring", "diagnosing", "explaining", "writing"}
+
+
+def test_folding_in_is_measured_on_small_graphs_or_when_asked_for(folder, slimg):
+    unmeasured = json.loads(slimg(*FIT, "--no-measure-fold-in", "--json")[1])
+    assert unmeasured["fold_in_agreement"] is None and "measuring" not in unmeasured["seconds"]
+    measured = json.loads(slimg(*FIT, "--measure-fold-in", "--force", "--json")[1])
+    model = SlimG.load("slimg-out/model.slimg")
+    assert measured["fold_in_agreement"] == model.fold_in_agreement_ > 0.5
+    everyone = folder.users.assign(team=folder.truth)
+    everyone.to_csv("everyone.csv", index=False)
+    words = ["everyone.csv" if word == "users.csv" else word for word in FIT]
+    code, _, err = slimg(*words, "--measure-fold-in", "--force")
+    assert code == 2 and "every node has a label" in err

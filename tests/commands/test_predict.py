@@ -4,6 +4,8 @@ import json
 
 import pandas as pd
 
+from slimg import SlimG
+
 
 def test_the_same_graph_again(fitted, slimg):
     code, out, _ = slimg("predict", "--out", "again.csv")
@@ -25,9 +27,22 @@ def test_a_graph_that_grew(fitted, slimg):
     record = json.loads(out)
     assert code == 0
     assert (record["nodes"], record["new"], record["changed"]) == (121, 1, 4)
+    assert record["fold_in_agreement"] == SlimG.load("slimg-out/model.slimg").fold_in_agreement_ > 0.5
+    _, said, _ = slimg("predict", "--nodes", "users2.csv", "--edges", "follows2.csv", "--out", "grown.csv", "--force")
+    assert "1 of 121 nodes is new, 4 have other edges or features than before" in said
+    assert f"{record['fold_in_agreement']:.1%} of nodes folded in had the class that a refit gives them" in said
     table = pd.read_csv("grown.csv", dtype=str)
     assert table["user"].iloc[-1] == "new-1"
     assert table["prediction"].iloc[-1] == "green"
+
+
+def test_a_model_that_was_not_measured_says_so(folder, slimg):
+    words = ("--edges", "follows.csv", "--nodes", "users.csv", "--label", "team", "--id", "user")
+    assert slimg("fit", *words, "--no-measure-fold-in")[0] == 0
+    folder.follows.iloc[5:].to_csv("fewer.csv", index=False)
+    _, said, _ = slimg("predict", "--edges", "fewer.csv", "--out", "fewer-out.csv")
+    assert "was not measured: slimg fit --measure-fold-in does" in said
+    assert "was not measured" not in slimg("predict", "--out", "same.csv")[1], "nothing was folded in"
 
 
 def test_labels_are_not_needed(fitted, slimg):

@@ -26,6 +26,10 @@ from slimg.commands.predictions import prediction_table, predictions_path, separ
 from slimg.errors import InputError
 from slimg.files.inputs import Inputs, read_inputs
 from slimg.files.write import make_folder, refuse_existing, write_table, write_text
+from slimg.graph.graph import Graph
+
+MEASURED_UNASKED = 3_000
+"""Nodes up to which folding in is measured without being asked for: a second or two."""
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -39,6 +43,13 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     output.add_argument("--json", action="store_true", help="print what was found as JSON")
     output.add_argument("--title", metavar="TEXT", help="of the page")
     output.add_argument("--explain", metavar="NODE", nargs="+", help="further nodes to explain in the page")
+    parser.add_argument(
+        "--measure-fold-in",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="hide a tenth of the nodes and fit the rest again, to see how near folding nodes in comes to a refit; takes"
+        f" about as long as the components (default: up to {MEASURED_UNASKED:,} nodes)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the folds (default: 0)")
     parser.set_defaults(run=run)
     return parser
@@ -58,11 +69,15 @@ def run(args: argparse.Namespace) -> int:
     refuse_existing(list(files.values()), args.force)
     with progress.stage("reading"):
         inputs = read_inputs(options)
+    measured = _measured(args.measure_fold_in, inputs.graph)
     make_folder(args.out)
     with progress.stage("fitting"):
         from slimg.classifier import SlimG
 
         model = SlimG(random_state=args.seed).fit(inputs.graph)
+    if measured:
+        with progress.stage("measuring"):
+            model.measure_fold_in()
     from slimg.commands.outcome import outcome
 
     record = outcome(model, inputs, _facts(args, inputs, files), args.explain or (), progress)
@@ -75,6 +90,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         _tell(record, files)
     return 0
+
+
+def _measured(asked: bool | None, graph: Graph) -> bool:
+    """Whether folding in is measured: it hides nodes that have no label."""
+    some = len(graph.labelled) < graph.n
+    if asked and not some:
+        raise InputError("every node has a label, so none can be hidden and folded in: leave out --measure-fold-in")
+    return some and graph.n <= MEASURED_UNASKED if asked is None else asked
 
 
 def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> dict[str, Any]:
@@ -111,6 +134,7 @@ def _short(record: dict[str, Any]) -> dict[str, Any]:
         "accuracy": held["accuracy"],
         "interval": held["interval"],
         "majority": held["majority"],
+        "fold_in_agreement": record["model"]["fold_in_agreement"],
         "weights": {part["name"]: part["norm"] for part in record["model"]["overview"]["components"]},
         "verdict": (record["diagnosis"] or {}).get("verdict", []),
         "seconds": record["seconds"],
@@ -128,4 +152,6 @@ def _tell(record: dict[str, Any], files: dict[str, Path]) -> None:
         f"Accuracy on labels not seen: {held['accuracy']:.1%} ({low:.1%} to {high:.1%});"
         f" the largest class alone would be {held['majority']:.1%}."
     )
+    if record["model"]["fold_in_agreement"] is not None:
+        say(f"Nodes hidden and folded in got the class of this fit in {record['model']['fold_in_agreement']:.1%} of cases.")
     say(f"Written: {', '.join(str(path) for path in files.values())}", f"Open {files['page']} in a browser.")

@@ -49,7 +49,11 @@ def run(args: argparse.Namespace) -> int:
     write_table(frame, path, separator=separator_of(inputs))
     if args.json:
         counts = {"nodes": inputs.graph.n, "new": len(found.new), "changed": len(found.changed), "gone": found.gone}
-        print(json.dumps({**counts, "scored_again": len(found.touched), "file": str(path)}, ensure_ascii=False, indent=1))
+        how = {"scored_again": len(found.touched), "fold_in_agreement": found.agreement}
+        print(json.dumps({**counts, **how, "file": str(path)}, ensure_ascii=False, indent=1))
     else:
-        say(*(f"  {plain(note)}" for note in inputs.notes), found.text(), f"Written: {path}")
+        say(*(f"  {plain(note)}" for note in inputs.notes), found.text())
+        if len(found.touched) and found.agreement is None:
+            say("How near this is to a refit was not measured: slimg fit --measure-fold-in does.")
+        say(f"Written: {path}")
     return 0

@@ -113,6 +113,7 @@ def _model(model: SlimG, overview: dict[str, Any]) -> dict[str, Any]:
         "selection": pairs,
         "chosen": next(pair for pair in pairs if (pair["l1"], pair["group"], pair["joint"]) == chosen),
         "gap": float(model.dual_gap_),
+        "fold_in_agreement": model.fold_in_agreement_,
         "seconds": {name: float(value) for name, value in model.seconds_.items()},
     }
 
