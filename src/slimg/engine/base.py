@@ -55,7 +55,7 @@ class Engine(Protocol):
         """Hand over an n × k array: dense, kept as float32, or scipy CSR, kept sparse."""
 
     def random(self, n: int, k: int, random_state: int) -> Tall:
-        """Standard normal n × k; the same numbers on every engine and block layout."""
+        """Random n × k of mean 0 and variance 1; the same numbers on every engine and block layout."""
 
     def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
         """For each scaling, after ⊙ (M + loop·I)(before ⊙ T), in one pass over the rows that are gathered."""

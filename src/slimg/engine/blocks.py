@@ -52,7 +52,12 @@ def balanced_blocks(indptr: Array) -> list[Run]:
     return list(pairwise(edges))
 
 
-def draw_normal(out: Array, random_state: int, start: int) -> None:
-    """Fill rows ``start`` … of a random tall, at most `RANDOM_ROWS` of them, ``start`` being a multiple of that."""
+def draw_random(out: Array, random_state: int, start: int) -> None:
+    """Fill rows ``start`` … of a random tall, at most `RANDOM_ROWS` of them, ``start`` being a multiple of that.
+
+    Entries are uniform with mean 0 and variance 1: a start for subspaces as good as a normal one, in a tenth of the time.
+    """
     stream = np.random.SeedSequence(random_state, spawn_key=(start // RANDOM_ROWS,))
-    np.random.Generator(np.random.Philox(stream)).standard_normal(out=out, dtype=np.float32)
+    np.random.Generator(np.random.Philox(stream)).random(out=out, dtype=np.float32)
+    out -= np.float32(0.5)
+    out *= np.float32(np.sqrt(12))

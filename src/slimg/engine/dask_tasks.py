@@ -21,7 +21,7 @@ from scipy import sparse
 
 from slimg.engine.base import Array, Scaling
 from slimg.engine.blas import one_thread
-from slimg.engine.blocks import RANDOM_ROWS, Run, draw_normal, gram_blocks, row_blocks, runs
+from slimg.engine.blocks import RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks, runs
 from slimg.engine.files import FileArray
 from slimg.engine.memory import MemoryEngine, block_gram
 from slimg.engine.passes import gather_rows
@@ -135,7 +135,7 @@ def random_rows(start: int, stop: int, k: int, random_state: int) -> Array:
     first = start - start % RANDOM_ROWS
     rows = np.empty((stop - first, k), np.float32)
     for a, b in runs(stop - first, RANDOM_ROWS):
-        draw_normal(rows[a:b], random_state, first + a)
+        draw_random(rows[a:b], random_state, first + a)
     return rows[start - first :]
 
 

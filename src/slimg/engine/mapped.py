@@ -20,7 +20,7 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul
-from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, draw_normal, gram_blocks, row_blocks, runs
+from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks, runs
 from slimg.engine.file_matrix import READ_ENTRIES, READ_ROWS, FileMatrix, Pass, content
 from slimg.engine.files import FileArray, FileTall, stored_at
 from slimg.engine.memory import MemoryEngine, block_gram
@@ -115,7 +115,7 @@ class MappedEngine:
         def fill(out: FileTall) -> None:
             def draw(start: int, stop: int) -> None:
                 rows = np.empty((stop - start, k), np.float32)
-                draw_normal(rows, random_state, start)
+                draw_random(rows, random_state, start)
                 out.write(start, rows)
 
             self._threads.for_each(draw, runs(n, RANDOM_ROWS))

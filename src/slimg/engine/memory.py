@@ -17,7 +17,7 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul, self_gram
-from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, balanced_blocks, draw_normal, gram_blocks, row_blocks, runs
+from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, balanced_blocks, draw_random, gram_blocks, row_blocks, runs
 from slimg.engine.buffers import Buffers
 from slimg.engine.passes import gather_rows
 from slimg.engine.threads import Threads
@@ -62,7 +62,7 @@ class MemoryEngine:
         out = self._buffers.take(n, k)
 
         def draw(start: int, stop: int) -> None:
-            draw_normal(out[start:stop], random_state, start)
+            draw_random(out[start:stop], random_state, start)
 
         self._threads.for_each(draw, runs(n, RANDOM_ROWS))
         return out
