@@ -64,5 +64,12 @@ def test_of_one_split_nothing_is_said_about_red_cells(grid):
     assert "in percent, on one split (2.5" in text and "no cell can be red" in text and "Without a red cell" not in text
 
 
+@pytest.mark.parametrize("common, said", [({"cora": 1, "photo": 1}, "1 split"), ({"cora": 1, "photo": 2}, "Cora 1")])
+def test_on_how_many_splits_rows_are_compared_is_said(grid, common, said):
+    text = " ".join(legend(replace(grid, common=common)))
+    assert f"compare the models on the splits that all of them have ({said})." in text
+    assert "all of them have" not in " ".join(legend(replace(grid, common={"cora": 2, "photo": 2})))
+
+
 def test_signs_are_minus_signs():
     assert signed(-1.25) == "−1.2" and signed(0.5) == "+0.5"

@@ -94,3 +94,12 @@ def test_unranked_rows_have_no_place_but_a_place_instead(tmp_path):
     assert np.isnan(grid.average_rank("slimg-path")[0]) and grid.medal("slimg-path", "cora") is None
     assert grid.rank_instead("slimg-path", "slimg")[0] == 1.0
     assert grid.paper("slimg-path", "cora") == grid.paper("slimg", "cora") == (77.8, 1.1)
+
+
+def test_rows_with_different_splits_are_compared_on_those_that_all_have(tmp_path):
+    which = recipe(["lr", "sgc", "dgc"], ["cora"], seeds=4, fewer_seeds={"dgc": 2})
+    easy_first = {("lr", "cora"): [0.9, 0.8, 0.1, 0.1], ("sgc", "cora"): [0.7, 0.6, 0.6, 0.6], ("dgc", "cora"): [0.75, 0.65]}
+    grid = filled(tmp_path, which, easy_first)
+    assert grid.common == {"cora": 2} and grid.figures["lr", "cora"].mean == pytest.approx(0.475)
+    assert [grid.average_rank(row)[0] for row in ("lr", "dgc", "sgc")] == [1, 2, 3]  # over all splits lr would be last
+    assert grid.medal("lr", "cora") == "gold"

@@ -56,7 +56,7 @@ def legend(grid: Grid) -> list[str]:
         names = ", ".join(title_of_column(column) for column in grid.judged)
         paper = "; below it the paper's, by the same rule from its own table" if grid.paper_rank(grid.ranked[0]) else ""
         told.append(f"Average rank (standard deviation) among {len(grid.ranked)} models over {names}{paper}.")
-        told += [_standing(grid), *_instead(grid)]
+        told += [*_paired(grid), _standing(grid), *_instead(grid)]
     if recipe.missing:
         told.append(f"Not run, because their files are not here: {', '.join(map(title_of_column, recipe.missing))}.")
     return told + _failures(grid)
@@ -90,6 +90,17 @@ def protocols(grid: Grid) -> list[str]:
             fewer = f", {_number(recipe.fewer_seeds[row], 'split')}" if row in recipe.fewer_seeds else ""
             said.setdefault(protocol(recipe.models[row]) + fewer, []).append(title_of_row(recipe, row))
     return [f"† {', '.join(rows)}: protocol {name}." for name, rows in said.items()]
+
+
+def _paired(grid: Grid) -> list[str]:
+    """On how many splits rows are compared, where not all have the same."""
+    fewer = {column: grid.common[column] for column in grid.judged if 0 < grid.common.get(column, 0) < grid.recipe.seeds}
+    if not fewer:
+        return []
+    alike = len(fewer) == len(grid.judged) and len(set(fewer.values())) == 1
+    each = ", ".join(f"{title_of_column(column)} {count}" for column, count in fewer.items())
+    count = _number(min(fewer.values()), "split") if alike else each
+    return [f"Places, ranks and red cells compare the models on the splits that all of them have ({count})."]
 
 
 def _standing(grid: Grid) -> str:

@@ -1,13 +1,14 @@
 """Records of a recipe as a grid: rows are models, columns are graphs, with the paper's figures beside ours.
 
 cell     mean and standard deviation of the accuracies over the seeds, or why there is none
-rank     over the columns in which every ranked row was run, among the ranked rows; stand-ins have no part in it
+rank     over the columns in which every ranked row was run, among the ranked rows; stand-ins have no part in it. Where rows
+         have different splits, places, medals and red cells compare them on the splits that all ranked rows have
 paper    the paper's average rank over the same columns among the same rows, computed from its table by the same rule
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -24,22 +25,36 @@ OOM = "O.O.M."
 
 @dataclass(frozen=True)
 class Grid:
-    """What is known of each (row, column) of a recipe; cells that were not run are not in ``figures``."""
+    """What is known of each (row, column) of a recipe; cells that were not run are not in ``figures``.
+
+    ``paired`` has the figures on the splits that all ranked rows have on a column; those of ``figures`` if it is not given.
+    ``common`` : column → how many splits these are
+    """
 
     recipe: Recipe
     figures: dict[tuple[str, str], Figures]
     records: dict[tuple[str, str], list[Record]]
+    paired: dict[tuple[str, str], Figures] = field(default_factory=dict)
+    common: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, recipe: Recipe, store: Store) -> Grid:
-        figures, records = {}, {}
+        found: dict[tuple[str, str], dict[int, Record]] = {}
         for row in recipe.models:
             for column in recipe.data:
-                cells = [recipe.cell(row, column, seed) for seed in range(recipe.seeds_of(row))]
-                found = [record for cell in cells if (record := store.get(cell.key)) is not None]
-                if found:
-                    figures[row, column], records[row, column] = _figures(found), found
-        return cls(recipe, figures, records)
+                cells = {seed: recipe.cell(row, column, seed).key for seed in range(recipe.seeds_of(row))}
+                there = {seed: record for seed, key in cells.items() if (record := store.get(key)) is not None}
+                if there:
+                    found[row, column] = there
+        records = {place: list(there.values()) for place, there in found.items()}
+        figures = {place: _figures(each) for place, each in records.items()}
+        common = {column: _common(recipe, column, found) for column in recipe.data}
+        paired = {
+            (row, column): _figures([there[seed] for seed in sorted(common[column])])
+            for (row, column), there in found.items()
+            if common[column] and common[column] <= set(there)
+        }
+        return cls(recipe, figures, records, paired, {column: len(seeds) for column, seeds in common.items()})
 
     def paper(self, row: str, column: str) -> tuple[float, float] | str | None:
         """The paper's cell; none for a stand-in, which is another graph."""
@@ -67,7 +82,7 @@ class Grid:
 
     def average_rank(self, row: str) -> tuple[float, float]:
         """Ours, over `judged`."""
-        means = np.array([[self.figures[each, column].mean for column in self.judged] for each in self.ranked])
+        means = np.array([[self._compared(each, column).mean for column in self.judged] for each in self.ranked])
         return self._averaged(row, means)
 
     def rank_instead(self, row: str, of: str) -> tuple[float, float]:
@@ -75,7 +90,7 @@ class Grid:
         if of not in self.ranked or any((row, column) not in self.figures for column in self.judged):
             return float("nan"), float("nan")
         rows = [row if each == of else each for each in self.ranked]
-        means = np.array([[self.figures[each, column].mean for column in self.judged] for each in rows])
+        means = np.array([[self._compared(each, column).mean for column in self.judged] for each in rows])
         return self._averaged(of, means)
 
     def paper_rank(self, row: str) -> tuple[float, float] | None:
@@ -85,6 +100,9 @@ class Grid:
             return None
         means = np.array([[np.nan if isinstance(cell, str) or cell is None else cell[0] for cell in line] for line in cells])
         return self._averaged(row, means)
+
+    def _compared(self, row: str, column: str) -> Figures:
+        return self.paired.get((row, column), self.figures[row, column])
 
     def _averaged(self, row: str, means: np.ndarray) -> tuple[float, float]:
         if not self.judged or row not in self.ranked:
@@ -96,12 +114,17 @@ class Grid:
         rows = self.ranked
         if not rows or column in EMPTY or any((row, column) not in self.figures for row in rows):
             return {}, {}
-        means, spreads = (
-            np.array([[getattr(self.figures[row, column], what)] for row in rows]) for what in ("mean", "spread")
-        )
+        means = np.array([[self._compared(row, column).mean] for row in rows])
+        spreads = np.array([[self.figures[row, column].spread] for row in rows])  # of all splits that a row has
         medals = [each[0] for each in ranking.medals(means)]
         red = ranking.red_cells(means, spreads)[:, 0].tolist()
         return dict(zip(rows, medals, strict=True)), dict(zip(rows, red, strict=True))
+
+
+def _common(recipe: Recipe, column: str, found: dict[tuple[str, str], dict[int, Record]]) -> set[int]:
+    """The splits that every ranked row has on a column, among those that were run there."""
+    rows = [set(there) for (row, where), there in found.items() if where == column and row not in recipe.unranked]
+    return set.intersection(*rows) if rows else set()
 
 
 def _row_of_paper(row: str) -> str:
