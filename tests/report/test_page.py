@@ -120,6 +120,30 @@ def test_nothing_is_wider_than_the_window(browser, fitted, width, dark):
     assert contrast(muted, paper) > 4.5
 
 
+WIDE = """[...document.querySelectorAll('.scroll')].map(box => ({
+    name: box.getAttribute('aria-label'), wide: box.scrollWidth > box.clientWidth,
+    told: getComputedStyle(box, '::before').content.includes('Scroll sideways'), shown: box.clientWidth <= innerWidth,
+}))"""
+
+
+def test_on_a_phone_tables_fit_or_say_that_they_scroll(browser, record, tmp_path):
+    """Twelve classes with long names: the confusion is wider than a phone, and no other table is."""
+    classes = [f"class number {k}" for k in range(12)]
+    row = {**record["held_out"]["classes"][0], "nodes": 1234}
+    many = {**record["held_out"], "classes": [row] * 12, "confusion": [[100] * 12] * 12}
+    nodes = {**record["nodes"], "prediction": [k % 12 for k in range(len(record["nodes"]["ids"]))]}
+    text = render({**record, "classes": classes, "held_out": many, "nodes": nodes, "explained": {}})
+    (tmp_path / "many.html").write_text(text, encoding="utf-8")
+    page = browser.open(tmp_path / "many.html", width=390, height=800)
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
+    boxes = page.run(WIDE)
+    assert len(boxes) > 4 and all(box["shown"] and box["wide"] == box["told"] for box in boxes)
+    assert [box["name"].split(":")[0] for box in boxes if box["wide"]] == ["Confusion"]
+    page.run("document.querySelector('.scroll.more').scrollLeft = 300")
+    left = page.run("document.querySelector('.scroll.more tbody th').getBoundingClientRect().left")
+    assert left >= 0, "names stay in sight"
+
+
 def contrast(first, second):
     """The contrast ratio of two colours, as WCAG defines it."""
 

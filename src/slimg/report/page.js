@@ -168,6 +168,13 @@
     return list;
   }
 
+  // Boxes that scroll sideways say so.
+  function markWide() {
+    for (const box of document.querySelectorAll(".scroll")) {
+      box.classList.toggle("more", box.querySelector("table").offsetWidth > box.clientWidth);
+    }
+  }
+
   function step(event) {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     const buttons = [...body.querySelectorAll("button")];
@@ -193,5 +200,7 @@
   byId("next").addEventListener("click", () => { page += 1; show(); });
   byId("browser").hidden = false;
   filter();
+  markWide();
+  addEventListener("resize", markWide);
   if (found.length) choose(Object.keys(explained).length ? Number(Object.keys(explained)[0]) : found[0], false);
 })();
