@@ -127,7 +127,7 @@ def _speedup(grid: Grid, column: str) -> str:
     beside = f" The paper, on the real graph: {theirs:g} × faster than the {whom}." if whom else ""
     return (
         f"SlimG has {100 * ours.accuracy:.1f} % in {ours.seconds:.2f} s; the best other model, {best.title}, has"
-        f" {100 * best.accuracy:.1f} % in {best.seconds:.2f} s: {best.seconds / ours.seconds:.1f} × the time.{beside}"
+        f" {100 * best.accuracy:.1f} % in {best.seconds:.2f} s: {best.seconds / ours.seconds:.2g} × the time.{beside}"
     )
 
 
