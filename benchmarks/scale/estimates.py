@@ -38,7 +38,8 @@ def main() -> None:
     counts = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "classes": len(graph.classes)}
     words = [word for name, number in {**counts, "labelled": labelled}.items() for word in (f"--{name}", str(number))]
     told = _output([sys.executable, "-m", "slimg.cli", "estimate", *words, "--json"])["engines"]["memory"]
-    found = _output([sys.executable, __file__, str(options.graph), "--run"])
+    kept = records.read("scale").get("estimates", {}).get(options.graph.name)
+    found = kept["found"] if options.again else _output([sys.executable, __file__, str(options.graph), "--run"])
     record = {
         "graph": str(graph),
         "estimate": told,
@@ -47,11 +48,12 @@ def main() -> None:
         "time, estimate / found": told["seconds"] / found["seconds"],
         "load average before": load,
         "commit": records.circumstances()["commit"],
+        "commit of the fit": (kept["commit"] if options.again else records.circumstances()["commit"]),
     }
     print(json.dumps(record, indent=1))
     if options.write:
-        kept = records.read("scale")
-        records.write("scale", {**kept, "estimates": {**kept.get("estimates", {}), options.graph.name: record}})
+        before = records.read("scale")
+        records.write("scale", {**before, "estimates": {**before.get("estimates", {}), options.graph.name: record}})
 
 
 def fitted(folder: Path) -> dict[str, Any]:
@@ -75,6 +77,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("graph", type=Path, help="folder of a graph on disk")
     parser.add_argument("--run", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--again", action="store_true", help="estimate anew, and keep what the fit took when it was measured"
+    )
     parser.add_argument("--no-write", dest="write", action="store_false")
     return parser.parse_args()
 
