@@ -77,9 +77,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("graph", type=Path, help="folder of a graph on disk")
     parser.add_argument("--run", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--again", action="store_true", help="estimate anew, and keep what the fit took when it was measured"
-    )
+    parser.add_argument("--again", action="store_true", help="estimate anew, beside a fit that was measured before")
     parser.add_argument("--no-write", dest="write", action="store_false")
     return parser.parse_args()
 
