@@ -1,0 +1,89 @@
+"""The record of a fit against the model and the graph."""
+
+import json
+
+import numpy as np
+import pytest
+
+from explain_graphs import planted
+from slimg import SlimG
+from slimg.report import record as records
+from slimg.report.held_out import held_out
+from slimg.report.record import codes_in_model, collect, nodes_worth_explaining
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return planted(n=120, labelled=0.6)
+
+
+@pytest.fixture(scope="module")
+def model(graph):
+    return SlimG(grid=[(0.0, 0.01), (1e-3, 0.01)]).fit(graph)
+
+
+@pytest.fixture(scope="module")
+def collected(model, graph):
+    told = {5: model.explain(graph.ids[5]).to_dict(6)}
+    overview = model.summary().to_dict(8)
+    return collect(model, graph, held_out=held_out(model), overview=overview, explained=told, facts={"title": "Trees"})
+
+
+def test_it_is_json_and_says_the_sizes(collected, graph):
+    read = json.loads(json.dumps(collected, allow_nan=False))["read"]
+    sizes = graph.n, graph.edges, graph.d, len(graph.labelled)
+    assert (read["nodes"], read["edges"], read["features"], read["labelled"]) == sizes
+    assert read["title"] == "Trees" and read["weighted"] is False
+
+
+def test_nodes_are_those_of_the_graph(collected, graph, model):
+    nodes, chances = collected["nodes"], model.predict_proba()
+    assert nodes["ids"] == [str(value) for value in graph.ids] and nodes["total"] == graph.n
+    assert [collected["classes"][code] for code in nodes["prediction"]] == model.predict().tolist()
+    assert nodes["probability"] == np.round(1000 * chances.max(axis=1)).astype(int).tolist()
+    labels = [None if code < 0 else collected["classes"][code] for code in nodes["label"]]
+    assert labels == graph.labels.tolist()
+
+
+def test_nodes_end_where_the_room_ends(graph, model, monkeypatch):
+    monkeypatch.setattr(records, "NODE_BYTES", 500)
+    nodes = collect(model, graph, held_out=held_out(model), overview=model.summary().to_dict(3))["nodes"]
+    assert nodes["total"] == 120 and 0 < len(nodes["ids"]) < 50
+    assert len({len(nodes[name]) for name in ("ids", "label", "prediction", "probability")}) == 1
+
+
+def test_an_explanation_adds_up_and_its_neighbours_are_true(collected, graph, model):
+    told = collected["explained"]["5"]
+    scores = model.decision_function()[5]
+    assert told["score"] == pytest.approx(scores.max() - scores.mean(), abs=1e-3)
+    assert told["bias"] + sum(part.get("value", 0) for part in told["parts"]) == pytest.approx(told["score"], abs=1e-3)
+    near = {str(graph.ids[row]) for row in graph.adjacency.neighbours(5)}
+    assert told["degree"] == len(near) and {name for name, _ in told["neighbours"]} <= near
+    places = [int(graph.positions([name])[0]) for name, _ in told["neighbours"]]
+    for first, second in told["among"]:
+        assert places[second] in graph.adjacency.neighbours(places[first])
+
+
+def test_codes_follow_the_classes_of_the_model(graph):
+    """A class that training did not see has no place."""
+    rows = graph.labelled
+    train = rows[graph.codes[rows] != 1]
+    model = SlimG(grid=[(0.0, 0.1)]).fit(graph, train=train)
+    codes = codes_in_model(model, graph)
+    assert set(codes[graph.codes == 1]) == {-1}
+    assert (model.classes_[codes[train]] == graph.labels[train]).all()
+
+
+def test_who_is_explained():
+    rng = np.random.default_rng(0)
+    chances = rng.dirichlet(np.ones(3), 200)
+    codes = np.where(rng.random(200) < 0.3, rng.integers(0, 3, 200), -1)
+    rows = np.flatnonzero(codes >= 0)
+    unseen = rng.dirichlet(np.ones(3), len(rows))
+    found = nodes_worth_explaining(chances, codes, (rows, unseen), asked=[150, 3])
+    assert found[:2] == [150, 3] and len(found) == len(set(found)) == records.EXPLAINED + 2
+    wrong = rows[unseen.argmax(axis=1) != codes[rows]]
+    surest = wrong[np.argmax(unseen.max(axis=1)[unseen.argmax(axis=1) != codes[rows]])]
+    assert found[2] == surest, "labels that are contradicted most surely come first"
+    ordered = np.sort(chances, axis=1)
+    assert int(np.argmin(ordered[:, -1] - ordered[:, -2])) in found
