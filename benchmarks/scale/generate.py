@@ -9,8 +9,9 @@ The folder is that of `slimg.graph.disk`. The graph is made, not real:
 - communities of about 500 nodes, their sizes by a Zipf law; each has a main class, classes are skewed;
 - a node's label is its community's class with probability ``purity``, else drawn from all classes;
 - degrees follow a Pareto law (exponent 2.2) times a factor of the community; an edge's second end is drawn by degree, from
-  the first end's community with probability ``inside``, else from all nodes; numbers of nodes are shuffled, as in a graph
-  that was collected, not sorted;
+  the first end's community with probability ``inside``, from the communities of its main class with probability
+  ``classmates``, else from all nodes; ``activity`` is the spread of the logarithm of the factor: real spectra fall off, they
+  do not form a plateau; numbers of nodes are shuffled, as in a graph that was collected, not sorted;
 - features: x = m(label) + spread · o(community) + noise · ε, with m, o and ε standard normal. Averages over neighbours
   remove ε but not o, which a linear model cannot undo when there are many more communities than features: so ``noise``
   sets the accuracy of logistic regression on X, ``spread`` that of SGC.
@@ -39,8 +40,6 @@ from slimg.sizes import as_bytes, require_room
 
 REPEATED = 1.11
 """Edges drawn for each one wanted: about a tenth are repetitions or loops."""
-ACTIVITY = 0.8
-"""Spread of the logarithm of a community's factor on degrees: real spectra fall off, they do not form a plateau."""
 BLOCK_STUBS = 1 << 22
 BLOCK_ENTRIES = 1 << 22
 
@@ -55,6 +54,8 @@ class Recipe:
     classes: int
     purity: float = 0.9
     inside: float = 0.8
+    classmates: float = 0.0
+    activity: float = 0.8
     spread: float = 1.0
     noise: float = 3.0
     seed: int = 0
@@ -67,7 +68,9 @@ class Recipe:
 PRESETS = {
     "arxiv": Recipe(169_343, 1_166_243, 128, 40),
     "pokec": Recipe(1_632_803, 30_622_564, 65, 2),
-    "products": Recipe(2_449_029, 61_859_140, 100, 39, purity=0.78, spread=2.1, noise=4.0),
+    "products": Recipe(
+        2_449_029, 61_859_140, 100, 39, purity=0.78, inside=0.35, classmates=0.4, activity=0.3, spread=2.1, noise=4.0
+    ),
     "huge": Recipe(20_000_000, 300_000_000, 64, 40),
 }
 
@@ -115,7 +118,7 @@ def _communities(recipe: Recipe) -> _Communities:
     share = (1 / np.arange(1, recipe.classes + 1)) ** 0.9
     main = rng.choice(recipe.classes, count, p=share / share.sum()).astype(np.int16)
     main[: recipe.classes] = rng.permutation(recipe.classes)
-    weight = np.minimum(rng.pareto(2.2, n) + 0.5, n**0.5) * rng.lognormal(0, ACTIVITY, count)[of]
+    weight = np.minimum(rng.pareto(2.2, n) + 0.5, n**0.5) * rng.lognormal(0, recipe.activity, count)[of]
     draws = np.floor(weight * (REPEATED * recipe.edges / weight.sum()) + rng.random(n)).astype(np.int64)
     return _Communities(of, first, main, np.concatenate([[0], np.cumsum(draws)]))
 
@@ -128,11 +131,20 @@ def _labels(recipe: Recipe, people: _Communities) -> np.ndarray:
 
 
 def _write_edges(recipe: Recipe, people: _Communities, order: np.ndarray, path: Path) -> None:
+    kin, chances = _by_class(recipe, people), (recipe.inside, recipe.inside + recipe.classmates)
     with NpyAppender(path, np.int32, 2) as out:
         for block, (start, stop) in enumerate(_community_runs(people)):
             rng = np.random.default_rng([recipe.seed, 3, block])
-            pairs = _draw(people.stubs, people.of, people.first, start, stop, recipe.inside, rng)
+            pairs = _draw(people.stubs, people.of, people.first, people.main, kin, start, stop, chances, rng)
             out.append(order[pairs])
+
+
+def _by_class(recipe: Recipe, people: _Communities) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Communities by their main class, the first of each class among them, and the stubs before each."""
+    order = np.argsort(people.main, kind="stable")
+    ends = people.stubs[people.first]
+    before = np.concatenate([[0], np.cumsum(np.diff(ends)[order])])
+    return order, np.searchsorted(people.main[order], np.arange(recipe.classes + 1)), before
 
 
 def _community_runs(people: _Communities) -> Iterator[tuple[int, int]]:
@@ -146,8 +158,10 @@ def _community_runs(people: _Communities) -> Iterator[tuple[int, int]]:
 
 
 @njit(cache=True)
-def _draw(stubs, community, first, start, stop, inside, rng):
-    """For each stub of nodes [start, stop), its node and the other end: the owner of a random stub, nearby or anywhere."""
+def _draw(stubs, community, first, main, kin, start, stop, chances, rng):
+    """For each stub of nodes [start, stop), its node and the other end: the owner of a random stub of the community, of
+    one of its class, or of anywhere."""
+    order, first_kin, before = kin
     base, total = stubs[start], stubs[-1]
     owner = np.empty(stubs[stop] - base, np.int32)
     for i in range(start, stop):
@@ -157,8 +171,14 @@ def _draw(stubs, community, first, start, stop, inside, rng):
         low, high = stubs[first[community[i]]] - base, stubs[first[community[i] + 1]] - base
         for s in range(stubs[i] - base, stubs[i + 1] - base):
             pairs[s, 0] = i
-            if rng.random() < inside:
+            chance = rng.random()
+            if chance < chances[0]:
                 pairs[s, 1] = owner[low + int(rng.random() * (high - low))]
+            elif chance < chances[1]:
+                begin, end = before[first_kin[main[community[i]]]], before[first_kin[main[community[i]] + 1]]
+                stub = begin + int(rng.random() * (end - begin))
+                which = np.searchsorted(before, stub, "right") - 1
+                pairs[s, 1] = np.searchsorted(stubs, stubs[first[order[which]]] + stub - before[which], "right") - 1
             else:
                 pairs[s, 1] = np.searchsorted(stubs, int(rng.random() * total), "right") - 1
     return pairs

@@ -37,6 +37,8 @@ DENSE_ALWAYS, DENSE_AT_MOST = 1_500, 6_000
 """Parts up to the first size are always dense; up to the second, if more than a sixth of the spectrum is wanted."""
 REDUCE_AT_MOST = 1 << 23
 """Stored entries up to which twins are looked for."""
+TOLERANCES = 1e-3, 0.1
+"""Of residuals: in parts small enough to be dense, and in larger ones."""
 LARGE = 1 << 26
 """Entries of U (256 MiB) from which restarts are too dear."""
 PROBES = 16
@@ -83,12 +85,12 @@ def truncated_svd(
     *,
     energy: float = 0.9,
     max_rank: int = 2048,
-    tolerance: float = 0.1,
+    tolerance: float | None = None,
     random_state: int = 0,
 ) -> Spectrum:
     """The leading singular triplets of A that the energy rule asks for; A must have edges.
 
-    ``tolerance`` bounds ‖A q − λ q‖ / |λ| where the decomposition is not exact.
+    ``tolerance`` bounds ‖A q − λ q‖ / |λ| where the decomposition is not exact (None: `TOLERANCES`, by size).
     """
     plan = plan_svd(
         engine, adjacency, energy=energy, max_rank=max_rank, tolerance=tolerance, random_state=random_state
@@ -103,18 +105,19 @@ def plan_svd(
     *,
     energy: float = 0.9,
     max_rank: int = 2048,
-    tolerance: float = 0.1,
+    tolerance: float | None = None,
     random_state: int = 0,
 ) -> SVDPlan:
     """Choose the way; nothing that takes long."""
     rule = RankRule(energy * squared_norm(adjacency.weights, adjacency.nnz), min(max_rank, adjacency.n))
     if adjacency.nnz > REDUCE_AT_MOST:
-        return _KrylovSVD(engine, adjacency, None, rule, tolerance, random_state)
+        return _KrylovSVD(engine, adjacency, None, rule, tolerance or TOLERANCES[1], random_state)
     reduction = reduce(adjacency)
     size, matrix = len(reduction.parts[0]), _Rows.of(reduction.matrix)
     expected = int(min(rule.cap, 3 * rule.target**2 / _fourth_moment(engine, matrix)))
     if size <= DENSE_ALWAYS or (size <= DENSE_AT_MOST and expected > size / 6):
         return _DenseSVD(engine, reduction, rule, expected)
+    tolerance = tolerance or TOLERANCES[size > DENSE_AT_MOST]
     return _KrylovSVD(engine, matrix, reduction, rule, tolerance, random_state, expected)
 
 
