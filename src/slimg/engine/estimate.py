@@ -31,7 +31,7 @@ from slimg.sizes import available_memory, resident, show_bytes
 
 LARGE = 1 << 26
 """Entries of U from which it comes from a space of fixed size."""
-SIDE_BY_SIDE = 1 << 24
+SIDE_BY_SIDE = 1 << 25
 """Entries of X up to which all components are computed at the same time."""
 CONVERGED = 4.5
 """Columns that pass through A for each column of U on smaller graphs."""

@@ -26,6 +26,7 @@ import numpy as np
 
 from slimg.engine.base import Array, Engine, Tall
 from slimg.engine.blas import matmul, one_thread
+from slimg.engine.estimate import SIDE_BY_SIDE
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
 from slimg.graph.graph import Graph
@@ -36,8 +37,6 @@ from slimg.propagate.features import Preparation, dense_rows, preparation_of, pr
 from slimg.propagate.plans import AsItIs, Plan, Structure
 
 COMPONENTS = ("U", "X", "row", "sym")
-SIDE_BY_SIDE = 1 << 24
-"""Entries of X up to which components are computed side by side."""
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
