@@ -30,7 +30,7 @@ from slimg.graph.graph import Graph
 from slimg.sizes import available_memory, resident, show_bytes
 
 LARGE = 1 << 26
-"""Entries of U from which it comes from a space of fixed size."""
+"""Entries of U (256 MiB) from which it comes from a space of fixed size: restarts would be too dear."""
 SIDE_BY_SIDE = 1 << 25
 """Entries of X up to which all components are computed at the same time."""
 CONVERGED = 4.5

@@ -27,6 +27,7 @@ from scipy.sparse import csr_array
 
 from slimg.engine.base import Array, Engine, Scaling, Sparse, Tall
 from slimg.engine.blas import one_thread
+from slimg.engine.estimate import LARGE
 from slimg.graph.adjacency import Adjacency
 from slimg.linalg.eigen import Tridiagonal, tridiagonalise
 from slimg.linalg.krylov import leading_eigenpairs
@@ -39,8 +40,6 @@ REDUCE_AT_MOST = 1 << 23
 """Stored entries up to which twins are looked for."""
 TOLERANCES = 1e-3, 0.1
 """Of residuals: in parts small enough to be dense, and in larger ones."""
-LARGE = 1 << 26
-"""Entries of U (256 MiB) from which restarts are too dear."""
 PROBES = 16
 TINY = 32
 """Parts up to this size are decomposed many at a time."""
