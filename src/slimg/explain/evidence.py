@@ -25,6 +25,7 @@ from slimg.propagate.components import Components
 
 SURE, GAIN = 0.01, 0.02
 """p-value and accuracy above chance from which a component is said to tell the classes."""
+Z = 1.959963984540054
 ROWS_AT_MOST = 1_500
 """Labelled rows that are judged; of more, a sample."""
 DOUBT = 0.5
@@ -121,7 +122,7 @@ class _Judge:
             held, chance = ridge.held_out(codes, c), ridge.by_chance(codes, c, rng)
             p = (1 + np.count_nonzero(chance >= held.accuracy)) / (1 + len(chance))
             self._alone[name] = held
-            self.alone[name] = Accuracy(held.accuracy, wilson(held.right), float(chance.mean()), float(p))
+            self.alone[name] = Accuracy(held.accuracy, _interval(held), float(chance.mean()), float(p))
 
     def held(self, names: Iterable[str]) -> Held:
         """From these components together."""
@@ -129,7 +130,7 @@ class _Judge:
         return self._alone[names[0]] if len(names) == 1 else Ridge(self._kernel(names)).held_out(self.codes, self.c)
 
     def accuracy(self, held: Held) -> Accuracy:
-        return Accuracy(held.accuracy, wilson(held.right), self.majority)
+        return Accuracy(held.accuracy, _interval(held), self.majority)
 
     def gains(self, everything: Held) -> dict[str, Gain]:
         names = list(self.kernels)
@@ -148,11 +149,20 @@ class _Judge:
         return np.tensordot(shares, [self.kernels[name] for name in names], axes=1)
 
 
-def wilson(right: Array) -> tuple[float, float]:
-    """The 95 % interval of a share of successes."""
-    m, share, z = len(right), float(np.mean(right)), 1.96
-    centre, spread = share + z * z / (2 * m), z * np.sqrt(share * (1 - share) / m + z * z / (4 * m * m))
-    return float((centre - spread) / (1 + z * z / m)), float((centre + spread) / (1 + z * z / m))
+def wilson(correct: int, total: int) -> tuple[float, float]:
+    """The interval of a share at 95 %; from 0 to 1 if nothing was counted.
+
+    centre (k + z²/2)/(n + z²), half-width z √(k(n − k)/n + z²/4)/(n + z²)
+    """
+    if total == 0:
+        return 0.0, 1.0
+    centre = (correct + Z * Z / 2) / (total + Z * Z)
+    half = Z * np.sqrt(correct * (total - correct) / total + Z * Z / 4) / (total + Z * Z)
+    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+
+
+def _interval(held: Held) -> tuple[float, float]:
+    return wilson(int(held.right.sum()), len(held.right))
 
 
 def _kernel(parts: Components, name: str, rows: Array) -> Array:

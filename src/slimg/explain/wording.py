@@ -28,7 +28,7 @@ def judge(
         if gain.matters:
             said.append(f"What nodes two steps away are like adds {_points(gain.value)}.")
         else:
-            said.append("What nodes two steps away are like adds nothing to a node's own features and place.")
+            said.append("What nodes two steps away are like adds nothing that shows on these labels.")
     said += _of_nodes(evidence, count)
     return tuple(sentence for sentence in said if sentence)
 

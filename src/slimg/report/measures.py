@@ -1,6 +1,6 @@
 """How good predictions are: accuracy with its interval, confusion, classes, calibration.
 
-interval      Wilson's, at 95 %: centre (k + z²/2)/(n + z²), half-width z √(k(n − k)/n + z²/4)/(n + z²)
+interval      Wilson's, at 95 %
 precision_c   correct c / predicted c        recall_c   correct c / true c        F1 = 2PR/(P + R)
 calibration   nodes in ten bins of their probability: mean probability beside the share that is correct;
               the error is Σ_bins (size/n) |share − mean|
@@ -12,17 +12,9 @@ from typing import Any
 
 import numpy as np
 
-Z = 1.959963984540054
+from slimg.explain.evidence import wilson
+
 BINS = 10
-
-
-def wilson(correct: int, total: int) -> tuple[float, float]:
-    """The interval of a share at 95 %; from 0 to 1 if nothing was counted."""
-    if total == 0:
-        return 0.0, 1.0
-    centre = (correct + Z * Z / 2) / (total + Z * Z)
-    half = Z * np.sqrt(correct * (total - correct) / total + Z * Z / 4) / (total + Z * Z)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
 def confusion(truth: np.ndarray, found: np.ndarray, classes: int) -> np.ndarray:
