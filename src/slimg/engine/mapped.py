@@ -25,10 +25,9 @@ from slimg.engine.file_matrix import READ_ENTRIES, READ_ROWS, FileMatrix, Pass, 
 from slimg.engine.files import FileArray, FileTall, stored_at
 from slimg.engine.memory import MemoryEngine, block_gram
 from slimg.engine.steps import Steps, parts_of
-from slimg.engine.threads import Threads
+from slimg.engine.threads import Reporting, Threads
 from slimg.engine.workdir import Digest, Workdir
 from slimg.errors import InputError
-from slimg.progress import Progress
 from slimg.sizes import as_bytes, require_room, resident, show_bytes
 
 RESERVE = 48 << 20
@@ -37,7 +36,7 @@ RUN_BYTES = 48
 """Bytes that an entry of a run takes while a function works on it: float64, and a few copies."""
 
 
-class MappedEngine:
+class MappedEngine(Reporting):
     """The engine of one machine whose memory is too small; see `slimg.engine.base.Engine` for the operations.
 
     Parameters
@@ -67,15 +66,6 @@ class MappedEngine:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MappedEngine, (self.memory, self.folder, self.threads)
-
-    @property
-    def progress(self) -> Progress:
-        """What passes over A report to."""
-        return self._threads.progress
-
-    @progress.setter
-    def progress(self, progress: Progress) -> None:
-        self._threads.progress = progress
 
     def __enter__(self) -> MappedEngine:
         return self

@@ -20,14 +20,13 @@ from slimg.engine.blas import matmul, self_gram
 from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, balanced_blocks, draw_random, gram_blocks, row_blocks, runs
 from slimg.engine.buffers import Buffers
 from slimg.engine.passes import gather_rows
-from slimg.engine.threads import Threads
-from slimg.progress import Progress
+from slimg.engine.threads import Reporting, Threads
 
 DENSE_FROM = 0.1
 """Density from which the Gram matrix of a sparse tall is faster through dense blocks."""
 
 
-class MemoryEngine:
+class MemoryEngine(Reporting):
     """The engine of a single machine with enough memory; see `slimg.engine.base.Engine` for the operations.
 
     Parameters
@@ -43,15 +42,6 @@ class MemoryEngine:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MemoryEngine, (self.threads,)
-
-    @property
-    def progress(self) -> Progress:
-        """What passes over A report to."""
-        return self._threads.progress
-
-    @progress.setter
-    def progress(self, progress: Progress) -> None:
-        self._threads.progress = progress
 
     # handing over and back ------------------------------------------------------------------------------------------
 

@@ -66,6 +66,20 @@ class Threads:
         return self._pool
 
 
+class Reporting:
+    """What passes over A report to, for engines whose threads advance it."""
+
+    _threads: Threads
+
+    @property
+    def progress(self) -> Progress:
+        return self._threads.progress
+
+    @progress.setter
+    def progress(self, progress: Progress) -> None:
+        self._threads.progress = progress
+
+
 def _checked(count: int | None) -> int:
     if count is None:
         from numba import config
