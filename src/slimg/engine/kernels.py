@@ -19,8 +19,8 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from numba import njit
 
+from slimg.engine.compiled import compiled
 from slimg.engine.vectors import add, load, prefetch, scale, store, zeros
 
 AHEAD = 48
@@ -38,7 +38,7 @@ def lanes_for(columns: int) -> int:
 def gather(lanes: int) -> Callable[..., None]:
     """The kernel of one scaling: (indptr, indices, weights, tall, before, after, loop, out, start, stop)."""
 
-    @njit(nogil=True, cache=True)
+    @compiled(f"gather_{lanes}")
     def kernel(indptr, indices, weights, tall, before, after, loop, out, start, stop):
         k = tall.shape[1]
         safe = len(indices) - AHEAD
@@ -78,7 +78,7 @@ def gather_two(lanes: int) -> Callable[..., None]:
     """Two scalings of the same gathered rows, the second with a ``before``:
     (indptr, indices, weights, tall, before, after, loop, out, before2, after2, loop2, out2, start, stop)."""
 
-    @njit(nogil=True, cache=True)
+    @compiled(f"gather_two_{lanes}")
     def kernel(indptr, indices, weights, tall, before, after, loop, out, before2, after2, loop2, out2, start, stop):
         k = tall.shape[1]
         safe = len(indices) - AHEAD
@@ -124,7 +124,7 @@ def gather_two(lanes: int) -> Callable[..., None]:
     return kernel
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def scatter(indptr, indices, values, tall, out, first, last):
     """out += MᵀT for columns [first, last) of T and out, in float64."""
     for i in range(len(indptr) - 1):
@@ -134,7 +134,7 @@ def scatter(indptr, indices, values, tall, out, first, last):
                 out[j, c] += np.float64(values[p]) * tall[i, c]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def scatter_self(indptr, indices, values, out, first, last):
     """Rows [first, last) of out += MᵀM, in float64; the indices of each row of M rise."""
     for i in range(len(indptr) - 1):

@@ -7,9 +7,9 @@ sweep, the label that is most frequent among its neighbours. Nodes are then sort
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from slimg.engine.base import Array, Sparse
+from slimg.engine.compiled import compiled
 
 SWEEPS = 2
 """One sweep gives most of the gain; a third gives nothing more (benchmarks/scale/locality.py)."""
@@ -32,7 +32,7 @@ def places_of(order: Array) -> Array:
     return places
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _sweep(indptr, indices, labels, counts, near):
     """The first of the most frequent labels wins, so that the result is the same everywhere."""
     for i in range(len(labels)):
@@ -49,7 +49,7 @@ def _sweep(indptr, indices, labels, counts, near):
         labels[i] = best
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def move_rows(old_indptr, old_indices, old_weights, order, places, indptr, indices, weights, start, stop):
     """Rows [start, stop) of the matrix in the new order; entries keep their order within a row."""
     for i in range(start, stop):

@@ -10,13 +10,14 @@ A kernel runs on the thread it is called from, so its bits do not depend on how 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from slimg.engine.compiled import compiled
 
 SUMS = {"reassoc", "contract"}
 """Sums may be taken in vectors; infinities and what is no number stay what they are."""
 
 
-@njit(nogil=True, cache=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def add_curvature(matrix, p, w, direction, shift, out, start, stop, step):
     k, c = direction.shape
     part = np.empty((k, c), matrix.dtype)
@@ -38,7 +39,7 @@ def add_curvature(matrix, p, w, direction, shift, out, start, stop, step):
                 out[i, j] += part[i, j]
 
 
-@njit(nogil=True, cache=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def conjugate_step(x, hx, r, d, h, kept, stiffness, pull, unit, places, along, diagonal, intercept, size):
     """Move x, h x, the residual r and the direction d (k × c) one step; ``intercept`` holds the same for v (6 × c).
 
