@@ -9,13 +9,14 @@ alone (accuracy above chance), as the group penalty would: one that tells nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from slimg.engine.base import Array
+from slimg.engine.base import Array, Engine
 from slimg.explain.learning_curve import LearningCurve, learning_curve
 from slimg.explain.ridge import Gain, Held, Ridge, gain
 from slimg.graph.digest import feature_digests
@@ -93,7 +94,8 @@ def gather(graph: Graph, parts: Components, random_state: int = 0) -> Evidence:
     if len(rows) > ROWS_AT_MOST:
         rows = np.sort(rng.choice(rows, ROWS_AT_MOST, replace=False))
     present, codes = np.unique(graph.codes[rows], return_inverse=True)
-    judge = _Judge({name: _kernel(parts, name, rows) for name in parts.names}, codes, len(present), rng)
+    kernels = {name: _kernel(parts, name, rows) for name in parts.names}
+    judge = _Judge(kernels, codes, len(present), rng, parts.engine)
     held = judge.held(parts.names)
     return Evidence(
         examined=len(rows),
@@ -111,37 +113,52 @@ def gather(graph: Graph, parts: Components, random_state: int = 0) -> Evidence:
 
 
 class _Judge:
-    """Held-out predictions from any set of components."""
+    """Held-out predictions from any set of components; those of a diagnosis are computed side by side."""
 
-    def __init__(self, kernels: dict[str, Array], codes: Array, c: int, rng: np.random.Generator):
-        self.kernels, self.codes, self.c, self.rng = kernels, codes, c, rng
+    def __init__(self, kernels: dict[str, Array], codes: Array, c: int, rng: np.random.Generator, engine: Engine):
+        self.kernels, self.codes, self.c, self.rng, self.engine = kernels, codes, c, rng, engine
         self.majority = float(np.bincount(codes).max() / len(codes))
-        self.alone, self._alone = {}, {}
-        for name, kernel in kernels.items():
-            ridge = Ridge(kernel)
-            held, chance = ridge.held_out(codes, c), ridge.by_chance(codes, c, rng)
-            p = (1 + np.count_nonzero(chance >= held.accuracy)) / (1 + len(chance))
-            self._alone[name] = held
-            self.alone[name] = Accuracy(held.accuracy, _interval(held), float(chance.mean()), float(p))
+        chances = rng.spawn(len(kernels))
+        found = engine.concurrently(*(partial(self._judged, *each) for each in zip(kernels.values(), chances, strict=True)))
+        self.alone = {name: accuracy for name, (_, accuracy) in zip(kernels, found, strict=True)}
+        self._held: dict[tuple[str, ...], Held] = {(name,): held for name, (held, _) in zip(kernels, found, strict=True)}
+        sets = [names for names in self._sets() if names not in self._held]
+        self._held.update(zip(sets, engine.concurrently(*(partial(self._together, names) for names in sets)), strict=True))
 
     def held(self, names: Iterable[str]) -> Held:
         """From these components together."""
-        names = list(names)
-        return self._alone[names[0]] if len(names) == 1 else Ridge(self._kernel(names)).held_out(self.codes, self.c)
+        return self._held[tuple(names)]
+
+    def _sets(self) -> list[tuple[str, ...]]:
+        """All components, all but one, and the rivals of all."""
+        names = tuple(self.kernels)
+        sets = [names, *(_but(names, name) for name in names if len(names) > 1), *self._rivals().values()]
+        return list(dict.fromkeys(sets))
+
+    def _rivals(self) -> dict[str, tuple[str, ...]]:
+        rivals = {"graph": ("X",), "features": ("U",), "hops": ("U", "X")}
+        return {what: rival for what, rival in rivals.items() if set(rival) < set(self.kernels)}
+
+    def _judged(self, kernel: Array, rng: np.random.Generator) -> tuple[Held, Accuracy]:
+        """A component alone, beside permuted labels."""
+        ridge = Ridge(kernel)
+        held, chance = ridge.held_out(self.codes, self.c), ridge.by_chance(self.codes, self.c, rng)
+        p = (1 + np.count_nonzero(chance >= held.accuracy)) / (1 + len(chance))
+        return held, Accuracy(held.accuracy, _interval(held), float(chance.mean()), float(p))
+
+    def _together(self, names: Sequence[str]) -> Held:
+        return Ridge(self._kernel(names)).held_out(self.codes, self.c)
 
     def accuracy(self, held: Held) -> Accuracy:
         return Accuracy(held.accuracy, _interval(held), self.majority)
 
     def gains(self, everything: Held) -> dict[str, Gain]:
-        names = list(self.kernels)
-        rivals = {"graph": ["X"], "features": ["U"], "hops": ["U", "X"]}
-        there = {what: rival for what, rival in rivals.items() if set(rival) < set(names)}
-        return {what: gain(everything.right, self.held(rival).right) for what, rival in there.items()}
+        return {what: gain(everything.right, self.held(rival).right) for what, rival in self._rivals().items()}
 
     def curve(self, everything: Held) -> LearningCurve:
-        return learning_curve(self._kernel(list(self.kernels)), everything, self.c, self.rng)
+        return learning_curve(self._kernel(list(self.kernels)), everything, self.c, self.rng, self.engine)
 
-    def _kernel(self, names: list[str]) -> Array:
+    def _kernel(self, names: Sequence[str]) -> Array:
         """Components weighed by what they tell alone."""
         told = {name: max(self.alone[name].value - self.alone[name].by_chance, 0.0) for name in names}
         total = sum(told.values())
@@ -170,8 +187,8 @@ def _kernel(parts: Components, name: str, rows: Array) -> Array:
     return block @ block.T
 
 
-def _but(names: Iterable[str], name: str) -> list[str]:
-    return [other for other in names if other != name]
+def _but(names: Iterable[str], name: str) -> tuple[str, ...]:
+    return tuple(other for other in names if other != name)
 
 
 def _restated(parts: Components) -> float | None:

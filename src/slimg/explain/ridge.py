@@ -3,9 +3,10 @@
     G = (K + α I)⁻¹,   K = Σ_g w_g P_g P_gᵀ + 1 1ᵀ  (m × m),   Y one-hot less its mean (m × c)
     prediction for row i without row i  =  Y_i − (G Y)_i / G_ii
 
-One decomposition of K serves every α, every permutation of the labels and all m held-out rows, which is why a diagnosis
-uses it and not the solver of `learn`: the four components alone, together and without each take a second. The α with the
-best accuracy counts, for permuted labels too, so that the choice favours neither.
+One inverse per α serves every permutation of the labels and all m held-out rows, which is why a diagnosis uses it and not
+the solver of `learn`: the four components alone, together and without each take a second. Three inverses by Cholesky take
+0.6 of the time of one decomposition into eigenvectors (m = 1,500), and do not hold the interpreter lock. The α with the best
+accuracy counts, for permuted labels too, so that the choice favours neither.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slimg.engine.base import Array
-from slimg.engine.blas import one_thread
+from slimg.engine.blas import char, integer, matmul, mirror_upper, one_thread, pointer, routine
 
 ALPHAS = (0.02, 0.2, 2.0)
 PERMUTATIONS = 99
@@ -59,11 +60,9 @@ class Ridge:
     """Leave-one-out with one kernel (m × m)."""
 
     def __init__(self, kernel: Array):
+        shifted = [kernel + (1.0 + alpha * np.eye(len(kernel))) for alpha in ALPHAS]
         with one_thread():
-            values, self._vectors = np.linalg.eigh(kernel + 1.0)
-        self._filters = [1 / (np.maximum(values, 0) + alpha) for alpha in ALPHAS]
-        squares = np.square(self._vectors)
-        self._diagonals = [squares @ each for each in self._filters]
+            self._inverses = [inverted(each) for each in shifted]
 
     def held_out(self, codes: Array, c: int) -> Held:
         """Predictions for the rows, each without its own label."""
@@ -85,11 +84,17 @@ class Ridge:
 
     def _predictions(self, targets: Array) -> list[Array]:
         """Held-out values of each column, for each α; a constant is left to the kernel's 1 1ᵀ."""
-        mean = targets.mean(axis=0)
-        centred = targets - mean
+        centred = targets - targets.mean(axis=0)
         with one_thread():
-            inside = self._vectors.T @ centred
-            return [
-                targets - (self._vectors @ (each[:, None] * inside)) / diagonal[:, None]
-                for each, diagonal in zip(self._filters, self._diagonals, strict=True)
-            ]
+            return [targets - matmul(each, centred) / each.diagonal()[:, None] for each in self._inverses]
+
+
+def inverted(matrix: Array) -> Array:
+    """The inverse of a positive definite matrix (float64, row-major), which is overwritten: LLᵀ, then its inverse."""
+    n, failed = len(matrix), np.zeros(1, np.int32)
+    for step in ("dpotrf", "dpotri"):
+        routine("lapack", step)(char("L"), integer(n), pointer(matrix), integer(n), pointer(failed))
+        if failed[0]:
+            raise np.linalg.LinAlgError(f"{step} ended with {failed[0]}: the matrix is not positive definite")
+    mirror_upper(matrix)
+    return matrix

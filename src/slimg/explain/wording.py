@@ -143,7 +143,8 @@ def _of_labels(curve: LearningCurve) -> str:
     error = f"(standard error {100 * curve.doubling.error:.1f})"
     rise = f"the last doubling of the labels gave {_points(curve.doubling.value)} {error}"
     if curve.outlook == "more":
-        return f"Label more nodes: {rise}."
+        before = "" if curve.before is None else f", the one before {_points(curve.before)}"
+        return f"Label more nodes: {rise}{before}."
     if curve.outlook == "little":
         return f"More labels of the same kind would change little: {rise}."
     return f"Whether more labels would help is not clear from these labels: {rise}."
