@@ -91,3 +91,13 @@ def test_an_engine_that_uses_memory_again_gives_the_same_results(monkeypatch):
     np.testing.assert_array_equal(chain(engine), plain)
     engine.trim()
     assert len(engine._buffers._places) == 0
+
+
+def test_a_spent_tall_is_written_over_and_the_users_own_array_is_not(monkeypatch):
+    monkeypatch.setattr(buffers, "LARGE", 1)
+    engine, given = MemoryEngine(threads=2), np.ones((500, 8), np.float32)
+    first = engine.map_rows(lambda block: block + 1, engine.tall(given), spend=True)
+    assert (given == 1).all() and (first == 2).all()
+    place = address(first)
+    assert address(engine.map_rows(lambda block: block + 1, first, spend=True)) == place
+    assert address(engine.map_rows(lambda block: block[:, :3], first, spend=True)) != place

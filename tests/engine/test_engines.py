@@ -7,9 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 from slimg.engine import MemoryEngine, Scaling
+from slimg.engine.blocks import signed_rows
 from slimg.graph.graph import Graph
 from slimg.learn.path import Pair, solve_path
 from slimg.learn.solver import Problem
+from slimg.linalg import svd
 from slimg.propagate.components import compute_components
 
 
@@ -70,6 +72,22 @@ def test_products_of_memory_maps(any_engine, tmp_path):
     tall = any_engine.tall(np.load(tmp_path / "tall.npy", mmap_mode="r"))
     (out,) = any_engine.products(Rows(*mapped), tall, [Scaling()])
     np.testing.assert_allclose(any_engine.to_array(out), a @ numbers(300, 7), atol=1e-4)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("k", [5, 200])
+def test_sketch(any_engine, weighted, k):
+    a, rows = adjacency(weighted=weighted)
+    signs = signed_rows(MemoryEngine(threads=1).random(300, 1, 3), k)
+    assert (np.abs(signs).sum(axis=1) == 1).all() and (np.abs(signs).max(axis=0) == 1).sum() > min(k, 100) / 2
+    out = any_engine.sketch(rows, k, 3)
+    np.testing.assert_allclose(any_engine.to_array(out), a @ signs, atol=1e-5)
+
+
+def test_a_spent_tall_gives_the_same_rows(any_engine, small_blocks):
+    tall = any_engine.map_rows(lambda block: block + 1, any_engine.tall(numbers(500, 6)))
+    out = any_engine.map_rows(lambda block: 2 * block, tall, spend=True)
+    np.testing.assert_array_equal(any_engine.to_array(out), 2 * (numbers(500, 6) + 1))
 
 
 def test_gram(any_engine, small_blocks):
@@ -153,6 +171,8 @@ def test_operations_inside_tasks(any_engine):
         np.testing.assert_allclose(result, numbers(300, 5).T.astype(np.float64) @ numbers(300, 5), rtol=1e-12)
 
 
+WAYS = {"converged": svd.LARGE, "few passes": 0}
+
 # components of a graph ------------------------------------------------------------------------------------------------
 
 
@@ -175,8 +195,14 @@ def communities():
 
 @pytest.fixture(scope="module")
 def in_memory(communities):
-    parts = compute_components(communities, MemoryEngine(threads=1), energy=0.5, max_rank=16)
-    return parts, predictions(communities, parts)
+    """Components and predictions, with U to a tolerance and in few passes (as on a large graph)."""
+    found = {}
+    for way, large in WAYS.items():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(svd, "LARGE", large)
+            parts = compute_components(communities, MemoryEngine(threads=1), energy=0.5, max_rank=16)
+            found[way] = parts, predictions(communities, parts)
+    return found
 
 
 def predictions(graph, parts):
@@ -189,8 +215,10 @@ def predictions(graph, parts):
     return (parts.engine.to_array(parts.linear(weights)) + solution.intercept).argmax(axis=1)
 
 
-def test_components_and_predictions_agree_with_those_in_memory(any_engine, communities, in_memory):
-    expected, predicted = in_memory
+@pytest.mark.parametrize("way", ["converged", "few passes"])
+def test_components_and_predictions_agree_with_those_in_memory(any_engine, communities, in_memory, way, monkeypatch):
+    monkeypatch.setattr(svd, "LARGE", WAYS[way])
+    expected, predicted = in_memory[way]
     parts = compute_components(communities, any_engine, energy=0.5, max_rank=16)
     assert parts.names == expected.names and parts.rank == expected.rank
     pairs = np.random.default_rng(3).integers(0, communities.n, (2, 10_000))
@@ -204,4 +232,6 @@ def test_components_and_predictions_agree_with_those_in_memory(any_engine, commu
         sign = np.sign(np.einsum("ij,ij->j", mine, truth))
         assert apart.any()
         np.testing.assert_allclose((mine * sign)[:, apart], truth[:, apart], atol=1e-4, err_msg=name)
+    vectors = any_engine.to_array(parts.states["U"].vectors).astype(np.float64)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(parts.widths["U"]), atol=1e-5)
     assert np.mean(predictions(communities, parts) == predicted) >= 0.99

@@ -89,13 +89,3 @@ def test_same_seed_same_bits_on_any_number_of_threads():
     ]
     assert results[0][0].tobytes() == results[1][0].tobytes()
     assert results[0][1].tobytes() == results[1][1].tobytes()
-
-
-def test_few_passes_give_orthonormal_vectors_that_hold_nearly_the_best_energy():
-    a, passes = decaying(800, rate=0.98), []
-    apply = lambda block: passes.append(block.shape[1]) or matmul(a, block)  # noqa: E731
-    values, vectors = leading_eigenpairs(ENGINE, apply, 800, RankRule(np.inf, 100), few_passes=True)
-    truth = np.sort(np.abs(np.linalg.eigvalsh(a.astype(np.float64))))[::-1][:100]
-    assert passes == [32] * 5
-    assert np.square(values).sum() >= 0.95 * np.square(truth).sum()
-    np.testing.assert_allclose(vectors.T.astype(np.float64) @ vectors, np.eye(100), atol=1e-5)

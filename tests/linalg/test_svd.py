@@ -99,10 +99,27 @@ def test_a_row_of_edges_folds_in_where_its_twin_is():
     np.testing.assert_allclose(row @ v, spectrum.vectors[5] * spectrum.singular_values, atol=1e-4)
 
 
-@pytest.mark.parametrize("way", ["dense", "krylov"])
+def test_vectors_of_a_large_graph_are_made_from_the_rows_when_asked_for(monkeypatch):
+    adjacency = from_networkx(nx.barabasi_albert_graph(2_000, 4, seed=1))
+    monkeypatch.setattr(svd, "LARGE", 0)
+    plain = truncated_svd(ENGINE, adjacency, max_rank=20)
+    plan = svd.plan_svd(ENGINE, adjacency, max_rank=20)
+    plan.prepare()
+    lazy, rows = plan.solve_rows(lambda block, sigma: block / np.linalg.norm(block, axis=1, keepdims=True))
+    assert "vectors" not in vars(lazy) and isinstance(lazy, svd.Spectrum)
+    np.testing.assert_array_equal(lazy.eigenvalues, plain.eigenvalues)
+    np.testing.assert_allclose(lazy.vectors, plain.vectors, atol=1e-7)
+    us = plain.vectors * plain.singular_values
+    np.testing.assert_allclose(rows, us / np.linalg.norm(us, axis=1, keepdims=True), atol=1e-5)
+    assert lazy.vectors is lazy.vectors
+
+
+@pytest.mark.parametrize("way", ["dense", "krylov", "few passes"])
 def test_threads_do_not_change_a_bit(way, monkeypatch):
-    if way == "krylov":
+    if way != "dense":
         monkeypatch.setattr(svd, "DENSE_ALWAYS", 0)
+    if way == "few passes":
+        monkeypatch.setattr(svd, "LARGE", 0)
     adjacency = from_networkx(nx.barabasi_albert_graph(500, 3, seed=0))
     one, two = (truncated_svd(MemoryEngine(threads=t), adjacency, max_rank=40) for t in (1, 2))
     assert one.vectors.tobytes() == two.vectors.tobytes()

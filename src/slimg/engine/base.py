@@ -60,14 +60,20 @@ class Engine(Protocol):
     def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
         """For each scaling, after ⊙ (M + loop·I)(before ⊙ T), in one pass over the rows that are gathered."""
 
+    def sketch(self, matrix: Sparse, k: int, random_state: int) -> Tall:
+        """M S for a random S (n × k) with one entry, 1 or -1, in each row (`slimg.engine.blocks.signs_of`)."""
+
     def gram(self, a: Tall, b: Tall | None = None) -> Array:
         """aᵀb (aᵀa without b), float64; a may be sparse."""
 
     def combine(self, tall: Tall, small: Array) -> Tall:
         """tall × small: a dense tall; tall may be sparse."""
 
-    def map_rows(self, fn: Callable[..., Any], *talls: Tall) -> Tall:
-        """fn(block of each tall) → block of a new tall; row by row independent. A sparse tall's block is a scipy CSR."""
+    def map_rows(self, fn: Callable[..., Any], *talls: Tall, spend: bool = False) -> Tall:
+        """fn(block of each tall) → block of a new tall; row by row independent. A sparse tall's block is a scipy CSR.
+
+        With ``spend`` nobody needs the first tall any more, and the engine may write over it.
+        """
 
     def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
         """Σ over blocks of fn(block of each tall): float64, in a fixed order."""

@@ -61,3 +61,18 @@ def draw_random(out: Array, random_state: int, start: int) -> None:
     np.random.Generator(np.random.Philox(stream)).random(out=out, dtype=np.float32)
     out -= np.float32(0.5)
     out *= np.float32(np.sqrt(12))
+
+
+def signs_of(draws: Array, k: int) -> tuple[Array, Array]:
+    """For each row of a random tall of one column (`draw_random`): a column below k, and 1 or -1."""
+    code = ((draws[:, 0] / np.float32(np.sqrt(12)) + np.float32(0.5)) * (2 * k)).astype(np.int32)
+    code = np.clip(code, 0, 2 * k - 1)
+    return code >> 1, np.where(code & 1, np.float32(-1), np.float32(1))
+
+
+def signed_rows(draws: Array, k: int) -> Array:
+    """The same as rows of k entries, of which one is not zero."""
+    column, sign = signs_of(draws, k)
+    out = np.zeros((len(draws), k), np.float32)
+    out[np.arange(len(draws)), column] = sign
+    return out

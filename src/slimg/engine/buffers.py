@@ -46,6 +46,11 @@ class Buffers:
                 self._places.append(place)
         return place[:size].view(np.float32).reshape(rows, columns)
 
+    def made(self, array: Array) -> bool:
+        """Whether this is a whole matrix that was taken here, and not somebody else's memory."""
+        with self._lock:
+            return any(array.base is place for place in self._places)
+
     def trim(self) -> None:
         """Give back what nobody holds."""
         with self._lock:

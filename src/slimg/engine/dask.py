@@ -14,6 +14,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from scipy import sparse
 
 from slimg.engine import dask_tasks as work
 from slimg.engine.base import Array, Scaling, Sparse, Tall
-from slimg.engine.blocks import PART_ROWS, Run, runs
+from slimg.engine.blocks import PART_ROWS, Run, runs, signed_rows
 from slimg.engine.files import stored_at
 from slimg.engine.threads import Threads
 from slimg.errors import InputError, SlimgError, require
@@ -168,6 +169,10 @@ class DaskEngine:
             rows.vectors[id(vector)] = known
         return known[1][which]
 
+    def sketch(self, matrix: Sparse, k: int, random_state: int) -> Tall:
+        draws = self.random(len(matrix.indptr) - 1, 1, random_state)
+        return self.products(matrix, self.map_rows(partial(signed_rows, k=k), draws), [Scaling()])[0]
+
     def gram(self, a: Tall, b: Tall | None = None) -> Array:
         talls = (a,) if b is None else (a, b)
         return self._added([self._submit(work.gram_part, *parts) for parts in _together(talls)])
@@ -179,7 +184,7 @@ class DaskEngine:
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
-    def map_rows(self, fn: Callable[..., Any], *talls: Tall) -> Tall:
+    def map_rows(self, fn: Callable[..., Any], *talls: Tall, spend: bool = False) -> Tall:
         parts = [self._submit(work.map_part, fn, *each) for each in _together(talls)]
         columns, is_sparse = self._result(self._submit(work.kind_of, parts[0]))
         return DaskTall(parts, (talls[0].shape[0], columns), is_sparse)

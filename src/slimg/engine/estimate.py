@@ -6,14 +6,15 @@ columns and m labelled rows (all talls are float32):
     in memory   graph 32n + 4e + 4nd,  then the larger of (their sum, on a small graph)
                 U      4n (b + r + 4w)             the basis, the vectors, the blocks under way
                 hops   4n (3d + 4r)                walks, one place that waits, singular vectors and components
+                                                   (3r on a large graph, which keeps no singular vectors)
     mapped      the budget; at least the process, vectors of nodes and one gathered column
                 disk as the talls, with 2d more: files go when the next operation is finished
     dask        on all workers together as in memory, the gathered halo of each beside it
 
 Time is that of the passes: U takes its columns through A, each block against the basis twice, and the vectors from it; the
 two kinds of hops take a fused pass and two more; PCA takes Gram matrices and products; learning takes products with the
-labelled rows. How many columns U takes is that of `slimg.linalg.krylov`: a space of a fixed size on a large graph, and as
-many as convergence needs on others.
+labelled rows. How many columns U takes is that of `slimg.linalg.few_passes` on a large graph, a space of fixed size of which
+one block costs no pass, and of `slimg.linalg.krylov` on others, as many as convergence needs.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Shape(NamedTuple):
 
     @classmethod
     def of(cls, sizes: Sizes, max_rank: int = MOST_RANK) -> Shape:
-        """As `slimg.linalg.krylov` will choose them."""
+        """As `slimg.linalg.krylov` and `slimg.linalg.few_passes` will choose them."""
         rank = min(sizes.nodes, sizes.features or sizes.nodes, max_rank)
         width = int(np.clip(-(-rank // 128) * 16, 16, 64))
         basis = 2 * rank + 4 * width
@@ -89,7 +90,7 @@ class Shape(NamedTuple):
             return cls(rank, width, basis, CONVERGED * rank)
         width = max(width, 32)
         basis = width * max(4, -(-5 * rank // (4 * width)))
-        return cls(rank, width, basis, basis + width)
+        return cls(rank, width, basis, basis - width)
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,9 @@ def show_seconds(seconds: float) -> str:
 
 def _talls(sizes: Sizes, shape: Shape) -> int:
     """Bytes of talls at the peak."""
-    structure, hops = shape.basis + shape.rank + 4 * shape.width, 3 * sizes.features + 4 * shape.rank
+    few_passes = sizes.nodes * shape.rank > LARGE
+    structure = shape.basis + shape.rank + 4 * shape.width
+    hops = 3 * sizes.features + (3 if few_passes else 4) * shape.rank
     together = sizes.nodes * sizes.features <= SIDE_BY_SIDE
     return 4 * sizes.nodes * (structure + hops if together else max(structure, hops))
 

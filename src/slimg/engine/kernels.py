@@ -125,6 +125,19 @@ def gather_two(lanes: int) -> Callable[..., None]:
 
 
 @compiled()
+def sketch(indptr, indices, weights, code, out, start, stop):
+    """Rows [start, stop) of M S, where row j of S has 1 (-1 if its code is odd) in column code_j // 2 alone."""
+    k = out.shape[1]
+    for i in range(start, stop):
+        for c in range(k):
+            out[i, c] = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            place = code[indices[p]]
+            value = np.float32(1) if weights is None else weights[p]
+            out[i, place >> 1] += -value if place & 1 else value
+
+
+@compiled()
 def scatter(indptr, indices, values, tall, out, first, last):
     """out += MᵀT for columns [first, last) of T and out, in float64."""
     for i in range(len(indptr) - 1):

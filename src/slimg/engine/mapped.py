@@ -20,7 +20,7 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul
-from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks, runs
+from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks, runs, signed_rows
 from slimg.engine.file_matrix import READ_ENTRIES, READ_ROWS, FileMatrix, Pass, content
 from slimg.engine.files import FileArray, FileTall, stored_at
 from slimg.engine.memory import MemoryEngine, block_gram
@@ -167,6 +167,10 @@ class MappedEngine(Reporting):
             self.progress.advance(k)  # done by the run that was killed
         return outs
 
+    def sketch(self, matrix: Sparse, k: int, random_state: int) -> Tall:
+        draws = self.random(len(matrix.indptr) - 1, 1, random_state)
+        return self.products(matrix, self.map_rows(lambda block: signed_rows(block, k), draws), [Scaling()])[0]
+
     def gram(self, a: Tall, b: Tall | None = None) -> Array:
         talls = (a,) if b is None else (a, b)
         if not isinstance(a, _SparseTall):
@@ -191,7 +195,7 @@ class MappedEngine(Reporting):
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
-    def map_rows(self, fn: Callable[..., Any], *talls: Tall) -> Tall:
+    def map_rows(self, fn: Callable[..., Any], *talls: Tall, spend: bool = False) -> Tall:
         blocks, n = row_blocks(talls), talls[0].shape[0]
         call = lambda start, stop: fn(*(_rows(t, start, stop) for t in talls))  # noqa: E731
         inputs = [self._digest(*parts_of(fn)), *(tall.key for tall in talls)]

@@ -17,7 +17,7 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul, self_gram
-from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, balanced_blocks, draw_random, gram_blocks, row_blocks, runs
+from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, balanced_blocks, draw_random, gram_blocks, row_blocks, runs, signs_of
 from slimg.engine.buffers import Buffers
 from slimg.engine.passes import gather_rows
 from slimg.engine.threads import Reporting, Threads
@@ -83,6 +83,16 @@ class MemoryEngine(Reporting):
         self._threads.for_each(rows, balanced_blocks(matrix.indptr), worth=tall.shape[1])
         return outs
 
+    def sketch(self, matrix: Sparse, k: int, random_state: int) -> Tall:
+        n = len(matrix.indptr) - 1
+        column, sign = signs_of(self.random(n, 1, random_state), k)
+        code = (2 * column + (sign < 0)).astype(np.uint8 if 2 * k <= 256 else np.int32)
+        out = self._buffers.take(n, k)
+        weights = None if matrix.weights is None else np.asarray(matrix.weights)
+        rows = partial(kernels.sketch, np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, code, out)
+        self._threads.for_each(rows, balanced_blocks(matrix.indptr))
+        return out
+
     def gram(self, a: Tall, b: Tall | None = None) -> Array:
         if sparse.issparse(a):
             return self._sparse_gram(a, b)
@@ -118,13 +128,14 @@ class MemoryEngine(Reporting):
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
-    def map_rows(self, fn: Callable[..., Any], *talls: Tall) -> Tall:
+    def map_rows(self, fn: Callable[..., Any], *talls: Tall, spend: bool = False) -> Tall:
         blocks = row_blocks(talls)
         first = fn(*(t[slice(*blocks[0])] for t in talls))
         if sparse.issparse(first):
             rest = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), blocks[1:])
             return as_tall(sparse.vstack([first, *rest], format="csr"))
-        out = self._buffers.take(talls[0].shape[0], first.shape[1])
+        own = spend and first.shape[1] == talls[0].shape[1] and self._buffers.made(talls[0])
+        out = talls[0] if own else self._buffers.take(talls[0].shape[0], first.shape[1])
         out[slice(*blocks[0])] = first
 
         def rows(start: int, stop: int) -> None:

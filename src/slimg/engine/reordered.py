@@ -105,6 +105,10 @@ class ReorderedEngine(MemoryEngine):
         moved = [Scaling(self._vector(each.before), self._vector(each.after), each.loop) for each in scalings]
         return self._passes(self._matrix(matrix), tall, moved)
 
+    def sketch(self, matrix: Sparse, k: int, random_state: int) -> Tall:
+        known = self._known(len(matrix.indptr) - 1)[0] is not None
+        return super().sketch(self._matrix(matrix) if known else matrix, k, random_state)
+
     # moving ---------------------------------------------------------------------------------------------------------
 
     def _known(self, n: int) -> tuple[Array, Array] | tuple[None, None]:

@@ -19,7 +19,9 @@ Signs are fixed by one random vector h: hᵀq > 0. (The largest entry would not 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -30,6 +32,7 @@ from slimg.engine.blas import one_thread
 from slimg.engine.estimate import LARGE
 from slimg.graph.adjacency import Adjacency
 from slimg.linalg.eigen import Tridiagonal, tridiagonalise
+from slimg.linalg.few_passes import Pairs, pairs_in_few_passes
 from slimg.linalg.krylov import leading_eigenpairs
 from slimg.linalg.rank import RankRule
 from slimg.linalg.reduction import Reduction, reduce
@@ -65,6 +68,23 @@ class Spectrum:
         return np.abs(self.eigenvalues)
 
 
+class _SpectrumOfRows(Spectrum):
+    """A spectrum known by the rows of U·Σ divided by their lengths; its vectors are made when they are first asked for."""
+
+    def __init__(self, engine: Engine, rows: Tall, lengths: Tall, eigenvalues: Array):
+        self.__dict__.update(engine=engine, rows=rows, lengths=lengths, eigenvalues=eigenvalues)
+
+    @cached_property
+    def vectors(self) -> Tall:  # type: ignore[override]
+        inverse = (1 / self.singular_values).astype(np.float32)
+        engine, rows, lengths = (self.__dict__[name] for name in ("engine", "rows", "lengths"))
+        return engine.map_rows(lambda block, length: block * length * inverse, rows, lengths)
+
+
+Finish = Callable[[Array, Array], Array]
+"""(rows of U·Σ, singular values) ↦ rows."""
+
+
 class SVDPlan(Protocol):
     """A decomposition in steps: what to expect, then the rank (after `prepare`), then the vectors."""
 
@@ -76,6 +96,9 @@ class SVDPlan(Protocol):
 
     def solve(self) -> Spectrum:
         """The vectors."""
+
+    def solve_rows(self, unit: Finish) -> tuple[Spectrum, Tall]:
+        """The vectors, and the rows of U·Σ divided by their lengths (``unit`` does it, and may make rows zero)."""
 
 
 def truncated_svd(
@@ -110,12 +133,16 @@ def plan_svd(
     """Choose the way; nothing that takes long."""
     rule = RankRule(energy * squared_norm(adjacency.weights, adjacency.nnz), min(max_rank, adjacency.n))
     if adjacency.nnz > REDUCE_AT_MOST:
+        if adjacency.n * rule.cap > LARGE:
+            return _FewPassesSVD(engine, adjacency, rule, random_state)
         return _KrylovSVD(engine, adjacency, None, rule, tolerance or TOLERANCES[1], random_state)
     reduction = reduce(adjacency)
     size, matrix = len(reduction.parts[0]), _Rows.of(reduction.matrix)
     expected = int(min(rule.cap, 3 * rule.target**2 / _fourth_moment(engine, matrix)))
     if size <= DENSE_ALWAYS or (size <= DENSE_AT_MOST and expected > size / 6):
         return _DenseSVD(engine, reduction, rule, expected)
+    if len(matrix.indptr) * rule.cap > LARGE:
+        return _FewPassesSVD(engine, adjacency, rule, random_state)
     tolerance = tolerance or TOLERANCES[size > DENSE_AT_MOST]
     return _KrylovSVD(engine, matrix, reduction, rule, tolerance, random_state, expected)
 
@@ -133,7 +160,21 @@ def _fourth_moment(engine: Engine, matrix: Sparse) -> float:
     return float(np.trace(engine.gram(probes))) / PROBES
 
 
-class _DenseSVD:
+class _ByVectors:
+    """Rows of U·Σ from the vectors."""
+
+    _engine: Engine
+
+    def solve(self) -> Spectrum:
+        raise NotImplementedError
+
+    def solve_rows(self, unit: Finish) -> tuple[Spectrum, Tall]:
+        spectrum = self.solve()
+        sigma = spectrum.singular_values.astype(np.float32)
+        return spectrum, self._engine.map_rows(lambda block: unit(block * sigma, sigma), spectrum.vectors)
+
+
+class _DenseSVD(_ByVectors):
     """Part by part: all eigenvalues first, then vectors of the chosen ones.
 
     float32 is enough for parts beyond `DENSE_ALWAYS`: A is exact in it, and residuals stay near 1e-6 ‖A‖.
@@ -193,7 +234,7 @@ def _decompose_tiny(reduction: Reduction) -> list[_Tiny]:
     return found
 
 
-class _KrylovSVD:
+class _KrylovSVD(_ByVectors):
     """The rank is known when the pairs are."""
 
     def __init__(
@@ -214,8 +255,7 @@ class _KrylovSVD:
         engine, matrix = self._engine, self._matrix
         apply = lambda block: engine.products(matrix, block, [Scaling()])[0]  # noqa: E731
         n = len(matrix.indptr) - 1
-        options = self._tolerance, self._random_state, n * self._rule.cap > LARGE
-        self._pairs = leading_eigenpairs(engine, apply, n, self._rule, *options)
+        self._pairs = leading_eigenpairs(engine, apply, n, self._rule, self._tolerance, self._random_state)
         self.rank = len(self._pairs[0])
 
     def solve(self) -> Spectrum:
@@ -226,6 +266,39 @@ class _KrylovSVD:
             scale = (1 / self._reduction.root_sizes[self._reduction.classes]).astype(np.float32)
             return _signed(self._engine, self._engine.tall(rows * scale[:, None]), values)
         return Spectrum(vectors, values)
+
+
+class _FewPassesSVD:
+    """For large graphs. The vectors are a tall as large as U·Σ and few ask for them: rows and their lengths are kept."""
+
+    def __init__(self, engine: Engine, matrix: Sparse, rule: RankRule, random_state: int):
+        self._engine, self._matrix, self._rule, self._random_state = engine, matrix, rule, random_state
+        self.expected_rank = rule.cap
+
+    def prepare(self) -> None:
+        self._pairs = pairs_in_few_passes(self._engine, self._matrix, self._rule, self._random_state)
+        self.rank = len(self._pairs.values)
+
+    def solve(self) -> Spectrum:
+        pairs = self._taken()
+        return Spectrum(pairs.rows(np.ones(self.rank), lambda block: block), pairs.values)
+
+    def solve_rows(self, unit: Finish) -> tuple[Spectrum, Tall]:
+        pairs = self._taken()
+        sigma = np.abs(pairs.values)
+        lengths = pairs.rows(sigma, _lengths)
+        rows = pairs.rows(sigma, lambda block: unit(block, sigma))
+        return _SpectrumOfRows(self._engine, rows, lengths, pairs.values), rows
+
+    def _taken(self) -> Pairs:
+        """The pairs, whose basis goes with them."""
+        pairs = self._pairs
+        del self._pairs
+        return pairs
+
+
+def _lengths(block: Array) -> Array:
+    return np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
 
 
 class _Rows(NamedTuple):

@@ -36,10 +36,7 @@ class Structure:
         return self.svd.rank
 
     def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Spectrum, Tall]:
-        spectrum = self.svd.solve()
-        scale = spectrum.singular_values.astype(np.float32)
-        rounding = rounding_of(scale)
-        return spectrum, self._engine.map_rows(lambda b: then(without_noise(b * scale, rounding)), spectrum.vectors)
+        return self.svd.solve_rows(lambda rows, sigma: then(without_noise(rows, rounding_of(sigma))))
 
 
 class AsItIs:
