@@ -59,7 +59,7 @@ def run(graph: Any, model: SlimG, propagated: Any, seeds: int) -> dict[str, Any]
         model.fit(graph, train=split.train, val=split.val, propagated=propagated)
         accuracies.append(100 * float((model.predict() == graph.labels)[split.test].mean()))
         gaps += [record["dual_gap"] for record in model.selection_]
-        chosen.append({"l1": model.l1_, "group": model.group_, "joint": model.joint_, "zero": model.zero_components_})
+        chosen.append({key: model.chosen_[key] for key in ("l1", "group", "joint", "apart", "zero_components")})
     return {
         "rank": model.rank_,
         "per_seed": [round(each, 2) for each in accuracies],

@@ -21,8 +21,8 @@ from scipy.optimize import minimize
 from slimg import SlimG, datasets, sanity
 from slimg.graph import Graph, Split
 from slimg.graph.splits import REAL, SYNTHETIC, stratified
+from slimg.learn.labelled import Labelled
 from slimg.learn.path import Pair, default_pairs, solve_path
-from slimg.learn.search import Labelled
 from slimg.learn.selection import best, validate
 from slimg.propagate.components import Components
 

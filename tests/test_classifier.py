@@ -72,10 +72,11 @@ def test_attributes_agree_with_one_another(fitted, graph, split):
 def test_one_record_per_pair_and_the_rule_chooses(fitted, graph, split):
     keys = {"l1", "group", "joint", "val_accuracy", "val_loss", "dual_gap", "zero_components", "nonzero", "seconds"}
     assert all(keys <= set(record) and record["dual_gap"] <= 1e-4 for record in fitted.selection_)
-    pairs = [(record["l1"], record["group"], record["joint"]) for record in fitted.selection_]
-    assert len(set(pairs)) == len(pairs) > 5 and 0.0 in {pair[0] for pair in pairs}
+    told = [(record["l1"], record["group"], record["joint"], str(record["apart"])) for record in fitted.selection_]
+    assert len(set(told)) == len(told) > 5 and 0.0 in {each[0] for each in told}
     chosen = best([Record(**record) for record in fitted.selection_])
-    assert pairs[chosen] == (fitted.l1_, fitted.group_, fitted.joint_)
+    assert fitted.chosen_ is fitted.selection_[chosen]
+    assert told[chosen] == (fitted.l1_, fitted.group_, fitted.joint_, str(fitted.apart_))
     accuracy = (fitted.predict() == graph.labels)[split.val].mean()
     assert fitted.selection_[chosen]["val_accuracy"] == pytest.approx(accuracy)
     assert fitted.selection_[chosen]["zero_components"] == fitted.zero_components_
@@ -193,7 +194,7 @@ def test_folds_choose_when_no_validation_rows_are_given(graph, split):
     labelled = np.concatenate([split.train, split.val])
     model = SlimG(random_state=3, cv=4).fit(graph, train=labelled)
     assert bits(SlimG(random_state=3, cv=4).fit(graph, train=labelled)) == bits(model)
-    fixed = SlimG(grid=[(model.l1_, model.group_, model.joint_)], random_state=3, cv=4).fit(graph, train=labelled)
+    fixed = SlimG(grid=model.chosen_grid(), random_state=3, cv=4).fit(graph, train=labelled)
     assert bits(fixed) == bits(model), "the chosen pair is fitted again on all labelled rows"
     assert max(record["dual_gap"] for record in model.selection_) <= 1e-4
     assert (model.predict() == graph.labels)[split.test].mean() > 0.8

@@ -65,7 +65,7 @@ def _slimg(options: argparse.Namespace) -> dict[str, Any]:
     predicted = model.predict()
     seconds = time.perf_counter() - begun
     accuracy = float(np.mean(predicted[rows["test"]] == graph.labels[rows["test"]]))
-    chosen = next(r for r in model.selection_ if (r["l1"], r["group"]) == (model.l1_, model.group_))
+    chosen = model.chosen_
     parts = model.seconds_
     return {"seconds": seconds, "components": parts["total"], "stages": parts, "accuracy": accuracy, "peak": _peak(),
             "selected pair": {"l1": model.l1_, "group": model.group_, "seconds": parts["total"] + chosen["seconds"]},

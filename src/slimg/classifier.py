@@ -22,7 +22,8 @@ from slimg.explain.explainer import Scorer
 from slimg.fitted import FittedModel
 from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
-from slimg.learn.search import Found, Labelled, Search, search
+from slimg.learn.labelled import Labelled
+from slimg.learn.search import Found, Search, search
 from slimg.learn.sparse_group import check_stopping, class_weights, warn_unconverged
 from slimg.progress import progress_for, reporting
 from slimg.propagate.components import COMPONENTS, Components, compute_components
@@ -35,9 +36,10 @@ class SlimG(FittedModel):
 
     Parameters
     ----------
-    grid : "path", "paper", or pairs (l1, group)
-        Penalties to try. "path" goes from λ_max down, without and with an ℓ₁ part, and adds a few pairs with one joint
-        group (`slimg.learn.path`); "paper" has the paper's twelve pairs.
+    grid : "path", "paper", or a list of pairs (l1, group) and of mappings {component: λ}
+        Penalties to try. "path" goes from λ_max down, without and with an ℓ₁ part, adds a few pairs with one joint group
+        (`slimg.learn.path`), and components learned apart whose evidence is added (`slimg.learn.apart`), which is what a
+        mapping asks for; "paper" has the paper's twelve pairs.
     cv : int
         Folds when no validation rows are given (fewer if a class has fewer labelled nodes).
     components, pca, k_row, k_sym : the paper's ablations; see `slimg.propagate.components.compute_components`.
@@ -62,8 +64,9 @@ class SlimG(FittedModel):
 
     Attributes
     ----------
-    classes_, coef_ : {component: (width, classes)}, intercept_, rank_, l1_, group_, joint_, dual_gap_,
-    selection_ (one record per pair), zero_components_, components_, graph_, data_, notes_, seconds_, trained_on_ (rows),
+    classes_, coef_ : {component: (width, classes)}, intercept_, rank_, dual_gap_, n_iter_ (Newton steps),
+    chosen_ (the record of what was chosen), l1_, group_, joint_, apart_ (its penalties), selection_ (one record per
+    candidate), zero_components_, components_, graph_, data_, notes_, seconds_, trained_on_ (rows),
     held_out_scores_ (of ``trained_on_``, each from the fold that had not seen it; None with validation rows),
     fold_in_agreement_ (None until `measure_fold_in`)
     """
@@ -71,7 +74,7 @@ class SlimG(FittedModel):
     def __init__(
         self,
         *,
-        grid: str | Sequence[tuple[float, float]] = "path",
+        grid: str | Sequence[Any] = "path",
         cv: int = 5,
         components: Collection[str] = COMPONENTS,
         pca: bool = True,
@@ -165,7 +168,7 @@ class SlimG(FittedModel):
         hidden = np.zeros(self.graph_.n, bool)
         hidden[np.random.default_rng(self.random_state).choice(others, count, replace=False)] = True
         train = np.cumsum(~hidden)[self.trained_on_] - 1
-        rest = clone(self).set_params(grid=[(self.l1_, self.group_, self.joint_)] if self.sparsity else self.grid)
+        rest = clone(self).set_params(grid=self.chosen_grid() if self.sparsity else self.grid)
         folded = rest.fit(self.graph_.subgraph(~hidden), train=train).predict(self.graph_)
         self.fold_in_agreement_ = float((folded == self.predict())[hidden].mean())
         return self.fold_in_agreement_
@@ -224,8 +227,8 @@ class SlimG(FittedModel):
         counts = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
         self.data_ = counts
         self.selection_ = [record.as_dict() for record in found.records]
-        self.l1_, self.group_, self.joint_ = found.records[found.chosen].pair
-        self.dual_gap_, self.converged_ = solution.gap, solution.converged
+        self.chosen_ = self.selection_[found.chosen]
+        self.dual_gap_, self.converged_, self.n_iter_ = solution.gap, solution.converged, solution.iterations
         self.zero_components_ = tuple(name for name, weights in self.coef_.items() if not weights.any())
         self.notes_ = (*graph.notes, *parts.notes)
         if not solution.converged and self.sparsity:

@@ -7,6 +7,7 @@ from typing import Any
 
 from slimg.explain.explainer import title_of
 from slimg.graph.columns import number_of
+from slimg.learn.selection import describe
 
 SHOWN = 12
 """Classes and notes that are named."""
@@ -42,9 +43,7 @@ def _classes(classes: Any) -> str:
 
 
 def _choice(model: Any) -> str:
-    joint = ", one joint group" if model.joint_ else ""
-    best = max(record["val_accuracy"] for record in model.selection_)
-    return f"Chosen: λ₁ = {model.l1_:g}, λ₂ = {model.group_:g}{joint}; validation accuracy {best:.1%}."
+    return f"Chosen: {describe(model.chosen_)}; validation accuracy {model.chosen_['val_accuracy']:.1%}."
 
 
 def _bar(share: float) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 KEPT = (
-    "rank_", "l1_", "group_", "joint_", "dual_gap_", "converged_", "zero_components_", "selection_", "notes_", "seconds_",
+    "rank_", "chosen_", "dual_gap_", "converged_", "zero_components_", "selection_", "notes_", "seconds_",
     "fold_in_agreement_",
 )  # fmt: skip
 """Fitted attributes that a model's file keeps as they are."""
@@ -53,12 +53,38 @@ class FittedModel(BaseEstimator):
     intercept_: Array
     scorer_: Scorer
     data_: dict[str, Any]
+    chosen_: dict[str, Any]
     feature_names_: tuple[str, ...] | None
     fold_in_agreement_: float | None
     graph_: Graph
     components_: Components
     _scores: Array | None
     _nodes: Remembered | None
+
+    @property
+    def l1_(self) -> float:
+        """λ₁ of what was chosen."""
+        return self.chosen_["l1"]
+
+    @property
+    def group_(self) -> float:
+        """λ₂ of what was chosen; the largest λ of components learned apart."""
+        return self.chosen_["group"]
+
+    @property
+    def joint_(self) -> bool:
+        """Whether one group of all components was chosen."""
+        return self.chosen_["joint"]
+
+    @property
+    def apart_(self) -> dict[str, float] | None:
+        """λ of each component if some learned apart were chosen."""
+        return self.chosen_["apart"]
+
+    def chosen_grid(self) -> list[Any]:
+        """What was chosen, as a ``grid`` of its own: `fit` then tries nothing else."""
+        check_is_fitted(self)
+        return [self.apart_ or (self.l1_, self.group_, self.joint_)]
 
     def decision_function(self, graph: Graph | None = None) -> Array:
         """Scores of all nodes, in graph order (n × classes): of the fitted graph, or of one that grew (`fold_in`)."""

@@ -1,7 +1,7 @@
 """Figures of a fitted model, with matplotlib, which is imported when the first one is asked for.
 
     model.plot.components()     ‖W_g‖_F of each component, those the penalty removed marked
-    model.plot.path()           validation accuracy of every pair that was tried, and the chosen one
+    model.plot.path()           validation accuracy of every candidate, and the chosen one
     model.plot.features(label)  the features that speak most for a class
     model.plot.explanation(id)  what each component gave to the score of a node's class
 
@@ -13,6 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from slimg.learn.selection import series_of
 
 INK, PALE, MARK = "#2b5c8a", "#b9c7d4", "#c2410c"
 
@@ -36,15 +38,11 @@ class Plots:
         return ax
 
     def path(self, ax: Any = None) -> Any:
-        """Validation accuracy over λ₂, a line for each λ₁ (dashed: one joint group)."""
+        """Validation accuracy over λ₂, a line for each λ₁ (dashed: one joint group, components learned apart)."""
         model, ax = self._model, _axes(ax)
-        records = model.selection_
-        chosen = (model.l1_, model.group_, model.joint_)
-        for l1, joint in sorted({(record["l1"], record["joint"]) for record in records}):
-            series = sorted((r["group"], r["val_accuracy"]) for r in records if (r["l1"], r["joint"]) == (l1, joint))
-            label = f"λ₁ = {l1:g}{', joint' if joint else ''}"
-            ax.plot(*zip(*series, strict=True), marker="o", linestyle="--" if joint else "-", label=label)
-        best = next(r for r in records if (r["l1"], r["group"], r["joint"]) == chosen)
+        records, best = model.selection_, model.chosen_
+        for name, series in series_of(records).items():
+            ax.plot(*zip(*series, strict=True), marker="o", linestyle="-" if name.startswith("λ₁") else "--", label=name)
         ax.plot([best["group"]], [best["val_accuracy"]], marker="*", markersize=16, color=MARK, label="chosen")
         if all(record["group"] > 0 for record in records):
             ax.set_xscale("log")

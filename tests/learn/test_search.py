@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from slimg.engine.memory import MemoryEngine
+from slimg.learn.labelled import Labelled
 from slimg.learn.path import Pair
-from slimg.learn.search import Labelled, Search, _Patience, search
+from slimg.learn.search import Search, _Patience, search
 from slimg.learn.selection import best
 from slimg.learn.solver import solve
 
@@ -47,7 +48,7 @@ def test_scores_of_rows_held_out_are_those_the_record_counts(labelled):
 @pytest.mark.parametrize("grid", ["path", PAIRS])
 def test_folds_side_by_side_give_the_same_bits(labelled, grid, monkeypatch):
     one, two = (search(Search(grid), replace(labelled, engine=MemoryEngine(threads)), None) for threads in (1, 2))
-    monkeypatch.setattr("slimg.learn.search.SHARED_WORK", 0)
+    monkeypatch.setattr("slimg.learn.labelled.SHARED_WORK", 0)
     in_turn = search(Search(grid), labelled, None)
     for other in (two, in_turn):
         assert other.solution.weights.tobytes() == one.solution.weights.tobytes()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from slimg.learn.path import Pair
-from slimg.learn.selection import Record, best, merge, validate
+from slimg.learn.selection import Record, best, describe, merge, series_of, validate
 from slimg.learn.solver import Solution
 
 PLAIN = Record(1e-4, 1e-3, False, 0.8, 0.5, 1e-5, ("U",), 100.0, True, 1.0)
@@ -56,3 +56,22 @@ def test_validate_counts_unseen_classes_as_wrong():
     assert record.val_accuracy == pytest.approx(2 / 3)
     assert record.val_loss == pytest.approx(np.log1p(np.exp(-4.0)))
     assert record.zero_components == ("b",) and record.nonzero == 2
+
+
+def test_candidates_in_words():
+    joint = replace(PLAIN, joint=True, l1=0.0)
+    several, single = replace(PLAIN, apart={"U": 0.02, "X": 0.0013}), replace(PLAIN, apart={"U": 0.02})
+    assert [describe(each.as_dict()) for each in (PLAIN, joint, several, single)] == [
+        "λ₁ = 0.0001, λ₂ = 0.001",
+        "λ₁ = 0, λ₂ = 0.001, one joint group",
+        "U (λ = 0.02), X (λ = 0.0013), learned apart and added",
+        "U (λ = 0.02) alone",
+    ]
+    assert describe(several.as_dict(), str.lower).startswith("u (")
+
+
+def test_a_line_of_the_figure_for_each_kind_of_candidate():
+    records = [replace(PLAIN, group=0.1), PLAIN, replace(PLAIN, joint=True), replace(PLAIN, apart={"U": 0.001})]
+    series = series_of([record.as_dict() for record in records])
+    assert list(series) == ["λ₁ = 0.0001", "one joint group", "learned apart"]
+    assert series["λ₁ = 0.0001"] == [(0.001, 0.8), (0.1, 0.8)]

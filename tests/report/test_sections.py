@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from slimg.learn.selection import describe
 from slimg.report import sections
 
 
@@ -89,7 +90,7 @@ def test_weights_features_and_the_chosen_pair(record):
     html, chosen = sections.model(record), record["model"]["chosen"]
     for part in record["model"]["overview"]["components"]:
         assert part["title"] in html
-    assert f"λ₂ = {chosen['group']:.3g}, with {chosen['val_accuracy']:.1%} on" in re.sub(r"\s+", " ", html)
+    assert f"{describe(chosen, sections.formula)}, with {chosen['val_accuracy']:.1%} on" in re.sub(r"\s+", " ", html)
     labels = {row[0] for rows in Tables(html).found.values() for row in rows[1:]}
     assert labels == set(record["classes"])
 

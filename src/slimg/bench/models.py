@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from sklearn.base import clone
 
 from slimg import baselines
 from slimg.baselines.base import best_of
 from slimg.classifier import SlimG
 from slimg.errors import InputError, choices
 from slimg.graph import Graph, Split
-from slimg.learn.sparse_group import SparseGroupLogisticRegression
 from slimg.linear_gnn import LinearGNN
 from slimg.propagate.components import COMPONENTS, Components
 from slimg.propagate.registry import kind_of
@@ -118,8 +118,8 @@ class SlimGKind:
             training, iterations = _training(model, own, seen, split, settings.get("timed", False))
             seconds = {"features": parts.seconds["total"], "tuning": model.seconds_["learning"]}
             seconds |= {"training": training, "prediction": predicting}
-            chosen: dict[str, Any] = {"l1": model.l1_, "group": model.group_, "joint": model.joint_, "rank": model.rank_}
-            chosen |= {"zero": list(model.zero_components_), "gap": _finite(model.dual_gap_)}
+            chosen: dict[str, Any] = {key: model.chosen_[key] for key in ("l1", "group", "joint", "apart")}
+            chosen |= {"rank": model.rank_, "zero": list(model.zero_components_), "gap": _finite(model.dual_gap_)}
             return Ran(answers, seconds, chosen, len(model.selection_), iterations, model.component_weights())
 
         return run
@@ -238,15 +238,12 @@ def _component(block: str) -> str:
 
 
 def _training(model: SlimG, parts: Components, seen: Graph, split: Split, timed: bool) -> tuple[float, int | None]:
-    """Seconds of the chosen pair on its path; or, if ``timed``, from zero, and the Newton steps that this takes."""
+    """Seconds of what was chosen, along its path; or, if ``timed``, from zero, and the Newton steps that this takes."""
     if not timed or not model.sparsity:
-        pair = (model.l1_, model.group_, model.joint_)
-        return next(each["seconds"] for each in model.selection_ if (each["l1"], each["group"], each["joint"]) == pair), None
-    begun = time.perf_counter()
-    groups = None if model.joint_ else list(parts.widths.values())
-    alone = SparseGroupLogisticRegression(model.l1_, model.group_, groups, tol=model.tol, max_iter=model.max_iter)
-    alone.fit(parts.labelled_rows(split.train), seen.codes[split.train])
-    return time.perf_counter() - begun, alone.n_iter_
+        return model.chosen_["seconds"], None
+    alone = clone(model).set_params(grid=model.chosen_grid())
+    alone.fit(seen, train=split.train, val=split.val, propagated=parts)
+    return alone.seconds_["learning"], alone.n_iter_
 
 
 def _finite(value: float) -> float | None:

@@ -48,10 +48,10 @@ def default_pairs(problem: Problem) -> list[Pair]:
     """For each λ₁, λ₂ from below λ_max down to a small share of it; then the joint pairs, without λ₁."""
     gradient = problem.gradient_at_zero()
     pairs = [
-        Pair(l1, _rounded(problem.penalty(l1, 0.0).lambda_max(gradient) * share)) for l1 in PATH_L1 for share in PATH_SHARES
+        Pair(l1, rounded(problem.penalty(l1, 0.0).lambda_max(gradient) * share)) for l1 in PATH_L1 for share in PATH_SHARES
     ]
     largest = _joint(problem).penalty(0.0, 0.0).lambda_max(gradient)
-    pairs += [Pair(0.0, _rounded(largest * share), True) for share in JOINT_SHARES]
+    pairs += [Pair(0.0, rounded(largest * share), True) for share in JOINT_SHARES]
     return _ordered(pair for pair in pairs if pair.group > 0)
 
 
@@ -155,7 +155,7 @@ def _joint(problem: Problem) -> Problem:
     return replace(problem, group_of=np.zeros_like(problem.group_of), groups=1)
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
     """Three digits: a pair that was chosen can be written down and given again."""
     return float(f"{value:.3g}")
 

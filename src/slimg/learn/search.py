@@ -1,9 +1,10 @@
-"""The search for the pair (λ₁, λ₂): a path of pairs on the labelled rows, judged on validation rows or by folds.
+"""The search for the penalties: candidates on the labelled rows, judged on validation rows or by folds.
 
-    rows P_L (m × p) of the labelled nodes, codes y (m)  ─▶  each pair's solution  ─▶  record  ─▶  the best pair's solution
+    rows P_L (m × p) of the labelled nodes, codes y (m)  ─▶  each candidate's solution  ─▶  record  ─▶  the best solution
 
-With validation rows the best solution on the path is taken as it is; with folds the best pair is solved again on all rows,
-and the scores that its folds gave to the rows they had not seen are kept.
+Candidates are the pairs (λ₁, λ₂) of a path (`learn.path`) and components learned apart (`learn.apart`). With validation rows
+the best solution is taken as it is; with folds the best candidate is solved again on all rows, and the scores that its folds
+gave to the rows they had not seen are kept.
 
 Folds and lanes (`learn.path`) do not depend on one another: where products are too small to be cut into blocks, they are
 what the engine's threads share.
@@ -12,22 +13,20 @@ what the engine's threads share.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from slimg.engine.base import Array
+from slimg.learn.apart import Candidate, Check, check_apart, fixed_apart, search_apart, solve_apart
 from slimg.learn.early_stopping import fit_stopped
+from slimg.learn.labelled import Labelled
 from slimg.learn.path import Pair, lanes, resolve_pairs, solve_path
 from slimg.learn.selection import Record, best, merge, validate
 from slimg.learn.solver import Problem, Solution
-
-SHARED_WORK = 1 << 27
-"""Multiplications (m·p·c) from which a product with the rows has blocks enough for all threads."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +35,13 @@ class Search:
 
     Attributes
     ----------
-    grid : "path", "paper" or pairs
+    grid : "path", "paper", or pairs and mappings {component: λ} of components learned apart
     folds : how many when there are no validation rows (fewer if a class has fewer rows)
     sparsity : False drops both penalties and stops early instead
     patience : leave a λ₁ after this many pairs in a row without a better validation accuracy; None never
     """
 
-    grid: str | Sequence[tuple[float, float]] = "path"
+    grid: str | Sequence[Any] = "path"
     folds: int = 5
     sparsity: bool = True
     patience: int | None = None
@@ -53,8 +52,8 @@ class Search:
 
 @dataclass(frozen=True)
 class Found:
-    """The chosen solution, one record per pair that was tried, which of them was chosen, and with folds the scores (m × c)
-    of each row from the fold that had not seen it."""
+    """The chosen solution, one record per candidate, which of them was chosen, and with folds the scores (m × c) of each row
+    from the fold that had not seen it."""
 
     solution: Solution
     records: list[Record]
@@ -62,48 +61,34 @@ class Found:
     unseen: Array | None = None
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Rows to learn from: matrix (m × p), codes (m), the number of classes, row weights (m), groups by name and width."""
-
-    matrix: Array
-    codes: Array
-    classes: int
-    weights: Array
-    widths: dict[str, int]
-    engine: Any
-
-    @property
-    def group_of(self) -> Array:
-        return np.repeat(np.arange(len(self.widths)), list(self.widths.values()))
-
-    def problem(self, rows: Array | None = None) -> Problem:
-        """The problem on all rows, or on some of them."""
-        matrix, codes, weights = self.matrix, self.codes, self.weights
-        if rows is not None:
-            matrix, codes, weights = matrix[rows], codes[rows], weights[rows]
-        return Problem.build(matrix, codes, self.classes, self.group_of, self.engine, weights)
-
-    def folds(self, count: int, random_state: int) -> list[tuple[Array, Array]]:
-        """Stratified (fit, check) places; no more folds than the smallest class has rows."""
-        count = min(count, int(np.bincount(self.codes).min()))
-        splitter = StratifiedKFold(count, shuffle=True, random_state=random_state)
-        return list(splitter.split(self.matrix, self.codes))
-
-
 def search(how: Search, labelled: Labelled, validation: tuple[Array, Array] | None) -> Found:
-    """The best pair by validation rows (matrix, codes; −1 is a class that training has not seen), or by folds."""
+    """The best candidate by validation rows (matrix, codes; −1 is a class that training has not seen), or by folds."""
     if not how.sparsity:
         return _stopped_early(how, labelled, validation)
     problem = labelled.problem()
-    pairs = resolve_pairs(how.grid, problem)
+    pairs = _pairs(how, problem)
     if validation is not None:
         return _best_on_path(how, labelled, problem, pairs, validation)
-    records, unseen = _cross_validate(how, labelled, pairs)
-    chosen = best(records)
-    pair = records[chosen].pair
-    ((_, solution),) = solve_path(problem, [pair], how.tol, how.max_iter)
-    return Found(solution, records, chosen, unseen[pair])
+    return _best_by_folds(how, labelled, problem, pairs)
+
+
+def _pairs(how: Search, problem: Problem) -> list[Pair]:
+    """Pairs of the grid, without the mappings of components learned apart."""
+    grid = how.grid
+    if isinstance(grid, (str, Mapping)) or not isinstance(grid, Iterable):
+        return resolve_pairs(grid, problem)
+    entries = list(grid)
+    pairs = [entry for entry in entries if not isinstance(entry, Mapping)]
+    return resolve_pairs(pairs, problem) if pairs or not entries else []
+
+
+def _apart(how: Search, labelled: Labelled, checks: Sequence[Check]) -> list[Candidate]:
+    """Candidates of components learned apart: looked for on the default path, or the mappings of the grid."""
+    if isinstance(how.grid, str):
+        wanted = how.grid == "path" and len(labelled.widths) > 1
+        return search_apart(labelled, checks, how.tol, how.max_iter) if wanted else []
+    given = [check_apart(entry, list(labelled.widths)) for entry in how.grid if isinstance(entry, Mapping)]
+    return [fixed_apart(labelled, checks, apart, how.tol, how.max_iter) for apart in given]
 
 
 def _best_on_path(
@@ -114,12 +99,35 @@ def _best_on_path(
         records.append(record)
         if best(records) == len(records) - 1:
             kept = solution
+    for candidate in _apart(how, labelled, [Check(*validation)]):
+        records.append(candidate.record)
+        if best(records) == len(records) - 1:
+            kept = candidate.solutions[0]
     return Found(kept, records, best(records))
 
 
-def _cross_validate(how: Search, labelled: Labelled, pairs: list[Pair]) -> tuple[list[Record], dict[Pair, Array]]:
-    """Each pair's record over the folds, and its scores of the rows held out (m × c)."""
+def _best_by_folds(how: Search, labelled: Labelled, problem: Problem, pairs: list[Pair]) -> Found:
     folds = labelled.folds(how.folds, how.random_state)
+    checks = [Check(labelled.matrix[check], labelled.codes[check], fit) for fit, check in folds]
+    records, unseen = _cross_validate(how, labelled, pairs, folds)
+    candidates = _apart(how, labelled, checks)
+    records += [candidate.record for candidate in candidates]
+    chosen = best(records)
+    record = records[chosen]
+    if record.apart is None:
+        ((_, solution),) = solve_path(problem, [record.pair], how.tol, how.max_iter)
+        return Found(solution, records, chosen, unseen[record.pair])
+    scores = np.zeros((len(labelled.codes), labelled.classes), np.float32)
+    candidate = candidates[chosen - len(records)]
+    for (_, check), fold, part in zip(folds, checks, candidate.solutions, strict=True):
+        scores[check] = part.scores(fold.matrix)
+    return Found(solve_apart(labelled, record.apart, how.tol, how.max_iter), records, chosen, scores)
+
+
+def _cross_validate(
+    how: Search, labelled: Labelled, pairs: list[Pair], folds: list[tuple[Array, Array]]
+) -> tuple[list[Record], dict[Pair, Array]]:
+    """Each pair's record over the folds, and its scores of the rows held out (m × c)."""
     by_pair: dict[Pair, list[Record]] = {pair: [] for pair in pairs}
     unseen = {pair: np.zeros((len(labelled.codes), labelled.classes), np.float32) for pair in pairs}
 
@@ -129,17 +137,11 @@ def _cross_validate(how: Search, labelled: Labelled, pairs: list[Pair]) -> tuple
         return [(record, solution.scores(rows)) for record, solution in path]
 
     parts = [(lane, *fold) for lane in lanes(pairs) for fold in folds]
-    for (_, _, check), found in zip(parts, _each(labelled, [partial(judge, *part) for part in parts]), strict=True):
+    for (_, _, check), found in zip(parts, labelled.each([partial(judge, *part) for part in parts]), strict=True):
         for record, scores in found:
             by_pair[record.pair].append(record)
             unseen[record.pair][check] = scores
     return [merge(records) for records in by_pair.values() if len(records) == len(folds)], unseen
-
-
-def _each(labelled: Labelled, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Results of tasks, side by side unless products with the rows are large enough to occupy all threads."""
-    side_by_side = labelled.matrix.size * labelled.classes < SHARED_WORK
-    return labelled.engine.concurrently(*tasks) if side_by_side else [task() for task in tasks]
 
 
 def _path(

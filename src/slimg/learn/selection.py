@@ -1,9 +1,9 @@
-"""Which pair to take: the best validation accuracy; among equals the least validation loss, then the fewest weights."""
+"""Which candidate to take: the best validation accuracy; among equals the least validation loss, then the fewest weights."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from slimg.learn.solver import Solution
 
 @dataclass
 class Record:
-    """What is known of a pair; with folds, means over them (the gap is the largest)."""
+    """What is known of a candidate; with folds, means over them (the gap is the largest)."""
 
     l1: float
     group: float
@@ -27,6 +27,8 @@ class Record:
     nonzero: float
     converged: bool
     seconds: float
+    apart: dict[str, float] | None = None
+    """λ of each component learned apart (`learn.apart`), the others being zero; ``group`` is then the largest of them."""
 
     @property
     def pair(self) -> Pair:
@@ -53,17 +55,33 @@ def merge(records: Sequence[Record]) -> Record:
     """One record from those of the folds; a component counts as zero if it is zero in every fold."""
     first = records[0]
     zero = [name for name in first.zero_components if all(name in record.zero_components for record in records)]
-    mean = {key: float(np.mean([getattr(r, key) for r in records])) for key in ("val_accuracy", "val_loss", "nonzero")}
-    return Record(
-        first.l1,
-        first.group,
-        first.joint,
+    return replace(
+        first,
+        val_accuracy=float(np.mean([r.val_accuracy for r in records])),
+        val_loss=float(np.mean([r.val_loss for r in records])),
         dual_gap=max(r.dual_gap for r in records),
         zero_components=tuple(zero),
+        nonzero=float(np.mean([r.nonzero for r in records])),
         converged=all(r.converged for r in records),
         seconds=sum(r.seconds for r in records),
-        **mean,
     )
+
+
+def describe(record: Mapping[str, Any], written: Callable[[str], str] = str) -> str:
+    """A candidate in words, from its record as a dict; ``written`` gives the name of a component as it is to be read."""
+    if record["apart"]:
+        parts = ", ".join(f"{written(name)} (λ = {penalty:.3g})" for name, penalty in record["apart"].items())
+        return f"{parts}, learned apart and added" if len(record["apart"]) > 1 else f"{parts} alone"
+    return f"λ₁ = {record['l1']:g}, λ₂ = {record['group']:.3g}{', one joint group' if record['joint'] else ''}"
+
+
+def series_of(records: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:
+    """(λ₂, validation accuracy) of records as dicts, by what their line in a figure is called."""
+    series: dict[str, list[tuple[float, float]]] = {}
+    for record in sorted(records, key=lambda each: (bool(each["apart"]), each["joint"], each["l1"], each["group"])):
+        name = "learned apart" if record["apart"] else "one joint group" if record["joint"] else f"λ₁ = {record['l1']:g}"
+        series.setdefault(name, []).append((record["group"], record["val_accuracy"]))
+    return series
 
 
 def best(records: Sequence[Record]) -> int:

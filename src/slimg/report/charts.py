@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from slimg.learn.selection import series_of
+
 INK, MUTED, GRID, MAIN, SECOND, THIRD = "#010203", "#040506", "#070809", "#0a0b0c", "#0d0e0f", "#101112"
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line", MAIN: "--main", SECOND: "--second", THIRD: "--third"}
 SERIES = (MAIN, SECOND, THIRD, MUTED)
-MARKERS = ("o", "s", "^", "D")
+MARKERS = ("o", "s", "^", "D", "v")
 
 Svg = str
 
@@ -67,12 +69,9 @@ def reliability(bins: list[dict[str, float]], title: str) -> Svg:
 
 
 def path(selection: list[dict[str, Any]], chosen: dict[str, Any], title: str) -> Svg:
-    """Validation accuracy of each pair of penalties; the chosen one is ringed."""
+    """Validation accuracy of each candidate; the chosen one is ringed."""
     with _drawing(title, 3.1) as (axes, done):
-        kinds = sorted({(pair["joint"], pair["l1"]) for pair in selection})
-        for place, (joint, l1) in enumerate(kinds):
-            mine = sorted((p["group"], p["val_accuracy"]) for p in selection if (p["joint"], p["l1"]) == (joint, l1))
-            name = "one joint group" if joint else f"λ₁ = {l1:g}"
+        for place, (name, mine) in enumerate(series_of(selection).items()):
             colour, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
             axes.plot(*zip(*mine, strict=True), marker=marker, color=colour, label=name, linewidth=1.5, markersize=5)
         axes.plot(chosen["group"], chosen["val_accuracy"], "o", markersize=14, markerfacecolor="none",

@@ -27,7 +27,7 @@ EXPLAINED = 60
 """Nodes whose explanation is in the page, beside those that are asked for."""
 NEIGHBOURS = 14
 """Neighbours of a node that are drawn."""
-_PAIR = ("l1", "group", "joint", "val_accuracy")
+_CANDIDATE = ("l1", "group", "joint", "apart", "val_accuracy")
 
 
 def collect(
@@ -105,13 +105,11 @@ def _sizes(graph: Graph) -> dict[str, Any]:
 
 
 def _model(model: SlimG, overview: dict[str, Any]) -> dict[str, Any]:
-    pairs = [{key: record[key] for key in _PAIR} for record in model.selection_]
-    chosen = (model.l1_, model.group_, model.joint_)
     return {
         "overview": overview,
         "rank": int(model.rank_),
-        "selection": pairs,
-        "chosen": next(pair for pair in pairs if (pair["l1"], pair["group"], pair["joint"]) == chosen),
+        "selection": [{key: record[key] for key in _CANDIDATE} for record in model.selection_],
+        "chosen": {key: model.chosen_[key] for key in _CANDIDATE},
         "gap": float(model.dual_gap_),
         "fold_in_agreement": model.fold_in_agreement_,
         "seconds": {name: float(value) for name, value in model.seconds_.items()},

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from slimg.learn.selection import describe
 from slimg.report import charts
 
 MOST_CLASSES = 25
@@ -121,11 +122,10 @@ def model(record: dict[str, Any]) -> str:
         for part in overview["components"]
     ]
     figure = _figure(charts.bars(weights, "Weight of each component", "‖W‖, the norm of its weights", "{:.1f}"),
-                     "Weight of each component. One that the penalty removed is exactly zero.")  # fmt: skip
-    penalty = "one joint group" if chosen["joint"] else f"λ₁ = {chosen['l1']:g}"
+                     "Weight of each component. One that is not used is exactly zero.")  # fmt: skip
     path = _figure(
         charts.path(fitted["selection"], chosen, "Validation accuracy along the path of penalties"),
-        f"The path of penalties. Chosen: {penalty}, λ₂ = {chosen['group']:.3g}, with {chosen['val_accuracy']:.1%} on"
+        f"The path of penalties. Chosen: {describe(chosen, formula)}, with {chosen['val_accuracy']:.1%} on"
         f" labels held back; its optimum is certified to a gap of {fitted['gap']:.0e}.",
     )
     return f'{_list(words)}<div class="pair">{figure}{path}</div>{_top_features(overview)}'

@@ -1,0 +1,125 @@
+"""Components learned apart: each is the problem of its own columns, evidence adds up, and the best of them are candidates."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slimg.engine.memory import MemoryEngine
+from slimg.errors import InputError
+from slimg.learn.apart import Check, check_apart, fixed_apart, largest_penalty, search_apart, solve_apart
+from slimg.learn.labelled import Labelled
+from slimg.learn.search import Search, search
+from slimg.learn.solver import solve
+
+APART = {"a": 0.02, "b": 0.05}
+
+
+def witnesses(seed=0, shares=(0.6, 0.3, 0.1), rows=600, noise=0):
+    """Two groups that know the class independently of one another, and perhaps one that knows nothing."""
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(3, rows, p=shares)
+    codes[:3] = np.arange(3)
+    parts = [rng.standard_normal((rows, 4)) + np.eye(3, 4)[codes], rng.standard_normal((rows, 5)) + np.eye(3, 5)[codes]]
+    widths = {"a": 4, "b": 5}
+    if noise:
+        parts.append(rng.standard_normal((rows, noise)))
+        widths["noise"] = noise
+    return Labelled(np.hstack(parts).astype(np.float32), codes, 3, np.ones(rows), widths, MemoryEngine(1))
+
+
+def halves(labelled):
+    rows = np.arange(len(labelled.codes)) % 2 == 0
+    first = Labelled(labelled.matrix[rows], labelled.codes[rows], 3, np.ones(rows.sum()), labelled.widths, labelled.engine)
+    return first, Check(labelled.matrix[~rows], labelled.codes[~rows])
+
+
+def test_each_component_is_the_solution_of_its_own_columns():
+    labelled = witnesses()
+    added = solve_apart(labelled, APART, 1e-8, 500)
+    for name, penalty in APART.items():
+        alone = solve(labelled.only(name).problem(), 0.0, penalty, tol=1e-8)
+        np.testing.assert_allclose(added.weights[labelled.columns(name)], alone.weights, atol=1e-4)
+    assert added.gap <= 1e-8 and added.converged
+
+
+def test_the_shares_of_the_classes_count_once():
+    """Witnesses that know nothing leave exactly log π, however many there are."""
+    labelled = witnesses(shares=(0.7, 0.2, 0.1))
+    mute = {name: 2 * largest_penalty(labelled, name) for name in labelled.widths}
+    added = solve_apart(labelled, mute, 1e-6, 100)
+    assert not added.weights.any()
+    expected = np.log(np.bincount(labelled.codes) / len(labelled.codes))
+    np.testing.assert_allclose(added.intercept, expected - expected.mean(), atol=1e-4)
+
+
+def test_independent_witnesses_come_to_what_bayes_says():
+    """Normal features of unit variance: log p(y | F) = log π + F·μ_y − ‖μ_y‖²/2 + const, component by component."""
+    labelled = witnesses(rows=60_000)
+    weak = {name: 1e-3 * largest_penalty(labelled, name) for name in labelled.widths}
+    scores = solve_apart(labelled, weak, 1e-6, 500).scores(labelled.matrix)
+    means = np.hstack([np.eye(3, 4), np.eye(3, 5)])
+    truth = np.log([0.6, 0.3, 0.1]) + labelled.matrix @ means.T
+    chosen = scores.argmax(axis=1)
+    assert (chosen == truth.argmax(axis=1)).mean() > 0.98
+
+
+def test_all_components_are_taken_where_all_know_something_and_noise_is_left_out():
+    labelled, check = halves(witnesses(rows=1200, noise=60))
+    candidates = search_apart(labelled, [check], 1e-4, 200)
+    assert [len(each.record.apart) for each in candidates] == [1, 2, 3]
+    assert set(candidates[1].record.apart) == {"a", "b"}
+    accuracies = [each.record.val_accuracy for each in candidates]
+    assert accuracies[1] > accuracies[0] and candidates[1].record.zero_components == ("noise",)
+    losses = [each.record.val_loss for each in candidates]
+    assert np.argmin(losses) == 1
+
+
+def test_the_record_is_that_of_the_scores():
+    labelled, check = halves(witnesses())
+    candidate = fixed_apart(labelled, [check], APART, 1e-4, 200)
+    scores = candidate.solutions[0].scores(check.matrix)
+    assert candidate.record.val_accuracy == pytest.approx((scores.argmax(axis=1) == check.codes).mean())
+    assert candidate.record.apart == APART and candidate.record.group == 0.05
+
+
+def test_folds_give_each_row_the_score_of_a_fit_that_had_not_seen_it():
+    labelled = witnesses(rows=150)
+    found = search(Search([APART], folds=3), labelled, None)
+    assert found.records[0].apart == APART
+    for fit, check in labelled.folds(3, 0):
+        part = Labelled(labelled.matrix[fit], labelled.codes[fit], 3, np.ones(len(fit)), labelled.widths, labelled.engine)
+        own = solve_apart(part, APART, 1e-4, 200).scores(labelled.matrix[check])
+        np.testing.assert_allclose(found.unseen[check], own, atol=1e-5)
+    np.testing.assert_array_equal(found.solution.weights, solve_apart(labelled, APART, 1e-4, 200).weights)
+
+
+def test_the_default_path_tries_them_and_the_papers_grid_does_not():
+    labelled, check = halves(witnesses())
+    assert sum(record.apart is not None for record in search(Search("path"), labelled, check[:2]).records) == 2
+    assert all(record.apart is None for record in search(Search("paper"), labelled, check[:2]).records)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.lists(st.floats(0.5, 3), min_size=3, max_size=3))
+def test_weights_of_rows_are_rows_repeated(seed, by_class):
+    labelled = witnesses(seed, rows=90)
+    repeats = np.ceil(by_class).astype(int)[labelled.codes]
+    weighted = Labelled(labelled.matrix, labelled.codes, 3, repeats.astype(float), labelled.widths, labelled.engine)
+    again = np.repeat(np.arange(90), repeats)
+    copied = Labelled(labelled.matrix[again], labelled.codes[again], 3, np.ones(len(again)), labelled.widths, labelled.engine)
+    one, two = (solve_apart(each, APART, 1e-9, 500).scores(labelled.matrix) for each in (weighted, copied))
+    np.testing.assert_allclose(one, two, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [({}, "empty"), ({"c": 0.1}, "'c'"), ({"a": 0}, "penalty of a"), ({"a": "much"}, "'much'"), ({"b": np.inf}, "inf")],
+)
+def test_a_wrong_mapping_is_told(given, words):
+    with pytest.raises(InputError, match=words):
+        check_apart(given, ["a", "b"])
+
+
+def test_components_keep_their_own_order():
+    assert list(check_apart({"b": 1, "a": 2.0}, ["a", "b"])) == ["a", "b"]
