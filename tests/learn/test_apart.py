@@ -1,4 +1,6 @@
-"""Components learned apart: each is the problem of its own columns, evidence adds up, and the best of them are candidates."""
+"""Components learned apart: each is the problem of its own columns, evidence adds up, the best of them are candidates."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,9 +30,13 @@ def witnesses(seed=0, shares=(0.6, 0.3, 0.1), rows=600, noise=0):
     return Labelled(np.hstack(parts).astype(np.float32), codes, 3, np.ones(rows), widths, MemoryEngine(1))
 
 
+def part_of(labelled, rows):
+    return replace(labelled, matrix=labelled.matrix[rows], codes=labelled.codes[rows], weights=labelled.weights[rows])
+
+
 def halves(labelled):
     rows = np.arange(len(labelled.codes)) % 2 == 0
-    first = Labelled(labelled.matrix[rows], labelled.codes[rows], 3, np.ones(rows.sum()), labelled.widths, labelled.engine)
+    first = part_of(labelled, rows)
     return first, Check(labelled.matrix[~rows], labelled.codes[~rows])
 
 
@@ -88,8 +94,7 @@ def test_folds_give_each_row_the_score_of_a_fit_that_had_not_seen_it():
     found = search(Search([APART], folds=3), labelled, None)
     assert found.records[0].apart == APART
     for fit, check in labelled.folds(3, 0):
-        part = Labelled(labelled.matrix[fit], labelled.codes[fit], 3, np.ones(len(fit)), labelled.widths, labelled.engine)
-        own = solve_apart(part, APART, 1e-4, 200).scores(labelled.matrix[check])
+        own = solve_apart(part_of(labelled, fit), APART, 1e-4, 200).scores(labelled.matrix[check])
         np.testing.assert_allclose(found.unseen[check], own, atol=1e-5)
     np.testing.assert_array_equal(found.solution.weights, solve_apart(labelled, APART, 1e-4, 200).weights)
 
@@ -105,9 +110,9 @@ def test_the_default_path_tries_them_and_the_papers_grid_does_not():
 def test_weights_of_rows_are_rows_repeated(seed, by_class):
     labelled = witnesses(seed, rows=90)
     repeats = np.ceil(by_class).astype(int)[labelled.codes]
-    weighted = Labelled(labelled.matrix, labelled.codes, 3, repeats.astype(float), labelled.widths, labelled.engine)
     again = np.repeat(np.arange(90), repeats)
-    copied = Labelled(labelled.matrix[again], labelled.codes[again], 3, np.ones(len(again)), labelled.widths, labelled.engine)
+    weighted = replace(labelled, weights=repeats.astype(float))
+    copied = replace(labelled, matrix=labelled.matrix[again], codes=labelled.codes[again], weights=np.ones(len(again)))
     one, two = (solve_apart(each, APART, 1e-9, 500).scores(labelled.matrix) for each in (weighted, copied))
     np.testing.assert_allclose(one, two, atol=2e-3)
 

@@ -8,7 +8,8 @@ import pytest
 from slimg.report import charts
 
 BINS = [{"probability": 0.5, "correct": 0.4, "low": 0.2, "high": 0.6, "nodes": 9}]
-PAIRS = [{"l1": l1, "group": g, "joint": False, "apart": None, "val_accuracy": 0.5} for l1 in (0.0, 1e-4) for g in (0.1, 0.01)]
+PLAIN = {"joint": False, "apart": None, "val_accuracy": 0.5}
+PAIRS = [{"l1": l1, "group": group, **PLAIN} for l1 in (0.0, 1e-4) for group in (0.1, 0.01)]
 DRAWN = {
     "bars": lambda: charts.bars({"<b>a</b>": 1.0, "b & c": 0.0}, "weights", "norm"),
     "intervals": lambda: charts.intervals({"a": (0.5, 0.4, 0.6), "b": (1.0, 0.9, 1.0 - 1e-12)}, "parts", "accuracy"),
