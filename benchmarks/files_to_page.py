@@ -49,7 +49,7 @@ def main() -> None:
 
 def fit(folder: Path, words: list[str]) -> dict[str, Any]:
     """Run the command; seconds of the whole process and of its stages, megabytes of its files."""
-    command = [sys.executable, "-m", "slimg.cli", "fit", *words, "--out", str(folder / "out"), "--force", "--json"]
+    command = [sys.executable, "-m", "slimg", "fit", *words, "--out", str(folder / "out"), "--force", "--json"]
     begun = time.perf_counter()
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     seconds = time.perf_counter() - begun

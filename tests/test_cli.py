@@ -12,7 +12,7 @@ from slimg.version import __version__
 
 
 def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "slimg.cli", *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-m", "slimg", *arguments], capture_output=True, text=True, timeout=60)
 
 
 def test_help_lists_the_commands_and_imports_nothing_heavy():

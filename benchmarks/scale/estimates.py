@@ -37,7 +37,7 @@ def main() -> None:
     labelled = sum(len(rivals.split_of(graph)[part]) for part in ("train", "val"))
     counts = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "classes": len(graph.classes)}
     words = [word for name, number in {**counts, "labelled": labelled}.items() for word in (f"--{name}", str(number))]
-    told = _output([sys.executable, "-m", "slimg.cli", "estimate", *words, "--json"])["engines"]["memory"]
+    told = _output([sys.executable, "-m", "slimg", "estimate", *words, "--json"])["engines"]["memory"]
     kept = records.read("scale").get("estimates", {}).get(options.graph.name)
     found = kept["found"] if options.again else _output([sys.executable, __file__, str(options.graph), "--run"])
     record = {

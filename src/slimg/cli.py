@@ -62,7 +62,3 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         else:
             subparsers.add_parser(name, help=purpose)
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

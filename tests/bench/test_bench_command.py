@@ -19,7 +19,7 @@ def test_real_quick_prints_and_writes_the_papers_figures_beside_ours(data_dir, t
     if not (data_dir / "cora").is_dir():
         pytest.skip(f"no folder cora in {data_dir}")
     typed = ["bench", "real", "--quick", "--data", "cora", "--models", "lr,slimg", "--seeds", "1", "--out"]
-    done = subprocess.run([sys.executable, "-m", "slimg.cli", *typed, str(tmp_path)], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-m", "slimg", *typed, str(tmp_path)], capture_output=True, text=True,
                           env={**os.environ, "SLIMG_DATA": str(data_dir)})  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "QUICK, a reduced protocol" in done.stdout and "77.8±1.1" in done.stdout and "51.5±1.2" in done.stdout

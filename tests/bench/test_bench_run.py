@@ -71,7 +71,7 @@ def fits(mine: Path) -> int:
 
 def test_killed_in_the_middle_a_run_continues_where_it_stopped(mine, tmp_path):
     path = recipe_file(tmp_path, {"most": {"kind": f"{mine}:Majority"}}, seeds=6)
-    command = [sys.executable, "-m", "slimg.cli", "bench", "recipe", str(path), "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "slimg", "bench", "recipe", str(path), "--out", str(tmp_path / "out")]
     slow = {**os.environ, "SLIMG_TEST_SLEEP": "0.4"}
     first = subprocess.Popen(command, env=slow, stdout=subprocess.DEVNULL)
     store = tmp_path / "out" / "records.jsonl"

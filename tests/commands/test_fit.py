@@ -15,7 +15,7 @@ FIT = ("fit", "--edges", "follows.csv", "--nodes", "users.csv", "--label", "team
 
 
 def test_two_files_and_one_command(folder):
-    done = subprocess.run([sys.executable, "-m", "slimg.cli", *FIT], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-m", "slimg", *FIT], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "", "progress is silent when nobody watches"
     assert "Guessed of the edges: source = 'who', target = 'whom'." in done.stdout

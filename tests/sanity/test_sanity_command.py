@@ -121,7 +121,7 @@ class Cheat:
 
 def typed(folder, *arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "slimg.cli", "sanity", *map(str, arguments)], cwd=folder, capture_output=True, text=True
+        [sys.executable, "-m", "slimg", "sanity", *map(str, arguments)], cwd=folder, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return " ".join(done.stdout.split())
