@@ -114,3 +114,8 @@ def test_what_was_read(record):
 )
 def test_names_of_components(name, written, said):
     assert sections.formula(name) == written and sections.called(name) == said
+
+
+def test_features_name_their_column_once():
+    terms = [("words: a: b", 2.0), ("maker: x", 1.5), ("words: c", 1.0), ("plain", -0.5)]
+    assert sections._by_column(terms) == "words: a: b +2.0, c +1.0; maker: x +1.5; plain -0.5"

@@ -10,8 +10,9 @@ Labels never make a classifier worse in the mean, so what is told is the curve m
 points weighed by 1/error²).
 
 The error leaves out that all rows share their training rows, so luck exceeds twice of it more often than it should:
-in 10 % of 120 draws in which the best there is was reached long before. A curve that still rises did so before, too. Asking
-that of the doubling before as well leaves 2 %, and loses none of the draws in which labels help.
+in 10 % of draws in which the best there is was reached long before (120 draws of 200 or 400 labels). A curve that still
+rises did so before, too. Asking that of the doubling before as well leaves 1 % of 200 fresh draws with 400 labels and 6 %
+with 200; of draws in which labels help, four in five still say so, as many as without it.
 """
 
 from __future__ import annotations

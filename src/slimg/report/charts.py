@@ -21,6 +21,8 @@ INK, MUTED, GRID, MAIN, SECOND, THIRD = "#010203", "#040506", "#070809", "#0a0b0
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line", MAIN: "--main", SECOND: "--second", THIRD: "--third"}
 SERIES = (MAIN, SECOND, THIRD, MUTED)
 MARKERS = ("o", "s", "^", "D", "v")
+WIDTH = 4.7
+"""Inches; the narrower a drawing, the larger its text when it fills a phone's width."""
 
 Svg = str
 
@@ -49,6 +51,7 @@ def intervals(values: dict[str, tuple[float, float, float]], title: str, label: 
         axes.set_yticks(places, list(values))
         axes.invert_yaxis()
         axes.margins(x=0.12)
+        axes.xaxis.set_major_formatter(_percent)
         axes.set_xlabel(label)
     return done[0]
 
@@ -80,9 +83,16 @@ def path(selection: list[dict[str, Any]], chosen: dict[str, Any], title: str) ->
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter(lambda value, _: "")
         axes.set_xlabel("λ₂, penalty on whole components")
+        axes.margins(y=0.1)
+        axes.yaxis.set_major_formatter(_percent)
         axes.set_ylabel("validation accuracy")
         axes.legend(frameon=False, fontsize=9, labelcolor=INK)
     return done[0]
+
+
+def _percent(share: float, _: int) -> str:
+    """A tick of an axis of shares, with decimals where it needs them."""
+    return f"{100 * share:.4g}\u2009%"
 
 
 @contextmanager
@@ -111,7 +121,7 @@ def _drawing(title: str, height: float) -> Iterator[tuple[Any, list[Svg]]]:
         "text.parse_math": False,
     }
     with mpl.rc_context(style):
-        figure = Figure(figsize=(5.6, height), layout="constrained")
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
         FigureCanvasSVG(figure)
         done: list[Svg] = []
         yield figure.add_subplot(), done
