@@ -6,7 +6,7 @@ columns and m labelled rows (all talls are float32):
     in memory   graph 32n + 4e + 4nd,  then the larger of (their sum, on a small graph)
                 U      4n (b + r + 4w)             the basis, the vectors, the blocks under way
                 hops   4n (3d + 4r)                walks, one place that waits, singular vectors and components
-                                                   (3r on a large graph, which keeps no singular vectors)
+                                                   (2r on a large graph, see `slimg.propagate.components`)
     mapped      the budget; at least the process, vectors of nodes and one gathered column
                 disk as the talls, with 2d more: files go when the next operation is finished
     dask        on all workers together as in memory, the gathered halo of each beside it
@@ -175,7 +175,7 @@ def _talls(sizes: Sizes, shape: Shape) -> int:
     """Bytes of talls at the peak."""
     few_passes = sizes.nodes * shape.rank > LARGE
     structure = shape.basis + shape.rank + 4 * shape.width
-    hops = 3 * sizes.features + (3 if few_passes else 4) * shape.rank
+    hops = 3 * sizes.features + (2 if few_passes else 4) * shape.rank
     together = sizes.nodes * sizes.features <= SIDE_BY_SIDE
     return 4 * sizes.nodes * (structure + hops if together else max(structure, hops))
 

@@ -1,13 +1,14 @@
 """Leading eigenpairs, by magnitude, of a large symmetric A (n × n), from a Krylov space that takes few passes over A.
 
     K₁ = A S F₀                    S (n × w): ±1 in one random column of each row, so that this pass costs next to nothing
-    A K_s = K C_s + K_{s+1} F_s⁻¹  C_s = G⁻¹ Kᵀ A K_s, and F_s makes the remainder orthonormal
+    A K_s = K C_s + K_{s+1} F_s⁻¹  C_s = Kᵀ A K_s, and F_s makes the remainder orthonormal
     G y θ = H y                    G = KᵀK,   H = KᵀA K = G [C; F⁻¹],   K = [K₁ … K_b]
 
-One walk over the rows gives the coordinates of an image and the Gram matrix of the block it came from, a second one writes
-the next block over the image. Rounding makes K a little less than orthonormal; G knows it, and the small problem is solved
-with it instead of orthogonalising again. The last block is not sent through A: H lacks K_bᵀA K_b alone, which is taken for
-zero: a pass for so little would cost more than it gives (docs/design.md has the figures).
+One walk over the rows gives the coordinates of an image, a second one writes the next block over the image. Rounding makes K
+a little less than orthonormal, up to ten times less with each block; G knows it, and the small problem is solved with it
+instead of orthogonalising again. With more than `FEWEST` blocks G is measured block by block, and C_s = G⁻¹ Kᵀ A K_s.
+The last block is not sent through A: H lacks K_bᵀA K_b alone, which is taken for zero, since a pass for so little would
+cost more than it gives (docs/design.md has the figures).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slimg.engine.base import Array, Engine, Scaling, Sparse, Tall
-from slimg.engine.blas import matmul, one_thread
+from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.linalg.eigen import tridiagonalise
 from slimg.linalg.krylov import INDEPENDENT, ROUNDING, SINGLE_FROM, against, minus, orthonormal, split
 from slimg.linalg.rank import RankRule
@@ -63,7 +64,7 @@ def pairs_in_few_passes(engine: Engine, matrix: Sparse, rule: RankRule, random_s
     """The best pairs, as many as the rule says, that the space of the module's text holds."""
     width, count = layout(rule.cap)
     with one_thread():
-        space = _Space(engine, matrix, min(width, len(matrix.indptr) - 1), random_state)
+        space = _Space(engine, matrix, min(width, len(matrix.indptr) - 1), random_state, watched=count > FEWEST)
         while space.count < count and space.extend():
             pass
         return space.pairs(rule)
@@ -72,8 +73,8 @@ def pairs_in_few_passes(engine: Engine, matrix: Sparse, rule: RankRule, random_s
 class _Space:
     """The blocks of K, G, and the coordinates [C; F⁻¹] of A K in K, one column block for each block sent through A."""
 
-    def __init__(self, engine: Engine, matrix: Sparse, width: int, random_state: int):
-        self._engine, self._matrix = engine, matrix
+    def __init__(self, engine: Engine, matrix: Sparse, width: int, random_state: int, watched: bool):
+        self._engine, self._matrix, self._watched = engine, matrix, watched
         start = engine.sketch(matrix, width, random_state)
         self._basis = [self._normal(start, engine.sum_rows(_own, start), 0.0)[0]]
         self._gram, self._images = np.zeros((0, 0)), np.zeros((0, 0))
@@ -86,13 +87,15 @@ class _Space:
         """Send the last block through A and append what is new; False when nothing is."""
         engine, last = self._engine, self._basis[-1]
         image = engine.products(self._matrix, last, [Scaling()])[0]
-        both = engine.sum_rows(_beside, image, *self._basis)
-        size, width = sum(block.shape[1] for block in self._basis), last.shape[1]
-        self._grow_gram(both[:size, :width])
-        inside = np.linalg.solve(self._gram, both[:size, width:])
-        square = both[size:, width:] - inside.T @ both[:size, width:]
-        floor = ROUNDING * float(np.sqrt(np.trace(both[size:, width:])))
-        block, back = self._normal(image, (square + square.T) / 2, floor, split(inside, self._basis))
+        size = sum(block.shape[1] for block in self._basis)
+        both = engine.sum_rows(_beside if self._watched else _inside, image, *self._basis)
+        inside, square = both[:size, -image.shape[1] :], both[size:, -image.shape[1] :]
+        if self._watched:
+            self._grow_gram(both[:size, : last.shape[1]])
+            inside = np.linalg.solve(self._gram, inside)
+        floor = ROUNDING * float(np.sqrt(np.trace(square)))
+        rest = square - inside.T @ both[:size, -image.shape[1] :]
+        block, back = self._normal(image, (rest + rest.T) / 2, floor, split(inside, self._basis))
         self._images = _beside_each_other(self._images, np.vstack([inside, back]))
         if not block.shape[1]:
             return False
@@ -101,10 +104,8 @@ class _Space:
 
     def pairs(self, rule: RankRule) -> Pairs:
         engine = self._engine
-        last, size = self._basis[-1], sum(block.shape[1] for block in self._basis)
-        both = engine.sum_rows(_beside, engine.random(last.shape[0], 1, 0), *self._basis)
-        if len(self._gram) < size:
-            self._grow_gram(both[:size, : last.shape[1]])
+        both = engine.sum_rows(_all, *self._basis, engine.random(self._basis[0].shape[0], 1, 0))
+        self._gram = both[:-1, :-1]
         white = _whitening(self._gram)
         small = matmul(white.T, matmul(self._operator(), white))
         form = tridiagonalise(small.astype(np.float32 if len(small) > SINGLE_FROM else np.float64))
@@ -112,7 +113,7 @@ class _Space:
         order = np.argsort(-np.abs(values), kind="stable")
         values, vectors = form.eigenpairs(order[: rule.rank(np.abs(values[order]))])
         coordinates = matmul(white, vectors)
-        sign = np.where(both[:size, -1] @ coordinates < 0, -1.0, 1.0)
+        sign = np.where(both[:-1, -1] @ coordinates < 0, -1.0, 1.0)
         return Pairs(engine, values.astype(np.float64), self._basis, coordinates * sign)
 
     def _operator(self) -> Array:
@@ -149,8 +150,17 @@ class _Space:
         if clear:
             return engine.map_rows(remainder, image, *basis, spend=True), np.sqrt(values)[:, None] * vectors.T
         rest = engine.map_rows(remainder, image, *basis)
-        block = orthonormal(engine, rest, engine.gram(rest), floor)
+        block = self._outside(orthonormal(engine, rest, engine.gram(rest), 10 * floor), basis)
         return block, engine.gram(block, rest) if block.shape[1] else np.zeros((0, rest.shape[1]))
+
+    def _outside(self, block: Tall, basis: list[Tall]) -> Tall:
+        """An orthonormal block without what it has in K; directions mostly inside were rounding and are dropped."""
+        if not basis or not block.shape[1]:
+            return block
+        engine = self._engine
+        parts = split(engine.sum_rows(against, block, *basis), basis)
+        rest = engine.map_rows(lambda rows, *blocks: minus(rows, blocks, parts), block, *basis)
+        return orthonormal(engine, rest, engine.gram(rest), 0.1)
 
 
 def _whitening(gram: Array) -> Array:
@@ -164,6 +174,16 @@ def _whitening(gram: Array) -> Array:
 
 def _own(rows: Array) -> Array:
     return against(rows, rows)
+
+
+def _all(*blocks: Array) -> Array:
+    """[K, h]ᵀ [K, h] for one block of rows."""
+    return self_gram(np.hstack(blocks))
+
+
+def _inside(image: Array, *blocks: Array) -> Array:
+    """[K, image]ᵀ image for one block of rows."""
+    return against(image, *blocks, image)
 
 
 def _beside(image: Array, *blocks: Array) -> Array:

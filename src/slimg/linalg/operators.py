@@ -42,6 +42,14 @@ class Operator:
         """One pass: the operator times a tall (n × k)."""
         return engine.products(self.matrix, tall, [self.scaling])[0]
 
+    def hop(self, scaled: bool, onward: bool) -> Scaling:
+        """One of several hops. A tall that goes on to the next is multiplied by ``before`` as it is written (onward), not as
+        it is gathered (scaled): the same product, in which each gathered row needs no number of its own."""
+        before, after, loop = self.scaling
+        if onward and before is not None:
+            after = before if after is None else after * before
+        return Scaling(None if scaled else before, after, loop)
+
     def power(self, engine: Engine, tall: Tall, hops: int) -> Tall:
         """``hops`` passes; the tall itself for zero."""
         for _ in range(hops):

@@ -30,6 +30,8 @@ from slimg.linalg.rank import RankRule
 
 GRAM_AT_MOST = 4_096
 """Largest Gram matrix that is decomposed whole."""
+MOMENTS_AT_MOST = 256
+"""Columns up to which the Gram matrix and the mean come from one walk over the rows."""
 SINGLE_FROM, SINGLE_RANGE = 1_024, 1e-4
 """A Gram matrix larger than the first is decomposed in float32 as long as λ_r ≥ the second · λ₁, which keeps the
 relative error of every kept direction below 1 %."""
@@ -83,17 +85,20 @@ class PCAPlan(Protocol):
         """The first ``rank`` components and the scores (n × k, k ≤ rank), to whose rows ``then`` is applied."""
 
 
-def plan_pca(engine: Engine, source: Tall | Chain, expected_rank: int | None = None) -> PCAPlan:
+def plan_pca(
+    engine: Engine, source: Tall | Chain, expected_rank: int | None = None, spend: bool = False
+) -> PCAPlan:
     """The cheapest way for this shape; a `Chain` is always taken implicitly.
 
-    With an expected rank, the plan includes all of the work that such a rank needs anyway.
+    With an expected rank, the plan includes all of the work that such a rank needs anyway. With ``spend`` nobody needs
+    the source any more: the scores may be written over it.
     """
     n, d = source.shape
     if isinstance(source, Chain):
         return _Implicit(engine, source)
     if min(n, d) > GRAM_AT_MOST:
         return _Implicit(engine, Chain(source))
-    return (_ByColumns if n >= d else _ByRows)(engine, source, expected_rank)
+    return _ByColumns(engine, source, expected_rank, spend) if n >= d else _ByRows(engine, source, expected_rank)
 
 
 def principal_components(
@@ -106,14 +111,17 @@ def principal_components(
 class _ByColumns:
     """Through B̄ᵀB̄."""
 
-    def __init__(self, engine: Engine, tall: Tall, expected_rank: int | None):
-        self._engine, self._tall = engine, tall
-        n = tall.shape[0]
-        self._mean = engine.sum_rows(_column_sums, tall) / n
-        gram = engine.gram(tall)
+    def __init__(self, engine: Engine, tall: Tall, expected_rank: int | None, spend: bool):
+        self._engine, self._tall, self._spend = engine, tall, spend
+        n, d = tall.shape
+        if d <= MOMENTS_AT_MOST and not engine.is_sparse(tall):
+            moments = engine.sum_rows(_moments, tall)
+            self._mean, gram = moments[-1] / n, moments[:-1]
+        else:
+            self._mean, gram = engine.sum_rows(_column_sums, tall) / n, engine.gram(tall)
         norm = float(np.trace(gram))
         gram -= n * np.outer(self._mean, self._mean)
-        self._top = _Top(gram.astype, len(gram), norm, expected_rank)
+        self._top = _Top(gram.astype, d, norm, expected_rank)
 
     def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
         values, vectors = self._top.eigenpairs(rank)
@@ -123,7 +131,8 @@ class _ByColumns:
         if self._engine.is_sparse(self._tall):
             scores = self._engine.combine(self._tall, loadings)
             return pca, self._engine.map_rows(lambda block: finish(block - shift), scores)
-        return pca, self._engine.map_rows(lambda block: finish(matmul(block, loadings) - shift), self._tall)
+        scores = lambda block: finish(_centred_product(block, loadings, shift))  # noqa: E731
+        return pca, self._engine.map_rows(scores, self._tall, spend=self._spend)
 
 
 class _ByRows:
@@ -228,6 +237,18 @@ def _floor(squared_norm: float) -> float:
 def _loadings(pca: PCA) -> tuple[Array, Array]:
     """V (d × k) and μᵀV (k) in float32."""
     return np.ascontiguousarray(pca.components.T, np.float32), (pca.components @ pca.mean).astype(np.float32)
+
+
+def _moments(block: Array) -> Array:
+    """BᵀB of one block of rows, and its column sums below, in float64."""
+    rows = block.astype(np.float64)
+    return np.vstack([self_gram(rows), rows.sum(axis=0)])
+
+
+def _centred_product(block: Array, loadings: Array, shift: Array) -> Array:
+    out = matmul(block, loadings)
+    out -= shift
+    return out
 
 
 def _column_sums(block: Array) -> Array:

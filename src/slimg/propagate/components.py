@@ -30,13 +30,14 @@ from slimg.engine.estimate import SIDE_BY_SIDE
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
 from slimg.graph.graph import Graph
-from slimg.linalg.operators import operator, products
+from slimg.linalg.operators import Operator, operator
 from slimg.linalg.pca import GRAM_AT_MOST, PCA, Chain, plan_pca
 from slimg.linalg.svd import Spectrum, plan_svd
-from slimg.propagate.features import Preparation, dense_rows, preparation_of, prepare_features, unit_rows
+from slimg.propagate.features import Preparation, dense_rows, preparation_of, prepared_rows, unit_rows
 from slimg.propagate.plans import AsItIs, Plan, Structure
 
 COMPONENTS = ("U", "X", "row", "sym")
+OPERATOR = {"row": "A_row", "sym": "Ã_sym"}
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
@@ -132,8 +133,8 @@ def compute_components(
     result = Components(engine, min(n, d, max_rank), notes=notes)
     featured = [name for name in wanted if name != "U"]
 
-    sources = _sources(result, graph, featured, hops, normalize)
     fill = _side_by_side if featured and n * d <= SIDE_BY_SIDE else _one_by_one
+    sources = _sources(result, graph, featured, hops, normalize, twice=fill is _one_by_one)
     with one_thread():
         structure = None
         if graph.adjacency.nnz > 0 and ("U" in wanted or pca):
@@ -156,11 +157,12 @@ def _one_by_one(
         if structure.wanted:
             _solve(result, "U", structure)
     del structure
-    for name, source in sources:
-        plan = _timed(result, name, planner, result.engine, source, result.rank)
+    for name, source, spare in sources:
+        plan = _timed(result, name, partial(planner, spend=spare), result.engine, source, result.rank)
         del source
         _solve(result, name, plan)
         del plan  # the next hop must find neither still held
+    _sort(result, [name for name in ("U", "X") if name in result.blocks])
 
 
 def _side_by_side(
@@ -180,7 +182,7 @@ def _side_by_side(
     if structure and structure.wanted:
         plans["U"] = Future()
         plans["U"].set_result(structure)
-    for name, source in sources:
+    for name, source, _ in sources:
         plans[name] = Future()
         tasks.append(_promised(plans[name], partial(_timed, result, name, planner, engine, source, expected)))
         del source
@@ -190,8 +192,14 @@ def _side_by_side(
         _solve(result, name, plans[name].result())
 
     engine.concurrently(*tasks, *(partial(solve, name) for name in plans))
-    result.blocks = {name: result.blocks[name] for name in plans}
-    result.states = {name: result.states[name] for name in plans}
+    _sort(result, list(plans))
+
+
+def _sort(result: Components, first: list[str]) -> None:
+    """Components in the order of P, whichever was finished first."""
+    names = [*first, *(name for name in result.blocks if name not in first)]
+    result.blocks = {name: result.blocks[name] for name in names}
+    result.states = {name: result.states[name] for name in names}
 
 
 def _promised(promise: Future[Any], task: Callable[[], Any]) -> Callable[[], None]:
@@ -212,40 +220,61 @@ def _solve(result: Components, name: str, plan: Plan) -> None:
 
 
 def _sources(
-    result: Components, graph: Graph, featured: list[str], hops: dict[str, tuple[int, ...]], normalize: str | None
+    result: Components, graph: Graph, featured: list[str], hops: _Hops, normalize: str | None, twice: bool
 ) -> _NamedSources:
-    """What g is applied to, in order: X and its hops, each freed as soon as it is not needed."""
+    """What g is applied to, and whether nobody needs it afterwards: X and its hops, each freed when it is not needed.
+
+    With ``twice`` a dense X is prepared again after the hops, which costs less than the memory to keep it beside them.
+    """
     if not featured:
         return
     engine = result.engine
     result.preparation = preparation_of(engine, engine.tall(graph.features), normalize)
-    tall = _timed(result, "features", prepare_features, engine, graph.features, normalize)
+    prepare = partial(_timed, result, "features", _prepared, engine, graph.features, result.preparation)
+    tall = prepare()
     kinds = [kind for kind in ("row", "sym") if kind in featured]
-    if "X" in featured:
-        yield "X", tall
-    matrices = {kind: operator({"row": "A_row", "sym": "Ã_sym"}[kind], graph.adjacency) for kind in kinds}
+    matrices: dict[str, Operator] = {kind: operator(OPERATOR[kind], graph.adjacency) for kind in kinds}
+    twice = twice and bool(kinds) and not engine.is_sparse(tall)
+    if "X" in featured and not twice:
+        yield "X", tall, not kinds
     if engine.is_sparse(tall):
         if min(tall.shape) > GRAM_AT_MOST:
             for kind in kinds:
-                yield from ((f"A_{kind}^{step} X", Chain(tall, matrices[kind], step)) for step in hops[kind])
+                yield from ((f"A_{kind}^{step} X", Chain(tall, matrices[kind], step), False) for step in hops[kind])
             return
         tall = engine.map_rows(dense_rows, tall)
-    if not kinds:
-        return
-    walks = _timed(result, "hops", products, engine, list(matrices.values()), tall)
-    del tall
-    for kind in kinds:
-        walk = walks.pop(0)
-        for step in range(1, max(hops[kind]) + 1):
+    if kinds:
+        walks = [tall]
+        del tall
+        yield from _walks(result, matrices, hops, walks)
+    if "X" in featured and twice:
+        yield "X", prepare(), True
+
+
+def _walks(result: Components, matrices: dict[str, Operator], hops: _Hops, walks: list[Tall]) -> _NamedSources:
+    """Hops of the one tall in ``walks``, which is taken out: the first ones of all kinds share a pass."""
+    first = [matrix.hop(False, 1 not in hops[kind]) for kind, matrix in matrices.items()]
+    passes = partial(_timed, result, "hops", result.engine.products)
+    walks[:] = passes(next(iter(matrices.values())).matrix, walks.pop(), first)
+    for kind, matrix in matrices.items():
+        walk, last = walks.pop(0), max(hops[kind])
+        for step in range(1, last + 1):
             if step > 1:
-                walk = _timed(result, "hops", matrices[kind].apply, engine, walk)
+                scaling = matrix.hop(step - 1 not in hops[kind], step not in hops[kind])
+                (walk,) = passes(matrix.matrix, walk, [scaling])
             if step in hops[kind]:
-                yield f"A_{kind}^{step} X", walk
+                yield f"A_{kind}^{step} X", walk, step == last
         del walk
 
 
-_Planner = Callable[[Engine, Tall | Chain, int], Plan]
-_NamedSources = Iterator[tuple[str, Tall | Chain]]
+def _prepared(engine: Engine, features: Any, how: Preparation) -> Tall:
+    tall = engine.tall(features)
+    return tall if how.normalize is None else engine.map_rows(lambda block: prepared_rows(block, how), tall)
+
+
+_Planner = Callable[..., Plan]
+_Hops = dict[str, tuple[int, ...]]
+_NamedSources = Iterator[tuple[str, Tall | Chain, bool]]
 
 
 def _names(names: Collection[str]) -> list[str]:

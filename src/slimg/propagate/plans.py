@@ -42,11 +42,11 @@ class Structure:
 class AsItIs:
     """Without PCA: the rows themselves."""
 
-    def __init__(self, engine: Engine, source: Tall | Chain, expected_rank: int):
-        self._engine, self._source = engine, source
+    def __init__(self, engine: Engine, source: Tall | Chain, expected_rank: int, spend: bool = False):
+        self._engine, self._source, self._spend = engine, source, spend
 
     def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[None, Tall]:
         source = self._source
         if isinstance(source, Chain):
             source = source.times(self._engine, np.eye(source.shape[1], dtype=np.float32))
-        return None, self._engine.map_rows(lambda block: then(dense_rows(block)), source)
+        return None, self._engine.map_rows(lambda block: then(dense_rows(block)), source, spend=self._spend)
