@@ -50,11 +50,13 @@ def available_memory() -> int | None:
 
 
 def resident() -> int:
-    """Bytes of memory this process holds now; its peak where the system does not say."""
+    """Bytes of memory this process holds now; its peak, or nothing, where the system does not say."""
     if STATM.exists():
         return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    import resource
-
+    try:
+        import resource
+    except ImportError:
+        return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

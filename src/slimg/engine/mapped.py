@@ -54,6 +54,8 @@ class MappedEngine(Reporting):
     """
 
     def __init__(self, memory: str | int = "4GB", folder: str | os.PathLike[str] | None = None, threads: int | None = None):
+        if not hasattr(os, "preadv"):
+            raise InputError("engine='mapped' reads files in a way that this system does not have: use engine='memory'")
         self.memory, self.folder, self.threads = memory, folder, threads
         self.budget = budget = as_bytes(memory)
         self._threads = Threads(threads)

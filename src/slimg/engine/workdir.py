@@ -14,7 +14,6 @@ needs them. All files are removed at the end, unless the run ended by an error o
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -93,6 +92,8 @@ class Workdir:
             shutil.rmtree(self.path, ignore_errors=True)
 
     def _open_journal(self) -> None:
+        import fcntl  # not on every system: see MappedEngine
+
         path = self.path / "journal.jsonl"
         self._journal = descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         try:
