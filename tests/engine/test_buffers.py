@@ -100,4 +100,6 @@ def test_a_spent_tall_is_written_over_and_the_users_own_array_is_not(monkeypatch
     assert (given == 1).all() and (first == 2).all()
     place = address(first)
     assert address(engine.map_rows(lambda block: block + 1, first, spend=True)) == place
-    assert address(engine.map_rows(lambda block: block[:, :3], first, spend=True)) != place
+    assert address(engine.map_rows(lambda block: np.hstack([block, block]), first, spend=True)) != place
+    narrower = engine.map_rows(lambda block: block[:, 2:5] + 1, first, spend=True)
+    assert address(narrower) == place and (narrower == 4).all() and narrower.shape == (500, 3)

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA as SklearnPCA
 
-from slimg.engine import MemoryEngine
+from slimg.engine import MemoryEngine, buffers
 from slimg.errors import InputError
 from slimg.graph import Graph
 from slimg.linalg import pca
@@ -62,11 +62,15 @@ def test_components_equal_the_dense_formula(weighted, sparse_features):
         np.testing.assert_allclose(mine @ mine.T, block @ block.T, atol=2e-4)
 
 
-def test_one_after_the_other_equals_side_by_side_to_the_bit(monkeypatch):
-    _, _, graph = random_graph()
-    beside = compute_components(graph)
+@pytest.mark.parametrize("options", [{}, {"k_row": (1, 2), "k_sym": (2, 3)}, {"pca": False}, {"normalize": None}])
+def test_one_after_the_other_equals_side_by_side_to_the_bit(monkeypatch, options):
+    """Also where talls are written over by what is made from them, as large ones are."""
+    _, x, graph = random_graph()
+    beside = compute_components(graph, **options)
     monkeypatch.setattr(components, "SIDE_BY_SIDE", 0)
-    alone = compute_components(graph)
+    monkeypatch.setattr(buffers, "LARGE", 1)
+    alone = compute_components(graph, **options)
+    np.testing.assert_array_equal(graph.features, x)
     assert beside.names == alone.names
     for name in beside.names:
         assert beside.blocks[name].tobytes() == alone.blocks[name].tobytes()

@@ -134,8 +134,9 @@ class MemoryEngine(Reporting):
         if sparse.issparse(first):
             rest = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), blocks[1:])
             return as_tall(sparse.vstack([first, *rest], format="csr"))
-        own = spend and first.shape[1] == talls[0].shape[1] and self._buffers.made(talls[0])
-        out = talls[0] if own else self._buffers.take(talls[0].shape[0], first.shape[1])
+        n, k = talls[0].shape[0], first.shape[1]
+        own = spend and k <= talls[0].shape[1] and self._buffers.made(talls[0])
+        out = talls[0][:, :k] if own else self._buffers.take(n, k)
         out[slice(*blocks[0])] = first
 
         def rows(start: int, stop: int) -> None:
