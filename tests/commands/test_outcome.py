@@ -9,8 +9,7 @@ import pytest
 from slimg import SlimG
 from slimg.commands.console import Progress
 from slimg.commands.options import add_input_options, options_of
-from slimg.commands.outcome import diagnosis_of, outcome, plain, positions
-from slimg.errors import InputError
+from slimg.commands.outcome import diagnosis_of, outcome, plain
 from slimg.files.inputs import read_inputs
 
 
@@ -25,11 +24,11 @@ def inputs(folder):
 def test_what_is_told_is_what_the_model_says(inputs):
     model = SlimG().fit(inputs.graph)
     progress = Progress(quiet=True)
-    record = outcome(model, inputs, {"title": "Teams"}, ["0007"], progress)
+    record = outcome(model, inputs, {"title": "Teams"}, [7], progress)
     json.dumps(record, allow_nan=False)
     assert record["read"]["title"] == "Teams" and set(progress.seconds) == {"diagnosing", "explaining"}
-    chosen = next(each for each in model.selection_ if (each["l1"], each["group"]) == (model.l1_, model.group_))
-    assert record["model"]["chosen"]["val_accuracy"] == chosen["val_accuracy"]
+    best = max(each["val_accuracy"] for each in model.selection_)
+    assert record["model"]["chosen"]["val_accuracy"] == model.chosen_["val_accuracy"] == best
     right = model.held_out_scores_.argmax(axis=1) == inputs.graph.codes[model.trained_on_]
     assert record["held_out"]["accuracy"] == pytest.approx(right.mean())
     assert record["held_out"]["nodes"] == len(inputs.graph.labelled)
@@ -66,12 +65,6 @@ def test_too_few_labels_have_no_diagnosis(inputs):
     graph = inputs.graph.keeping_labels(few)
     model = SlimG(grid=[(0.0, 0.1)]).fit(inputs.graph)
     assert diagnosis_of(graph, model) is None
-
-
-def test_nodes_are_named_as_text(inputs):
-    assert positions(inputs.graph, ["0003", "0000"]) == [3, 0] and positions(inputs.graph, ()) == []
-    with pytest.raises(InputError, match=r"no node is called 'nobody': ids of this graph look like '0000'"):
-        positions(inputs.graph, ["nobody"])
 
 
 def test_plain_values():

@@ -13,6 +13,7 @@ import json
 from typing import Any
 
 from slimg.commands.console import Progress, plain, say
+from slimg.commands.fitting import components_of
 from slimg.commands.options import add_input_options, options_of
 from slimg.commands.outcome import plain as values
 from slimg.files.inputs import read_inputs
@@ -31,11 +32,16 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Read, diagnose, tell."""
-    with Progress(quiet=args.json).stage("diagnosing"):
-        inputs = read_inputs(options_of(args))
-        from slimg.explain import diagnose
+    progress = Progress(quiet=args.json)
+    with progress.whole("diagnose", 3):
+        with progress.stage("reading"):
+            inputs = read_inputs(options_of(args))
+        from slimg.explain.diagnosis import check_labels, diagnose
 
-        found = diagnose(inputs.graph, random_state=args.seed)
+        check_labels(inputs.graph)
+        parts = components_of(inputs.graph, args.seed, progress)
+        with progress.stage("diagnosing"):
+            found = diagnose(inputs.graph, propagated=parts, random_state=args.seed)
     if args.json:
         print(json.dumps(values({**found.to_dict(), "notes": list(inputs.notes)}), ensure_ascii=False, indent=1))
     else:

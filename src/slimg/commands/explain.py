@@ -16,9 +16,9 @@ from typing import Any
 
 from slimg.commands.console import Progress, plain, say
 from slimg.commands.model import add_model_option, load_with_graph
+from slimg.commands.nodes import positions
 from slimg.commands.options import add_input_options
 from slimg.commands.outcome import plain as values
-from slimg.commands.outcome import positions
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -39,16 +39,21 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Explain each node."""
-    with Progress(quiet=args.json).stage("explaining"):
-        model, inputs, _ = load_with_graph(args)
+    progress = Progress(quiet=args.json)
+    with progress.whole("explain", 2):
+        with progress.stage("reading"):
+            model, inputs, _ = load_with_graph(args)
         graph = inputs.graph
         ids = [graph.ids[row] for row in positions(graph, args.node)]
         others = [graph.ids[row] for row in positions(graph, args.without or ())]
-        told = model.explain_all(ids, graph)
-        if others:
-            changes = [_without(model, node, others, graph) for node in ids]
-        else:
-            changes = [model.find_counterfactual(node, graph=graph) for node in ids]
+        with progress.stage("explaining", 2 * len(ids)):
+            told = model.explain_all(ids, graph)
+            progress.advance(len(ids))
+            changes = []
+            for node in ids:
+                found = _without(model, node, others, graph) if others else model.find_counterfactual(node, graph=graph)
+                changes.append(found)
+                progress.advance(1)
     if args.json:
         records = [
             {**explanation.to_dict(args.terms), "without": None if change is None else change.text()}

@@ -16,11 +16,14 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from slimg.commands.console import Progress, plain, say
+from slimg.commands.fitting import fitted
 from slimg.commands.model import remember
+from slimg.commands.nodes import positions
 from slimg.commands.options import add_input_options, options_of
 from slimg.commands.predictions import prediction_table, predictions_path, separator_of
 from slimg.errors import InputError
@@ -28,6 +31,8 @@ from slimg.files.inputs import Inputs, read_inputs
 from slimg.files.write import make_folder, refuse_existing, write_table, write_text
 from slimg.graph.graph import Graph
 
+STAGES = 6
+"""Reading, components, learning, diagnosing, explaining, writing."""
 MEASURED_UNASKED = 3_000
 """Nodes up to which folding in is measured without being asked for: a second or two."""
 
@@ -67,23 +72,24 @@ def run(args: argparse.Namespace) -> int:
         "record": args.out / "record.json",
     }
     refuse_existing(list(files.values()), args.force)
-    with progress.stage("reading"):
-        inputs = read_inputs(options)
-    measured = _measured(args.measure_fold_in, inputs.graph)
-    make_folder(args.out)
-    with progress.stage("fitting"):
-        from slimg.classifier import SlimG
-
-        model = SlimG(random_state=args.seed).fit(inputs.graph)
-    if measured:
-        with progress.stage("measuring"):
-            model.measure_fold_in()
-    from slimg.commands.outcome import outcome
-
-    record = outcome(model, inputs, _facts(args, inputs, files), args.explain or (), progress)
-    with progress.stage("writing"):
+    with progress.whole("fit", STAGES):
+        with progress.stage("reading"):
+            inputs = read_inputs(options)
+        asked, measured = positions(inputs.graph, args.explain or ()), _measured(args.measure_fold_in, inputs.graph)
+        make_folder(args.out)
+        model = fitted(inputs.graph, args.seed, progress)
+        if measured:
+            with progress.stage("measuring"):
+                model.measure_fold_in()
         remember(model, args, inputs)
-        _write(files, inputs, model, record)
+        with ThreadPoolExecutor(1, "saving") as beside:  # checksums and the disk do not need the interpreter
+            saved = beside.submit(model.save, files["model"])
+            from slimg.commands.outcome import outcome
+
+            record = outcome(model, inputs, _facts(args, inputs, files), asked, progress)
+            with progress.stage("writing"):
+                _write(files, inputs, model, record)
+                saved.result()
     record["seconds"] = progress.seconds
     if args.json:
         print(json.dumps(_short(record), ensure_ascii=False, indent=1))
@@ -119,7 +125,6 @@ def _write(files: dict[str, Path], inputs: Inputs, model: Any, record: dict[str,
     if prefix:
         record["read"]["notes"].append(f"New columns begin with {prefix}: the table has columns of these names already.")
     write_table(frame, files["predictions"], separator=separator_of(inputs))
-    model.save(files["model"])
     write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), files["record"])
     write_text(render(record), files["page"])
 

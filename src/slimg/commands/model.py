@@ -8,13 +8,15 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slimg.classifier import SlimG
 from slimg.commands.options import as_record, options_of, with_recorded
 from slimg.errors import InputError
 from slimg.files.features import FeaturePlan
 from slimg.files.inputs import Inputs, Options, read_inputs
+
+if TYPE_CHECKING:
+    from slimg.classifier import SlimG
 
 DEFAULT = Path("slimg-out/model.slimg")
 
@@ -33,6 +35,8 @@ def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
     """The model, and the graph of the files given now or, by default, of those it was fitted on."""
     if not args.model.exists():
         raise InputError(f"there is no model {args.model}: make one with slimg fit, or name it with --model")
+    from slimg.classifier import SlimG
+
     model = SlimG.load(args.model)
     reading: dict[str, Any] = model.data_.get("reading") or {}
     options = options_of(with_recorded(args, reading.get("options", {})))

@@ -18,15 +18,14 @@ TERMS = 6
 FEATURES = 8
 
 
-def outcome(model: SlimG, inputs: Inputs, facts: dict[str, Any], asked: Sequence[Any], progress: Progress) -> dict[str, Any]:
-    """The record of a fitted model; ``asked`` are ids of nodes to explain."""
+def outcome(model: SlimG, inputs: Inputs, facts: dict[str, Any], asked: Sequence[int], progress: Progress) -> dict[str, Any]:
+    """The record of a fitted model; ``asked`` are rows of nodes to explain."""
     graph = inputs.graph
     unseen = held_out(model)
     with progress.stage("diagnosing"):
         verdict = diagnosis_of(graph, model)
     with progress.stage("explaining"):
-        wanted = positions(graph, asked)
-        rows = nodes_worth_explaining(model.predict_proba(), codes_in_model(model, graph), unseen, wanted)
+        rows = nodes_worth_explaining(model.predict_proba(), codes_in_model(model, graph), unseen, asked)
         told = model.explain_all([graph.ids[row] for row in rows])
         explained = {row: explanation.to_dict(TERMS) for row, explanation in zip(rows, told, strict=True)}
     return collect(
@@ -48,19 +47,6 @@ def diagnosis_of(graph: Graph, model: SlimG) -> dict[str, Any] | None:
         return plain(diagnose(graph, propagated=model.components_, random_state=model.random_state).to_dict())
     except InputError:
         return None
-
-
-def positions(graph: Graph, asked: Sequence[Any]) -> list[int]:
-    """Rows of nodes that are named on the command line, where every id is text."""
-    if not asked:
-        return []
-    by_text = {str(value): row for row, value in enumerate(graph.ids)}
-    lost = [name for name in asked if str(name) not in by_text]
-    if lost:
-        from slimg.graph.columns import show
-
-        raise InputError(f"no node is called {show(lost)}: ids of this graph look like {show(graph.ids[:3])}")
-    return [by_text[str(name)] for name in asked]
 
 
 def plain(value: Any) -> Any:

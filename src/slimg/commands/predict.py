@@ -39,14 +39,16 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Load, read, score, write."""
     progress = Progress(quiet=args.json)
-    with progress.stage("reading"):
-        model, inputs, options = load_with_graph(args)
-    path = args.out or predictions_path(Path(), options)
-    refuse_existing([path], args.force)
-    with progress.stage("scoring"):
-        found = model.fold_in(inputs.graph)
-    frame, _ = prediction_table(inputs.table, model.classes_, found.predict_proba())
-    write_table(frame, path, separator=separator_of(inputs))
+    with progress.whole("predict", 3):
+        with progress.stage("reading"):
+            model, inputs, options = load_with_graph(args)
+        path = args.out or predictions_path(Path(), options)
+        refuse_existing([path], args.force)
+        with progress.stage("scoring"):
+            found = model.fold_in(inputs.graph)
+        with progress.stage("writing"):
+            frame, _ = prediction_table(inputs.table, model.classes_, found.predict_proba())
+            write_table(frame, path, separator=separator_of(inputs))
     if args.json:
         counts = {"nodes": inputs.graph.n, "new": len(found.new), "changed": len(found.changed), "gone": found.gone}
         how = {"scored_again": len(found.touched), "fold_in_agreement": found.agreement}

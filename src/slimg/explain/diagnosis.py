@@ -87,9 +87,7 @@ def diagnose(
     """
     if not isinstance(graph, Graph):
         raise InputError(f"diagnose needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
-    counts = np.bincount(graph.codes[graph.labelled], minlength=len(graph.classes))
-    if np.count_nonzero(counts >= 2) < 2:
-        raise InputError("a diagnosis needs at least two classes with two labelled nodes each: label more nodes")
+    counts = check_labels(graph)
     parts = propagated or compute_components(graph, engine, random_state=random_state)
     edges, evidence = agreement(graph, random_state), gather(graph, parts, random_state)
     relation, features = relation_of(edges, evidence), features_of(evidence)
@@ -98,6 +96,14 @@ def diagnose(
     verdict = judge(relation, features, edges, evidence, count)
     advice = advise(relation, features, evidence, count, classes)
     return Diagnosis(relation, features, verdict, advice, edges, evidence, **count, classes=classes)
+
+
+def check_labels(graph: Graph) -> np.ndarray:
+    """Labelled nodes of each class, if there are enough for a diagnosis."""
+    counts = np.bincount(graph.codes[graph.labelled], minlength=len(graph.classes))
+    if np.count_nonzero(counts >= 2) < 2:
+        raise InputError("a diagnosis needs at least two classes with two labelled nodes each: label more nodes")
+    return counts
 
 
 def relation_of(edges: Agreement | None, evidence: Evidence) -> str:

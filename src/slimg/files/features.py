@@ -24,6 +24,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from slimg.errors import InputError
+from slimg.files.hashing import murmur3
 from slimg.files.values import (
     MISSING,
     absent_from,
@@ -248,9 +249,7 @@ def _tokens(values: np.ndarray, kind: str) -> tuple[np.ndarray, pd.Series]:
 
 def _places(words: Iterable[str]) -> np.ndarray:
     """Where each word is hashed to: the same on every machine and in every version."""
-    from sklearn.utils import murmurhash3_32
-
-    return np.array([murmurhash3_32(word, positive=True) % HASHED for word in words], np.int64)
+    return np.array([murmur3(word) % HASHED for word in words], np.int64)
 
 
 def _ones(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_array:

@@ -5,8 +5,7 @@ Options ─▶ Inputs: graph (labels, features, ids as text or numbers), node ta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import pandas as pd
 from slimg.errors import InputError
 from slimg.files.features import FeaturePlan, plan_features
 from slimg.files.formats import read
+from slimg.files.matching import comparable, distinct, graph_of, with_strangers
 from slimg.files.source import Reading, Source
 from slimg.files.source import named as naming
 from slimg.files.values import MISSING, as_numbers, check_label, cleaned, markers, without
@@ -105,7 +105,7 @@ class _Joiner:
         source, target, weight = self._edge_columns()
         ends = [self.edges[name] for name in (source, target)]
         table, id_name = self._table(ends)
-        ids, ends_of = _comparable(table[id_name], ends)
+        ids, ends_of = comparable(table[id_name], ends)
         label_name = self._label(table, id_name, ids)
         table = self.nodes if self.nodes is not None else table
         matrix = self._matrix(first, second, len(table))
@@ -115,8 +115,8 @@ class _Joiner:
         columns = {"source": ends_of[0], "target": ends_of[1]}
         if weight is not None:
             columns["weight"] = self._weights(weight)
-        graph = _graph(columns, weight, ids, labels, features, names, directed, options)
-        table = _with_strangers(table, id_name, graph)
+        graph = graph_of(columns, ids, labels, features, names, directed, options.unknown)
+        table = with_strangers(table, id_name, graph)
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
         return Inputs(graph.noting(*self.notes), table, id_name, label_name, plan, notes, second.separator)
 
@@ -143,8 +143,7 @@ class _Joiner:
         """The node table, or one of the ids in the edges; and its column of ids."""
         options = self.options
         if self.nodes is None:
-            distinct = pd.unique(pd.concat(ends, ignore_index=True))
-            self.nodes = pd.DataFrame({options.id or "id": np.sort(distinct) if _sortable(distinct) else distinct})
+            self.nodes = pd.DataFrame({options.id or "id": distinct(ends)})
             return self.nodes, str(self.nodes.columns[0])
         where = options.nodes or options.edges
         assert where is not None
@@ -247,53 +246,6 @@ class _Joiner:
         return numbers
 
 
-def _graph(
-    columns: dict[str, np.ndarray],
-    weight: str | None,
-    ids: np.ndarray,
-    labels: np.ndarray | None,
-    features: Any,
-    names: Sequence[str] | None,
-    directed: bool,
-    options: Options,
-) -> Graph:
-    try:
-        graph = Graph.from_edges(
-            columns,
-            ids,
-            source="source",
-            target="target",
-            weight=None if weight is None else "weight",
-            label=labels,
-            features=features,
-            directed=directed,
-            unknown=options.unknown,
-        )
-    except InputError as error:
-        told = str(error).replace("unknown='keep' or unknown='drop'", "--unknown keep or --unknown drop")
-        raise InputError(told) from error
-    return replace(graph, feature_names=tuple(names)) if names else graph
-
-
-def _comparable(ids: pd.Series, ends: list[pd.Series]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Ids of nodes and ends of edges in one type: as they are if all are numbers, else as text."""
-    columns = [column.astype(object).to_numpy(dtype=object, na_value=None) for column in (ids, *ends)]
-    kinds = {type(value) for column in columns for value in column if value is not None}
-    alike = len(kinds) <= 1 and not any(issubclass(kind, (float, np.floating)) for kind in kinds)
-    if not alike:
-        columns = [text_of(column) for column in columns]
-    columns = [without(column, column == "") for column in columns]
-    return columns[0], columns[1:]
-
-
-def _with_strangers(table: pd.DataFrame, id_name: str, graph: Graph) -> pd.DataFrame:
-    """The table with a row for each id that was kept though only the edges have it."""
-    if graph.n == len(table):
-        return table
-    strangers = pd.DataFrame({id_name: graph.ids[len(table) :]})
-    return pd.concat([table.astype({id_name: object}), strangers], ignore_index=True)
-
-
 def _ends(
     edges: pd.DataFrame, source: str | None, target: str | None, weight: str | None, ids: pd.Index | None
 ) -> tuple[str, str, str | None, list[str]]:
@@ -301,7 +253,3 @@ def _ends(
         only = edges.columns[0]
         raise InputError(f"edges need two columns, but there is one, {only!r}: name the separator with --separator")
     return edge_columns(edges, source, target, weight, ids, "--")
-
-
-def _sortable(values: Any) -> bool:
-    return len({type(value) for value in values}) <= 1
