@@ -1,12 +1,13 @@
 """Which reading of the linear baselines gives the paper's figures: preparation of X × propagator, learned as published.
 
 The paper's linear baselines have no published program; that of SlimG trains `torch.nn.Linear` by PyTorch's L-BFGS as its
-defaults are (no line search, float32, 20 steps an epoch, a gradient below 1e-7 counts as zero), 100 epochs, patience 5 on
-validation accuracy, the untrained layer counting as epoch 0. Here the columns P(A, X) go to such a loop, with the grid of
-the paper's last table and wd in {0, 5e-4}, chosen by validation accuracy. X is taken `raw`, with rows divided by their `sum`
-(after subtracting the least entry of X; sums below 1 count as 1, as in PyTorch Geometric), or with rows of `unit` length.
-Beside the paper's propagators: `diff_entries`, the exponential of each stored entry of -L/2; `diff_dense`, that of every
-entry, so that exp(0) = 1 stands between all other pairs of nodes; and `diff_sqrt2`, exp(-L): sigma = sqrt(2).
+defaults are (no line search, float32, 20 steps an epoch), 100 epochs, patience 5 on validation accuracy, the untrained layer
+counting as epoch 0. Here the columns P(A, X) go to such a loop, with the grid of the paper's last table and wd in {0, 5e-4},
+chosen by validation accuracy. X is taken `raw`, with rows divided by their `sum` (sums below 1 count as 1, as in PyTorch
+Geometric 1.x), or with rows of `unit` length. Beside the paper's propagators: `diff_entries`, the exponential E of each
+stored entry of -L/2; `diff_entries_row` and `diff_entries_sym`, E divided by its row sums, or by their roots on both sides;
+`diff_dense`, the exponential of every entry, so that exp(0) = 1 stands between all other pairs of nodes; and `diff_sqrt2`,
+exp(-L): sigma = sqrt(2).
 
     python benchmarks/readings.py [--cases semantic-uniform,cora] [--models g2cn] [--features raw] [--seeds 5] [--minutes 9]
     python benchmarks/readings.py --cases "" prints the tables of what is recorded
@@ -22,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import linear
 import numpy as np
@@ -40,7 +41,7 @@ from slimg.propagate.features import dense_rows
 from slimg.propagate.registry import Propagator, kind_of, register, together
 from slimg.sanity.scenarios import CASES, parts
 
-READINGS = {"diff_entries": "diff_kernel", "diff_dense": "diff_kernel", "diff_sqrt2": "diff_kernel"}
+READINGS = dict.fromkeys(("diff_entries", "diff_entries_row", "diff_entries_sym", "diff_dense", "diff_sqrt2"), "diff_kernel")
 """Model in whose place a reading stands."""
 MODELS = (*linear.MODELS, *READINGS)
 FEATURES = ("raw", "sum", "unit")
@@ -57,6 +58,30 @@ class DiffusionOfAllEntries(linear.DiffusionOfEntries):
         values = engine.to_array(x)
         pattern = graph.adjacency.to_scipy() @ values + values
         return {"P": engine.tall((stored - pattern + values.sum(axis=0, dtype=np.float64)).astype(np.float32))}
+
+
+@register("diff_entries_row", title="Diff. Kernel by entries, rows of sum 1")
+@dataclass(frozen=True)
+class RowDiffusionOfEntries(linear.DiffusionOfEntries):
+    """R⁻¹ E X: E as in diff_entries, R its row sums."""
+
+    left: ClassVar = -1.0
+    right: ClassVar = 0.0
+
+    def columns(self, graph: Any, engine: Any, x: Any) -> dict[str, Any]:
+        ones = engine.tall(np.ones((graph.n, 1), np.float32))
+        sums = engine.to_array(super().columns(graph, engine, ones)["P"])
+        stored = super().columns(graph, engine, engine.tall(engine.to_array(x) * sums**self.right))["P"]
+        return {"P": engine.tall(engine.to_array(stored) * sums**self.left)}
+
+
+@register("diff_entries_sym", title="Diff. Kernel by entries, scaled on both sides")
+@dataclass(frozen=True)
+class SymmetricDiffusionOfEntries(RowDiffusionOfEntries):
+    """R^-½ E R^-½ X."""
+
+    left: ClassVar = -0.5
+    right: ClassVar = -0.5
 
 
 def main() -> None:
@@ -129,7 +154,6 @@ def prepared(case: str, features: str) -> Graph:
     graph = _loaded(case)
     x = dense_rows(graph.features)
     if features == "sum":
-        x = x - min(x.min(), 0)
         x = x / np.maximum(x.sum(axis=1, keepdims=True), 1)
     if features == "unit":
         length = np.linalg.norm(x, axis=1, keepdims=True)
