@@ -69,5 +69,6 @@ def test_unknown_names_are_told(explanation):
 
 
 def test_terms_of_nothing():
-    assert top_terms(np.zeros(3), [], 2, "others") == [("3 others", 0.0, 3)]
-    assert top_terms(np.zeros(0), [], 2, "others") == []
+    assert top_terms(np.zeros(3), [], 2, "other") == [("3 others", 0.0, 3)]
+    assert top_terms(np.zeros(0), [], 2, "other") == []
+    assert top_terms(np.array([3.0, 0.0]), ["a"], 1, "other node")[-1] == ("1 other node", 0.0, 1)

@@ -19,7 +19,7 @@ import numpy as np
 
 from slimg.engine.base import Array
 from slimg.errors import InputError
-from slimg.graph.columns import show
+from slimg.graph.columns import number_of, show
 from slimg.learn.sparse_group import softmax
 
 
@@ -125,13 +125,13 @@ class Explanation:
         if not found:
             return []
         total = np.sum(found, axis=0)
-        return top_terms(total, [self.feature_name(j) for j in _largest(total, k)], k, "other features")
+        return top_terms(total, [self.feature_name(j) for j in _largest(total, k)], k, "other feature")
 
     def top_sources(self, component: str, k: int = 5, label: Any = None, against: Any = None) -> list[Term]:
         """The k nodes that contribute most, the others as one term, and the rest: they add up to the component."""
         part, z = self.part(component), self._contrast(label, against)
         values = part.source_scores @ z
-        terms = top_terms(values, [plain(part.source_ids[i]) for i in _largest(values, k)], k, "other nodes")
+        terms = top_terms(values, [plain(part.source_ids[i]) for i in _largest(values, k)], k, "other node")
         rest = float(part.source_rest @ z)
         return [*terms, Term("the average node", rest, 0)] if abs(rest) > 1e-9 else terms
 
@@ -167,7 +167,7 @@ class Explanation:
         raise InputError(f"no class {label!r}: the model knows {show(self.classes)}")
 
 
-def top_terms(values: Array, names: list[Any], k: int, others: str) -> list[Term]:
+def top_terms(values: Array, names: list[Any], k: int, other: str) -> list[Term]:
     """Terms for the k values of largest magnitude, with their names, and one for all others."""
     chosen = _largest(values, k)
     terms = [Term(name, float(values[i])) for name, i in zip(names, chosen, strict=True)]
@@ -175,7 +175,7 @@ def top_terms(values: Array, names: list[Any], k: int, others: str) -> list[Term
     if left:
         kept = np.ones(len(values), bool)
         kept[chosen] = False
-        terms.append(Term(f"{left:,} {others}", float(values[kept].sum()), left))
+        terms.append(Term(number_of(left, other), float(values[kept].sum()), left))
     return terms
 
 

@@ -59,7 +59,7 @@ class Summary:
         column = np.maximum(self.features[component][:, known.index(label)], 0)
         places = np.argsort(-column, kind="stable")[:k]
         names = [self._name(int(j)) for j in places if column[j] > 0]
-        return top_terms(column, names, k, "other features")[: len(names)]
+        return top_terms(column, names, k, "other feature")[: len(names)]
 
     def text(self, k: int = 5) -> str:
         """In sentences."""

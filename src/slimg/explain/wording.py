@@ -62,11 +62,15 @@ def advise(
 def numbers(edges: Agreement | None, evidence: Evidence, count: Counts) -> list[str]:
     """A small table in plain text."""
     lines = [f"Accuracy on {evidence.examined:,} labelled nodes, each held out (largest class: {evidence.majority:.1%}):"]
-    for name, each in evidence.alone.items():
-        lines.append(f"  {title_of(name):<44} {_accuracy(each)}   by chance {each.by_chance:.1%}, p = {each.p:.2g}")
+    rows = {
+        title_of(name): f"{_accuracy(each)}   by chance {each.by_chance:.1%}, p = {each.p:.2g}"
+        for name, each in evidence.alone.items()
+    }
     if len(evidence.alone) > 1:
-        lines.append(f"  {'all together':<44} {_accuracy(evidence.all)}")
-        lines += [f"  {'all without ' + title_of(name):<44} {_accuracy(each)}" for name, each in evidence.without.items()]
+        rows["all together"] = _accuracy(evidence.all)
+        rows |= {f"all without {title_of(name)}": _accuracy(each) for name, each in evidence.without.items()}
+    width = max(map(len, rows))
+    lines += [f"  {name:<{width}} {told}" for name, told in rows.items()]
     if len(evidence.curve.points) > 1:
         points = (f"{point.labels:,}: {point.accuracy:.1%} ± {100 * point.error:.1f}" for point in evidence.curve.points)
         lines.append(f"With fewer labels (± standard error): {', '.join(points)}.")

@@ -26,6 +26,7 @@
 
   const colour = (code) => `var(--k${code < 8 ? code : 8})`;
   const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
+  const others = (count, what) => `${count.toLocaleString("en")} other ${what}${count === 1 ? "" : "s"}`;
   const chance = (row) => (nodes.probability[row] / 1000).toFixed(2);
 
   function filter() {
@@ -109,7 +110,7 @@
       add("part", part.title, part.removed ? "not used" : signed(part.value));
       if (part.removed) continue;
       for (const [name, value] of part.features || []) add("term", name, signed(value));
-      if (part.other_features && part.other_features[0]) add("other", `${part.other_features[0].toLocaleString("en")} other features`, signed(part.other_features[1]));
+      if (part.other_features && part.other_features[0]) add("other", others(part.other_features[0], "feature"), signed(part.other_features[1]));
     }
     table.append(columns, rows);
     const parts = [table, ...sources(told), ...drawing(told, row)];
@@ -121,7 +122,7 @@
     const used = told.parts.filter((part) => !part.removed && part.name !== "X" && part.sources.length);
     return used.map((part) => {
       const list = part.sources.map(([name, value]) => `${name} ${signed(value)}`).join(", ");
-      const rest = part.other_sources[0] ? `, ${part.other_sources[0].toLocaleString("en")} other nodes ${signed(part.other_sources[1])}` : "";
+      const rest = part.other_sources[0] ? `, ${others(part.other_sources[0], "node")} ${signed(part.other_sources[1])}` : "";
       return make("p", `Nodes behind ${part.title}: ${list}${rest}.`);
     });
   }
