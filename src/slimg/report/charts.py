@@ -19,7 +19,7 @@ from slimg.learn.selection import series_of
 
 INK, MUTED, GRID, MAIN, SECOND, THIRD = "#010203", "#040506", "#070809", "#0a0b0c", "#0d0e0f", "#101112"
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line", MAIN: "--main", SECOND: "--second", THIRD: "--third"}
-SERIES = (MAIN, SECOND, THIRD, MUTED)
+SERIES = (MAIN, SECOND, THIRD, MUTED, INK)
 MARKERS = ("o", "s", "^", "D", "v")
 WIDTH = 4.7
 """Inches; the narrower a drawing, the larger its text when it fills a phone's width."""
