@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.learn.apart import Check, check_apart, fixed_apart, largest_penalty, search_apart, solve_apart
+from slimg.learn.apart import Apart, Check, check_apart, largest_penalty, solve_apart
 from slimg.learn.labelled import Labelled
 from slimg.learn.search import Search, search
 from slimg.learn.solver import solve
@@ -72,7 +72,8 @@ def test_independent_witnesses_come_to_what_bayes_says():
 
 def test_all_components_are_taken_where_all_know_something_and_noise_is_left_out():
     labelled, check = halves(witnesses(rows=1200, noise=60))
-    candidates = search_apart(labelled, [check], 1e-4, 200)
+    plan = Apart(labelled, [check], 1e-4, 200)
+    candidates = plan.candidates(labelled.each(plan.tasks()))
     assert [len(each.record.apart) for each in candidates] == [1, 2, 3]
     assert set(candidates[1].record.apart) == {"a", "b"}
     accuracies = [each.record.val_accuracy for each in candidates]
@@ -83,7 +84,8 @@ def test_all_components_are_taken_where_all_know_something_and_noise_is_left_out
 
 def test_the_record_is_that_of_the_scores():
     labelled, check = halves(witnesses())
-    candidate = fixed_apart(labelled, [check], APART, 1e-4, 200)
+    plan = Apart(labelled, [check], 1e-4, 200, {name: [penalty] for name, penalty in APART.items()})
+    candidate = plan.all_of_them(labelled.each(plan.tasks()))
     scores = candidate.solutions[0].scores(check.matrix)
     assert candidate.record.val_accuracy == pytest.approx((scores.argmax(axis=1) == check.codes).mean())
     assert candidate.record.apart == APART and candidate.record.group == 0.05

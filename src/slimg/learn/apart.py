@@ -47,35 +47,78 @@ class Candidate:
     solutions: list[Solution]
 
 
-def search_apart(labelled: Labelled, checks: Sequence[Check], tol: float, max_iter: int) -> list[Candidate]:
-    """The first one, two, … components in the order of their validation loss, each with the best of its λ."""
-    tried = {name: [rounded(share * largest_penalty(labelled, name)) for share in SHARES] for name in labelled.widths}
-    tried = {name: penalties for name, penalties in tried.items() if min(penalties) > 0}
-    alone = _alone(labelled, checks, tried, tol, max_iter)
-    places = range(len(checks))
-    losses = {
-        (name, penalty): _loss(labelled, checks, [alone[name, penalty, place] for place in places], name)
-        for name in tried
-        for penalty in tried[name]
-    }
-    best = [min((losses[name, penalty], at, name, penalty) for penalty in tried[name]) for at, name in enumerate(tried)]
-    order = [(name, penalty) for _, _, name, penalty in sorted(best)]
-    return [_candidate(labelled, checks, alone, dict(order[: k + 1])) for k in range(len(order))]
+class Apart:
+    """Components learned alone on the rows of each check: ``tasks`` to run in any order, then candidates of their results.
 
+    ``tried`` has the penalties of each component; None tries `SHARES` of its own λ_max.
+    """
 
-def fixed_apart(
-    labelled: Labelled, checks: Sequence[Check], apart: Mapping[str, float], tol: float, max_iter: int
-) -> Candidate:
-    """The components and penalties that are given."""
-    alone = _alone(labelled, checks, {name: [penalty] for name, penalty in apart.items()}, tol, max_iter)
-    return _candidate(labelled, checks, alone, dict(apart))
+    def __init__(
+        self,
+        labelled: Labelled,
+        checks: Sequence[Check],
+        tol: float,
+        max_iter: int,
+        tried: Mapping[str, Sequence[float]] | None = None,
+    ):
+        self.labelled, self.checks, self._tol, self._max_iter = labelled, checks, tol, max_iter
+        self.tried = _default_penalties(labelled) if tried is None else tried
+        self._parts = [(name, place) for name in self.tried for place in range(len(checks))]
+
+    def tasks(self) -> list[Callable[[], list[Solution]]]:
+        return [partial(self._learn, name, self.checks[place].fit) for name, place in self._parts]
+
+    def candidates(self, results: Sequence[list[Solution]]) -> list[Candidate]:
+        """The first one, two, … components in the order of their validation loss, each with the best of its λ."""
+        alone = self._by_part(results)
+        best = [
+            min((self._loss(alone, name, penalty), at, name, penalty) for penalty in self.tried[name])
+            for at, name in enumerate(self.tried)
+        ]
+        order = [(name, penalty) for _, _, name, penalty in sorted(best)]
+        return [self._candidate(alone, dict(order[: k + 1])) for k in range(len(order))]
+
+    def all_of_them(self, results: Sequence[list[Solution]]) -> Candidate:
+        """Every component that was tried, with its one λ."""
+        return self._candidate(self._by_part(results), {name: penalty for name, (penalty,) in self.tried.items()})
+
+    def _learn(self, name: str, fit: Array | None) -> list[Solution]:
+        problem = self.labelled.only(name).problem(fit)
+        pairs = [Pair(0.0, penalty, True) for penalty in self.tried[name]]
+        return [solution for _, solution in solve_path(problem, pairs, self._tol, self._max_iter)]
+
+    def _by_part(self, results: Sequence[list[Solution]]) -> _Solved:
+        return {
+            (name, penalty, place): solution
+            for (name, place), solutions in zip(self._parts, results, strict=True)
+            for penalty, solution in zip(self.tried[name], solutions, strict=True)
+        }
+
+    def _loss(self, alone: _Solved, name: str, penalty: float) -> float:
+        """Validation loss of a component alone, over the checks."""
+        columns, whole = self.labelled.columns(name), np.zeros(self.labelled.widths[name], int)
+        records = [
+            validate(Pair(0.0, penalty), alone[name, penalty, at], [name], whole, check.matrix[:, columns], check.codes)
+            for at, check in enumerate(self.checks)
+        ]
+        return merge(records).val_loss
+
+    def _candidate(self, alone: _Solved, apart: dict[str, float]) -> Candidate:
+        labelled, pair, records, solutions = self.labelled, Pair(0.0, max(apart.values())), [], []
+        names, group_of = list(labelled.widths), labelled.group_of
+        for place, check in enumerate(self.checks):
+            parts = {name: alone[name, penalty, place] for name, penalty in apart.items()}
+            solutions.append(_added(labelled, check.fit, parts))
+            records.append(validate(pair, solutions[-1], names, group_of, check.matrix, check.codes))
+        return Candidate(replace(merge(records), apart=apart), solutions)
 
 
 def solve_apart(labelled: Labelled, apart: Mapping[str, float], tol: float, max_iter: int) -> Solution:
     """Learned from all rows."""
-    nothing = Check(labelled.matrix[:0], labelled.codes[:0])
-    alone = _alone(labelled, [nothing], {name: [penalty] for name, penalty in apart.items()}, tol, max_iter)
-    return _added(labelled, None, {name: alone[name, penalty, 0] for name, penalty in apart.items()})
+    tried = {name: [penalty] for name, penalty in apart.items()}
+    plan = Apart(labelled, [Check(labelled.matrix[:0], labelled.codes[:0])], tol, max_iter, tried)
+    results = labelled.each(plan.tasks())
+    return _added(labelled, None, {name: solution for name, (solution,) in zip(tried, results, strict=True)})
 
 
 def check_apart(apart: Mapping[Any, Any], names: Sequence[str]) -> dict[str, float]:
@@ -100,42 +143,9 @@ _Solved = dict[tuple[str, float, int], Solution]
 """By component, λ and the place of the check."""
 
 
-def _alone(
-    labelled: Labelled, checks: Sequence[Check], tried: Mapping[str, Sequence[float]], tol: float, max_iter: int
-) -> _Solved:
-    def learn(name: str, fit: Array | None) -> list[Solution]:
-        problem = labelled.only(name).problem(fit)
-        pairs = [Pair(0.0, penalty, True) for penalty in tried[name]]
-        return [solution for _, solution in solve_path(problem, pairs, tol, max_iter)]
-
-    parts = [(name, place) for name in tried for place in range(len(checks))]
-    tasks: list[Callable[[], list[Solution]]] = [partial(learn, name, checks[place].fit) for name, place in parts]
-    return {
-        (name, penalty, place): solution
-        for (name, place), solutions in zip(parts, labelled.each(tasks), strict=True)
-        for penalty, solution in zip(tried[name], solutions, strict=True)
-    }
-
-
-def _loss(labelled: Labelled, checks: Sequence[Check], solutions: Sequence[Solution], name: str) -> float:
-    """Validation loss of a component alone, over the checks."""
-    columns, whole, pair = labelled.columns(name), np.zeros(labelled.widths[name], int), Pair(0.0, 0.0)
-    return merge(
-        [
-            validate(pair, solution, [name], whole, check.matrix[:, columns], check.codes)
-            for solution, check in zip(solutions, checks, strict=True)
-        ]
-    ).val_loss
-
-
-def _candidate(labelled: Labelled, checks: Sequence[Check], alone: _Solved, apart: dict[str, float]) -> Candidate:
-    records, solutions = [], []
-    pair = Pair(0.0, max(apart.values()))
-    for place, check in enumerate(checks):
-        parts = {name: alone[name, penalty, place] for name, penalty in apart.items()}
-        solutions.append(_added(labelled, check.fit, parts))
-        records.append(validate(pair, solutions[-1], list(labelled.widths), labelled.group_of, check.matrix, check.codes))
-    return Candidate(replace(merge(records), apart=apart), solutions)
+def _default_penalties(labelled: Labelled) -> dict[str, list[float]]:
+    tried = {name: [rounded(share * largest_penalty(labelled, name)) for share in SHARES] for name in labelled.widths}
+    return {name: penalties for name, penalties in tried.items() if min(penalties) > 0}
 
 
 def _added(labelled: Labelled, fit: Array | None, parts: Mapping[str, Solution]) -> Solution:

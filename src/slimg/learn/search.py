@@ -13,15 +13,16 @@ what the engine's threads share.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from slimg.engine.base import Array
-from slimg.learn.apart import Candidate, Check, check_apart, fixed_apart, search_apart, solve_apart
+from slimg.learn.apart import Apart, Candidate, Check, check_apart, solve_apart
 from slimg.learn.early_stopping import fit_stopped
 from slimg.learn.labelled import Labelled
 from slimg.learn.path import Pair, lanes, resolve_pairs, solve_path
@@ -82,13 +83,18 @@ def _pairs(how: Search, problem: Problem) -> list[Pair]:
     return resolve_pairs(pairs, problem) if pairs or not entries else []
 
 
-def _apart(how: Search, labelled: Labelled, checks: Sequence[Check]) -> list[Candidate]:
-    """Candidates of components learned apart: looked for on the default path, or the mappings of the grid."""
+def _apart(how: Search, labelled: Labelled, checks: Sequence[Check]) -> list[Apart]:
+    """Components learned apart: looked for on the default path, or the mappings of the grid."""
     if isinstance(how.grid, str):
         wanted = how.grid == "path" and len(labelled.widths) > 1
-        return search_apart(labelled, checks, how.tol, how.max_iter) if wanted else []
+        return [Apart(labelled, checks, how.tol, how.max_iter)] if wanted else []
     given = [check_apart(entry, list(labelled.widths)) for entry in how.grid if isinstance(entry, Mapping)]
-    return [fixed_apart(labelled, checks, apart, how.tol, how.max_iter) for apart in given]
+    fixed = [{name: [penalty] for name, penalty in apart.items()} for apart in given]
+    return [Apart(labelled, checks, how.tol, how.max_iter, tried) for tried in fixed]
+
+
+def _candidates(how: Search, plan: Apart, results: list[Any]) -> list[Candidate]:
+    return plan.candidates(results) if isinstance(how.grid, str) else [plan.all_of_them(results)]
 
 
 def _best_on_path(
@@ -99,18 +105,23 @@ def _best_on_path(
         records.append(record)
         if best(records) == len(records) - 1:
             kept = solution
-    for candidate in _apart(how, labelled, [Check(*validation)]):
-        records.append(candidate.record)
-        if best(records) == len(records) - 1:
-            kept = candidate.solutions[0]
+    for plan in _apart(how, labelled, [Check(*validation)]):
+        for candidate in _candidates(how, plan, labelled.each(plan.tasks())):
+            records.append(candidate.record)
+            if best(records) == len(records) - 1:
+                kept = candidate.solutions[0]
     return Found(kept, records, best(records))
 
 
 def _best_by_folds(how: Search, labelled: Labelled, problem: Problem, pairs: list[Pair]) -> Found:
     folds = labelled.folds(how.folds, how.random_state)
     checks = [Check(labelled.matrix[check], labelled.codes[check], fit) for fit, check in folds]
-    records, unseen = _cross_validate(how, labelled, pairs, folds)
-    candidates = _apart(how, labelled, checks)
+    by_folds, plans = _ByFolds(how, labelled, pairs, checks), _apart(how, labelled, checks)
+    several: list[Sequence[Callable[[], Any]]] = [by_folds.tasks(), *(plan.tasks() for plan in plans)]
+    results = iter(labelled.each([task for tasks in several for task in tasks]))
+    first, *rest = [list(islice(results, len(tasks))) for tasks in several]
+    records, unseen = by_folds.records(first, [check for _, check in folds])
+    candidates = [each for plan, found in zip(plans, rest, strict=True) for each in _candidates(how, plan, found)]
     records += [candidate.record for candidate in candidates]
     chosen = best(records)
     record = records[chosen]
@@ -118,30 +129,37 @@ def _best_by_folds(how: Search, labelled: Labelled, problem: Problem, pairs: lis
         ((_, solution),) = solve_path(problem, [record.pair], how.tol, how.max_iter)
         return Found(solution, records, chosen, unseen[record.pair])
     scores = np.zeros((len(labelled.codes), labelled.classes), np.float32)
-    candidate = candidates[chosen - len(records)]
-    for (_, check), fold, part in zip(folds, checks, candidate.solutions, strict=True):
+    for (_, check), fold, part in zip(folds, checks, candidates[chosen - len(records)].solutions, strict=True):
         scores[check] = part.scores(fold.matrix)
     return Found(solve_apart(labelled, record.apart, how.tol, how.max_iter), records, chosen, scores)
 
 
-def _cross_validate(
-    how: Search, labelled: Labelled, pairs: list[Pair], folds: list[tuple[Array, Array]]
-) -> tuple[list[Record], dict[Pair, Array]]:
-    """Each pair's record over the folds, and its scores of the rows held out (m × c)."""
-    by_pair: dict[Pair, list[Record]] = {pair: [] for pair in pairs}
-    unseen = {pair: np.zeros((len(labelled.codes), labelled.classes), np.float32) for pair in pairs}
+class _ByFolds:
+    """Lanes of the path on the rows of each fold: ``tasks`` to run in any order, then records of their results."""
 
-    def judge(lane: list[Pair], fit: Array, check: Array) -> list[tuple[Record, Array]]:
-        rows = labelled.matrix[check]
-        path = _path(how, labelled, labelled.problem(fit), lane, (rows, labelled.codes[check]))
-        return [(record, solution.scores(rows)) for record, solution in path]
+    def __init__(self, how: Search, labelled: Labelled, pairs: list[Pair], checks: Sequence[Check]):
+        self._how, self._labelled, self._pairs, self._checks = how, labelled, pairs, checks
+        longest_first = sorted(lanes(pairs), key=lambda lane: -max(pair.l1 for pair in lane))
+        self._parts = [(lane, place) for lane in longest_first for place in range(len(checks))]
 
-    parts = [(lane, *fold) for lane in lanes(pairs) for fold in folds]
-    for (_, _, check), found in zip(parts, labelled.each([partial(judge, *part) for part in parts]), strict=True):
-        for record, scores in found:
-            by_pair[record.pair].append(record)
-            unseen[record.pair][check] = scores
-    return [merge(records) for records in by_pair.values() if len(records) == len(folds)], unseen
+    def tasks(self) -> list[Callable[[], list[tuple[Record, Array]]]]:
+        return [partial(self._judge, lane, self._checks[place]) for lane, place in self._parts]
+
+    def records(self, results: Sequence[Any], rows: Sequence[Array]) -> tuple[list[Record], dict[Pair, Array]]:
+        """Each pair's record over the folds, and its scores of the rows held out (m × c)."""
+        labelled = self._labelled
+        by_pair: dict[Pair, list[Record]] = {pair: [] for pair in self._pairs}
+        unseen = {pair: np.zeros((len(labelled.codes), labelled.classes), np.float32) for pair in self._pairs}
+        for (_, place), found in zip(self._parts, results, strict=True):
+            for record, scores in found:
+                by_pair[record.pair].append(record)
+                unseen[record.pair][rows[place]] = scores
+        return [merge(records) for records in by_pair.values() if len(records) == len(self._checks)], unseen
+
+    def _judge(self, lane: list[Pair], check: Check) -> list[tuple[Record, Array]]:
+        labelled = self._labelled
+        path = _path(self._how, labelled, labelled.problem(check.fit), lane, (check.matrix, check.codes))
+        return [(record, solution.scores(check.matrix)) for record, solution in path]
 
 
 def _path(
