@@ -27,7 +27,8 @@ def accuracy() -> str:
         " `paper` the twelve pairs of the paper; the published program was run on the same splits; the last column is the"
         " largest duality gap of any pair, as a share of the loss at zero. The pairs of the default path were chosen by"
         " test accuracy on Cora, Chameleon, PubMed and Squirrel, its shares for components learned apart with the test"
-        f" accuracies of all in view: its figures are optimistic, most of all on the first four ([how](docs/deviations.md)).\n\n{table(results)}\n"
+        " accuracies of all in view: its figures are optimistic, most of all on the first four"
+        f" ([how](docs/deviations.md)).\n\n{table(results)}\n"
     )
 
 
