@@ -23,6 +23,6 @@ def test_the_peak_is_of_what_happened_since_it_was_reset():
     module.reset_peak()
     low = module.peak_memory()
     assert high - low > 100 << 20
-    again = np.ones(1 << 23)
+    again = np.ones(1 << 26)  # more than the system may take back of other pages meanwhile
     assert module.peak_memory() - low > 50 << 20
     del again

@@ -105,8 +105,11 @@ class OpaqueEngine:
     def combine(self, tall, small):
         return Opaque(self.inner.combine(tall._value, small))
 
-    def map_rows(self, fn, *talls):
-        return Opaque(self.inner.map_rows(fn, *(tall._value for tall in talls)))
+    def sketch(self, matrix, k, random_state):
+        return Opaque(self.inner.sketch(matrix, k, random_state))
+
+    def map_rows(self, fn, *talls, spend=False):
+        return Opaque(self.inner.map_rows(fn, *(tall._value for tall in talls), spend=spend))
 
     def sum_rows(self, fn, *talls):
         return self.inner.sum_rows(fn, *(tall._value for tall in talls))
