@@ -5,7 +5,7 @@
 
 Each contender runs in a process of its own, so that peaks are its own; they take turns ``--repeat`` times and the best time
 of each counts. Before each turn 10 GiB are touched and given back: a machine of the cloud pays for memory that nobody held
-lately, ten times what it costs afterwards, and would charge it to whoever comes first. SGC's products go through torch's CSR,
+lately, ten times what it costs afterwards, charged to whoever comes first. SGC's products go through torch's CSR,
 its learning through scikit-learn (`rivals.py`). The record is kept in benchmarks/results/scale.json under "products".
 """
 
