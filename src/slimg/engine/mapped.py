@@ -19,7 +19,7 @@ from scipy import sparse
 
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
-from slimg.engine.blas import matmul
+from slimg.engine.blas import matmul, one_thread
 from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks, runs, signed_rows
 from slimg.engine.file_matrix import READ_ENTRIES, READ_ROWS, FileMatrix, Pass, content
 from slimg.engine.files import FileArray, FileTall, stored_at
@@ -204,7 +204,8 @@ class MappedEngine(Reporting):
         kept: list[_SparseTall] = []
 
         def compute(new: Callable[..., FileTall]) -> list[FileTall]:
-            first = call(*blocks[0])
+            with one_thread():
+                first = call(*blocks[0])
             if sparse.issparse(first):
                 rest = self._threads.in_order(call, blocks[1:])
                 matrix = self._memory.tall(sparse.vstack([first, *rest], format="csr"))

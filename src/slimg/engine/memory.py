@@ -16,7 +16,7 @@ from scipy import sparse
 
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
-from slimg.engine.blas import matmul, self_gram
+from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, balanced_blocks, draw_random, gram_blocks, row_blocks, runs, signs_of
 from slimg.engine.buffers import Buffers
 from slimg.engine.passes import gather_rows
@@ -130,7 +130,8 @@ class MemoryEngine(Reporting):
 
     def map_rows(self, fn: Callable[..., Any], *talls: Tall, spend: bool = False) -> Tall:
         blocks = row_blocks(talls)
-        first = fn(*(t[slice(*blocks[0])] for t in talls))
+        with one_thread():
+            first = fn(*(t[slice(*blocks[0])] for t in talls))
         if sparse.issparse(first):
             rest = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), blocks[1:])
             return as_tall(sparse.vstack([first, *rest], format="csr"))

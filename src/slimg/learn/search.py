@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from slimg.engine.base import Array
+from slimg.engine.blas import one_thread
 from slimg.learn.apart import Apart, Candidate, Check, check_apart, solve_apart
 from slimg.learn.early_stopping import fit_stopped
 from slimg.learn.labelled import Labelled
@@ -62,6 +63,7 @@ class Found:
     unseen: Array | None = None
 
 
+@one_thread()  # scores of validation rows are the same for any number of threads, too
 def search(how: Search, labelled: Labelled, validation: tuple[Array, Array] | None) -> Found:
     """The best candidate by validation rows (matrix, codes; −1 is a class that training has not seen), or by folds."""
     if not how.sparsity:
