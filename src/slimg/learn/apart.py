@@ -144,7 +144,8 @@ _Solved = dict[tuple[str, float, int], Solution]
 
 
 def _default_penalties(labelled: Labelled) -> dict[str, list[float]]:
-    tried = {name: [rounded(share * largest_penalty(labelled, name)) for share in SHARES] for name in labelled.widths}
+    largest = {name: largest_penalty(labelled, name) for name in labelled.widths}
+    tried = {name: [rounded(share * most) for share in SHARES] for name, most in largest.items()}
     return {name: penalties for name, penalties in tried.items() if min(penalties) > 0}
 
 
