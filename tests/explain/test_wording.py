@@ -32,6 +32,9 @@ def evidence(u=0.8, x=0.8, both=0.9, graph=0.1, features=0.1, hops=0.05, **more)
     return Evidence(**{**given, **more})
 
 
+UNSETTLED = evidence(gains={"graph": Gain(0.04, 0.03), "features": Gain(0.1, 0.01), "hops": Gain(0.0, 0.01)})
+
+
 def edges(share=0.8, chance=0.5, p_more=0.005, p_less=1.0, count=300):
     adjusted = (share - chance) / (1 - chance)
     return Agreement(count, share, (share - 0.03, share + 0.03), chance, adjusted, (0.0, 1.0), p_more, p_less, 0.2, 0.005)
@@ -62,6 +65,7 @@ def test_relations(relation, agreed, words):
         (evidence(), "Both help: 90% together, 10.0 points more than features alone"),
         (evidence(features=0.0), "The network alone suffices (80%)"),
         (evidence(graph=0.0), "Features alone suffice (80%)"),
+        (UNSETTLED, "these labels do not settle whether it helps"),
         (evidence(graph=0.0, features=0.0), "do as well as the network alone"),
         (evidence(u=0.5, x=0.5, both=0.6), "Neither features nor edges tell the classes."),
     ],

@@ -10,6 +10,8 @@ from slimg.explain.explainer import title_of
 from slimg.explain.learning_curve import LearningCurve
 from slimg.graph.columns import number_of, show
 
+UNSETTLED = 0.02
+"""What the graph adds to the features, as a share of the labels, from which it is not called nothing."""
 RARE = 10
 """Labelled nodes of a class below which it is called rare."""
 WEAK = 0.2
@@ -136,6 +138,9 @@ def _of_both(evidence: Evidence) -> str:
         )
     if graph.matters:
         return f"The network alone suffices ({_value(evidence.alone['U'])}); features add nothing to it."
+    if features.matters and graph.value >= UNSETTLED:
+        together, own = _value(evidence.all), _value(evidence.alone["X"])
+        return f"Features alone give {own}, with the graph it is {together}: these labels do not settle whether it helps."
     if features.matters:
         return f"Features alone suffice ({_value(evidence.alone['X'])}); what the graph adds does not show on these labels."
     return f"Features alone ({_value(evidence.alone['X'])}) do as well as the network alone ({_value(evidence.alone['U'])})."
