@@ -81,6 +81,7 @@ def test_a_row_may_have_fewer_splits_than_the_others(tmp_path):
         ({"data": [{"case": "random-uniform", "n": 120, "d": 3}]}, "'d' is no part"),
         ({"seeds": 0}, "at least 1, not 0"),
         ({"split": [0.5, 0.5]}, "'split' is three shares"),
+        ({"alone": "yes"}, "'alone' is true or false, not 'yes'"),
         ({"title": None}, "lacks 'title'"),
         ({"sedes": 3}, "unknown key in the recipe"),
         ({"unranked": ["b"]}, "unknown row in 'unranked'"),

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from slimg.bench.command import _run_lacking
 from slimg.bench.recipe import Recipe
 from slimg.bench.run import run
 from slimg.bench.store import Store
@@ -21,7 +23,7 @@ import numpy as np
 class Majority:
     def fit(self, graph, train=None, val=None):
         with open(os.environ["SLIMG_TEST_LOG"], "a") as log:
-            log.write("fit\\n")
+            log.write(f"fit {os.environ.get('OMP_NUM_THREADS')}\\n")
         time.sleep(float(os.environ.get("SLIMG_TEST_SLEEP", 0)))
         self.classes, self.codes, self.train = graph.classes, graph.codes, train
         print("models may print")
@@ -98,6 +100,26 @@ def test_the_same_cell_is_never_run_twice(mine, tmp_path):
     assert run(recipe.cells(), store) == 2  # rows a and b are the same model: two seeds, not four
     assert run(recipe.cells(), store) == 0 and fits(mine) == 2
     assert run([*recipe.cells()] * 2, Store(tmp_path / "s.jsonl")) == 0
+
+
+def test_processes_at_a_time_share_the_cores(mine, tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.setattr("slimg.bench.run.cores", lambda: 6)
+    recipe = Recipe.read(recipe_file(tmp_path, {"a": {"kind": f"{mine}:Majority"}}, seeds=1))
+    for jobs, threads in ((1, 7), (2, 3), (12, 1)):  # one process has what the user set
+        run(recipe.cells(), Store(tmp_path / f"{jobs}.jsonl"), jobs=jobs)
+        assert (tmp_path / "log").read_text().split()[-1] == str(threads)
+
+
+def test_what_is_timed_runs_before_everything_else(mine, tmp_path):
+    slow, fast = ({"kind": f"{mine}:{name}"} for name in ("Majority", "Cheats"))
+    (tmp_path / "other").mkdir()
+    timed, other = recipe_file(tmp_path, {"a": slow}), recipe_file(tmp_path / "other", {"b": fast})
+    timed.write_text(json.dumps({**json.loads(timed.read_text()), "alone": True}))
+    arguments = SimpleNamespace(jobs=2, quick=False, memory=None, minutes=float("inf"), retry=False)
+    store = Store(tmp_path / "s.jsonl")
+    _run_lacking(arguments, [Recipe.read(other), Recipe.read(timed)], store)
+    assert [each["model"]["kind"].split(":")[1] for each in store.records.values()] == ["Majority"] * 2 + ["Cheats"] * 2
 
 
 def test_a_model_that_fails_fails_in_its_own_cell(mine, tmp_path):

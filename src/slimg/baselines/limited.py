@@ -26,7 +26,6 @@ from slimg.errors import InputError
 from slimg.graph import Graph, Split
 
 Status = Literal["done", "O.O.M.", "timeout", "failed"]
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +98,9 @@ def run(
 
 def _watched(folder: Path, memory: int | None, seconds: float | None, threads: int | None) -> Watched:
     """The child, which has ended."""
-    environment = dict(os.environ)
-    if threads is not None:
-        environment |= dict.fromkeys(THREADS, str(threads))
     command = [sys.executable, "-m", "slimg.baselines.child", str(folder)]
     with (folder / "stderr").open("wb") as stderr:
-        child = Watched(command, memory, seconds, stdout=subprocess.DEVNULL, stderr=stderr, env=environment)
+        child = Watched(command, memory, seconds, threads, stdout=subprocess.DEVNULL, stderr=stderr)
     child.wait()
     return child
 

@@ -21,6 +21,8 @@ from typing import Any, Literal
 from slimg.errors import SlimgError
 
 PROC = Path("/proc")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+"""What libraries read the number of threads from."""
 LOOK_EVERY = 0.02
 Limit = Literal["memory", "time"]
 
@@ -34,6 +36,7 @@ class Watched:
         parent is gone
     memory : bytes that may be resident at most
     seconds : of wall time at most
+    threads : that its libraries may take; None leaves the environment's setting
 
     Attributes
     ----------
@@ -42,11 +45,21 @@ class Watched:
     above : the limit for which it was ended, None while it was not
     """
 
-    def __init__(self, command: list[str], memory: int | None = None, seconds: float | None = None, **arguments: Any):
+    def __init__(
+        self,
+        command: list[str],
+        memory: int | None = None,
+        seconds: float | None = None,
+        threads: int | None = None,
+        **arguments: Any,
+    ):
         self.memory, self.seconds = memory, seconds
         self.peak: int | None = None
         self.above: Limit | None = None
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, **arguments)
+        environment = None if threads is None else {**os.environ, **dict.fromkeys(THREADS, str(threads))}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, start_new_session=True, env=environment, **arguments
+        )
         self.begun = time.monotonic()
 
     def look(self) -> bool:

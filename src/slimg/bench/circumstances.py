@@ -21,10 +21,15 @@ def circumstances() -> dict[str, Any]:
     return {
         "commit": _commit(),
         "cpu": _cpu(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": cores(),
         "python": platform.python_version(),
         "versions": {name: found for name in PACKAGES if (found := _version(name))},
     }
+
+
+def cores() -> int:
+    """That this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def reset_peak() -> None:

@@ -11,10 +11,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slimg.errors import InputError
+
+if TYPE_CHECKING:
+    from slimg.bench.recipe import Recipe
+    from slimg.bench.store import Store
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -32,7 +37,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--models", metavar="NAMES", help="only these rows, separated by commas")
     parser.add_argument("--model", metavar="FILE.py:NAME", action="append", default=[], help="your own model as a row")
     parser.add_argument("--seeds", type=int, help="splits of each graph")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at a time (1)")
+    parser.add_argument("--jobs", type=int, help="processes at a time (1; --quick: one per core), but for what is timed")
     parser.add_argument("--memory", type=float, metavar="GIB", help="memory that a process may take; more is O.O.M.")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing new after this long")
     parser.add_argument("--retry", action="store_true", help="run cells again that failed")
@@ -46,7 +51,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Run what is lacking, print and write the tables; 1 if cells failed."""
     from slimg.bench.experiments import Limits, chosen
-    from slimg.bench.run import run as run_cells
     from slimg.bench.store import Store
 
     _check(args)
@@ -63,19 +67,31 @@ def run(args: argparse.Namespace) -> int:
     for note in store.notes:
         print(f"slimg: {note}", file=sys.stderr)
     if not args.no_run:
-        from slimg.bench.progress import shown
-
-        cells = [cell for experiment in experiments for cell in experiment.recipe.cells()]
-        memory = None if args.memory is None else int(args.memory * 2**30)
-        with shown() as told:
-            run_cells(cells, store, jobs=args.jobs, memory=memory, minutes=args.minutes, retry=args.retry, told=told)
+        _run_lacking(args, [experiment.recipe for experiment in experiments], store)
     for experiment in experiments:
         failed += experiment.show(store, Path(args.out))
     return int(failed > 0)
 
 
+def _run_lacking(args: argparse.Namespace, recipes: list[Recipe], store: Store) -> None:
+    """What is timed first and by itself, so that no other recipe records the same cell beside other work."""
+    from slimg.bench.circumstances import cores
+    from slimg.bench.progress import shown
+    from slimg.bench.run import run as run_cells
+
+    jobs = args.jobs or (cores() if args.quick else 1)
+    memory, end = None if args.memory is None else int(args.memory * 2**30), time.monotonic() + 60 * args.minutes
+    for alone in (True, False):
+        cells = [cell for recipe in recipes if recipe.alone is alone for cell in recipe.cells()]
+        left = (end - time.monotonic()) / 60
+        with shown("timed cells" if alone else "cells") as told:
+            run_cells(
+                cells, store, jobs=1 if alone else jobs, memory=memory, minutes=left, retry=args.retry, told=told
+            )
+
+
 def _check(args: argparse.Namespace) -> None:
-    if args.jobs < 1:
+    if args.jobs is not None and args.jobs < 1:
         raise InputError(f"--jobs is a number of processes of at least 1, not {args.jobs}")
     if args.memory is not None and args.memory <= 0:
         raise InputError(f"--memory is a number of GiB above 0, not {args.memory}")

@@ -13,7 +13,7 @@ from slimg.bench.store import Record
 
 
 @contextmanager
-def shown() -> Iterator[Told | None]:
+def shown(what: str = "cells") -> Iterator[Told | None]:
     """Yields what to call after each cell."""
     if not sys.stderr.isatty():
         yield None
@@ -24,7 +24,7 @@ def shown() -> Iterator[Told | None]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
     with Bars(*columns, console=Console(stderr=True)) as bars:
-        task = bars.add_task("cells", total=None, left="")
+        task = bars.add_task(what, total=None, left="")
 
         def told(cell: Cell, record: Record, progress: Progress) -> None:
             left = progress.seconds_left

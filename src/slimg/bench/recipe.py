@@ -4,6 +4,7 @@
      "data": ["cora", {"case": "semantic-uniform", "n": 6000}, …],
      "models": {"sgc": {"kind": "sgc"}, "slimg": {"kind": "slimg", "grid": "paper"}, …},
      "split": [0.025, 0.025, 0.95], "seeds": 5, "fewer_seeds": {"gcn": 3},      rows that have fewer splits than the others
+     "alone": true,                                         its times are compared: never two processes at once
      "unranked": ["slimg-path"],                            rows that stand beside the paper's models, without a place
      "standins": {"ogbn-arxiv": {"nodes": …}, …},           used where the files of a graph are not here
      "quick": {"seeds": 2, "with": {"gcn": {"epochs": 50}}, "standins": …}}     what `--quick` replaces
@@ -27,7 +28,8 @@ from slimg.errors import InputError, choices
 from slimg.graph.splits import REAL
 
 _KEYS = (
-    "name", "title", "about", "paper", "data", "models", "split", "seeds", "fewer_seeds", "unranked", "standins", "quick"
+    "name", "title", "about", "paper", "data", "models", "split", "seeds", "fewer_seeds", "alone", "unranked",
+    "standins", "quick",
 )  # fmt: skip
 _NEEDED = ("name", "title", "data", "models")
 _QUICK = ("about", "seeds", "with", "standins", "data", "models")
@@ -43,6 +45,7 @@ class Recipe:
     models : row → kind and settings (`slimg.bench.models`)
     fewer_seeds : row → its number of splits, where that is not ``seeds``
     missing : published graphs that are left out because their files are not here and nothing stands in
+    alone : its cells are run one process at a time, since their times are compared
     """
 
     name: str
@@ -57,6 +60,7 @@ class Recipe:
     quick: bool = False
     about: str = ""
     fewer_seeds: dict[str, int] = field(default_factory=dict)
+    alone: bool = False
 
     @classmethod
     def named(cls, name: str, quick: bool = False) -> Recipe:
@@ -132,7 +136,7 @@ def _built(content: Any, where: str, quick: bool) -> Recipe:
     return Recipe(
         content["name"], content["title"], data, models, content.get("paper"), _split(content.get("split", REAL), where),
         _seeds(where, content.get("seeds", 5)), unranked, missing, quick, content.get("about", ""),
-        {} if quick else _fewer(content, models, where),
+        {} if quick else _fewer(content, models, where), _alone(content.get("alone", False), where),
     )  # fmt: skip
 
 
@@ -189,6 +193,12 @@ def _seeds(where: str, seeds: Any) -> int:
     if not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1:
         raise InputError(f"{where}: seeds is a number of splits of at least 1, not {seeds!r}")
     return seeds
+
+
+def _alone(alone: Any, where: str) -> bool:
+    if not isinstance(alone, bool):
+        raise InputError(f"the recipe {where}: 'alone' is true or false, not {alone!r}")
+    return alone
 
 
 def _fewer(content: dict[str, Any], models: dict[str, Any], where: str) -> dict[str, int]:

@@ -16,10 +16,12 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from slimg.baselines.watched import LOOK_EVERY, Watched
 from slimg.bench.batch import failure, out_of_memory
 from slimg.bench.cell import Cell, canonical
+from slimg.bench.circumstances import cores
 from slimg.bench.models import kind
 from slimg.bench.store import Record, Store
 
@@ -54,13 +56,13 @@ def run(
 
     Parameters
     ----------
-    jobs : processes at a time
+    jobs : processes at a time; several share the cores
     memory : bytes of a process that may be resident; a model that takes more gets an O.O.M. cell
     minutes : begin no batch after this long
     retry : run cells again that failed
     told : called after each cell
     """
-    end = time.monotonic() + 60 * minutes
+    end, threads = time.monotonic() + 60 * minutes, max(1, cores() // jobs) if jobs > 1 else None
     with store.writing():
         waiting = _batches(_lacking(cells, store, retry))
         progress = Progress(sum(map(len, waiting)))
@@ -69,7 +71,7 @@ def run(
         try:
             while waiting or workers:
                 while waiting and len(workers) < jobs and time.monotonic() < end:
-                    workers.append(_Worker(waiting.pop(0), memory, finished))
+                    workers.append(_Worker(waiting.pop(0), memory, threads, finished))
                 if not workers:
                     break
                 item = _next(finished, workers, memory)
@@ -124,8 +126,8 @@ def _batches(cells: list[Cell]) -> list[list[Cell]]:
 class _Worker:
     """One batch: a thread that reads the records of a child process and starts it again when it dies."""
 
-    def __init__(self, cells: list[Cell], memory: int | None, finished: _Finished):
-        self.cells, self.memory, self.finished = cells, memory, finished
+    def __init__(self, cells: list[Cell], memory: int | None, threads: int | None, finished: _Finished):
+        self.cells, self.memory, self.threads, self.finished = cells, memory, threads, finished
         self.child: Watched | None = None
         self.stopped = False
         self.thread = threading.Thread(target=self._work, daemon=True)
@@ -156,7 +158,8 @@ class _Worker:
         """Run cells in one process; those that are left when it ended early, without the one that ended it."""
         by_key = {cell.key: cell for cell in cells}
         command = [sys.executable, "-m", "slimg.bench.worker"]
-        child = self.child = Watched(command, self.memory, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        pipe: dict[str, Any] = {"stdout": subprocess.PIPE, "text": True, "encoding": "utf-8"}
+        child = self.child = Watched(command, self.memory, threads=self.threads, **pipe)
         assert child.process.stdin is not None and child.process.stdout is not None
         with suppress(BrokenPipeError):  # it ended before it could read: its exit code says more
             child.process.stdin.write(json.dumps([cell.identity() for cell in cells]) + "\n")
