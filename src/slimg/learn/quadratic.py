@@ -27,7 +27,7 @@ from slimg.learn.penalty import SparseGroup, soft
 from slimg.learn.rows import Rows
 
 ROUNDS = 50
-ROUGH = 0.3
+ROUGH = 0.5
 """How far conjugate gradients go while the free coordinates still change; then ever further."""
 PRODUCTS = 150
 """Products with F that one step may cost."""

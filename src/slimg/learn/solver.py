@@ -26,8 +26,9 @@ from slimg.learn.penalty import SparseGroup, soft
 from slimg.learn.quadratic import newton_step
 from slimg.learn.rows import Rows
 
-ACCURACY = 0.1
-"""A Newton step is worked out until the slope of its model has fallen to this share."""
+ACCURACY, FINE, FINER = 0.3, 1e-3, 0.1
+"""A Newton step is worked out until the slope of its model has fallen to the first share. From a gap of ``FINE`` on it is to
+``FINER``: there the model is good, and a step worked out further is one step less."""
 SMALL = 0.02
 """The share of the largest group's norm below which a group is asked whether it should be zero."""
 STALLED = 12
@@ -126,7 +127,7 @@ def _descend(
     while best.gap > tol * unit and iterations < max_iter and not state.stuck and not _stalled(recent, tol * unit):
         iterations += 1
         state.wake_groups()
-        state.newton()
+        state.newton(ACCURACY if best.gap > FINE * unit else FINER)
         state.rest_groups()
         state.centre_classes()
         here = state.certified()
@@ -192,11 +193,11 @@ class _State:
             self.fit = self.loss.with_intercept(self.scores, self.fit.intercept)  # the model of a step takes it as optimal
             self.gradient = self._gradient(self.fit)
 
-    def newton(self) -> None:
+    def newton(self, accuracy: float) -> None:
         """One proximal Newton step; the line search needs no further product with F."""
         before, fit = self.objective, self.fit
         at = self.weights, fit.probabilities, self.loss.row_weights, self.gradient
-        step = newton_step(self.rows, self.penalty, *at, ACCURACY, self.loss.fit_intercept)
+        step = newton_step(self.rows, self.penalty, *at, accuracy, self.loss.fit_intercept)
         self.products += step.products
         slope = float(np.vdot(self.gradient, step.weights))
         slope += self.penalty.value(self.weights + step.weights) - self.penalty.value(self.weights)
