@@ -4,9 +4,9 @@
     python benchmarks/scale/products.py /data/products            # --grid paper for the paper's twelve pairs (the default)
 
 Each contender runs in a process of its own, so that peaks are its own; they take turns ``--repeat`` times and the best time
-of each counts. Before each turn 10 GiB are touched and given back: a machine of the cloud pays for memory that nobody held
-lately, ten times what it costs afterwards, charged to whoever comes first. SGC's products go through torch's CSR,
-its learning through scikit-learn (`rivals.py`). The record is kept in benchmarks/results/scale.json under "products".
+of each, and of each part, counts. Before each turn 10 GiB are touched and given back: a machine of the cloud pays for memory
+that nobody held lately, ten times what it costs afterwards, charged to whoever comes first. SGC's products go through
+torch's CSR, its learning through scikit-learn (`rivals.py`). The record is in results/scale.json under "products".
 """
 
 from __future__ import annotations
@@ -41,14 +41,13 @@ def main() -> None:
         print(json.dumps(CONTENDERS[options.run](options)))
         return
     load = os.getloadavg()[0]  # of the work of others: times of a busy machine are not the program's alone
-    found: dict[str, dict[str, Any]] = {}
+    turns: dict[str, list[dict[str, Any]]] = {name: [] for name in CONTENDERS}
     for _ in range(options.repeat):
-        for name in CONTENDERS:
+        for name, mine in turns.items():
             _touch_memory()
-            record = _child(name, options)
-            print(name, json.dumps(record), flush=True)
-            best = found.get(name)
-            found[name] = record if best is None or record["seconds"] < best["seconds"] else best
+            mine.append(_child(name, options))
+            print(name, json.dumps(mine[-1]), flush=True)
+    found = {name: _best(mine) for name, mine in turns.items()}
     record = {
         "load average before": load,
         "graph": str(open_graph(options.graph)),
@@ -59,6 +58,14 @@ def main() -> None:
     print(json.dumps(record["ratios"], indent=1))
     if options.write:
         records.write("scale", {**records.read("scale"), "products": record})
+
+
+def _best(turns: list[dict[str, Any]]) -> dict[str, Any]:
+    """The turn with the best whole time, the best time of each part of which a ratio is made, and the times of all turns."""
+    best = min(turns, key=lambda turn: turn["seconds"])
+    timed = [part for part in ("seconds", "components", "products") if part in best]
+    least = {part: min(turn[part] for turn in turns) for part in timed}
+    return {**best, **least, "turns": [{part: round(turn[part], 2) for part in timed} for turn in turns]}
 
 
 def _touch_memory() -> None:
