@@ -17,6 +17,7 @@ from slimg.bench.figures import structures
 from slimg.bench.grid import Grid
 from slimg.bench.page import Entry, Page, Picture, Table, entry
 from slimg.bench.paper import tables
+from slimg.bench.protocol import is_reduced
 from slimg.bench.survival_table import agreement, survival_table
 from slimg.bench.titles import marked_title, title_of_row
 from slimg.sanity.case import scaled
@@ -42,7 +43,7 @@ def sanity_page(grid: Grid, folder: Path | None) -> Page:
     page.add(*legend(grid), accuracy_table(grid))
     if report is not None:
         page.add(_averages(grid, report, f"{quick}Averages over the cases in which something helps"))
-        page.add(*(report.verdict(model) for model in report.models), *unlike_paper(report))
+        page.add(_untrained(grid), *(report.verdict(model) for model in report.models), *unlike_paper(report))
         if len(report.models) > 1:
             page.add(*map(str, report.observations()))
         titles = {model: title_of_row(grid.recipe, model) for model in report.models}
@@ -70,6 +71,14 @@ def report_of(grid: Grid) -> SanityReport | None:
     )
     cells = {(row, column): grid.figures[row, column] for row in rows for column in columns}
     return SanityReport(tuple(rows), facts, grid.recipe.seeds, cells)
+
+
+def _untrained(grid: Grid) -> str:
+    """What the verdicts on networks with little training are worth; "" where all had the paper's."""
+    reduced = [title_of_row(grid.recipe, row) for row, model in grid.recipe.models.items() if is_reduced(model)]
+    if not reduced or not grid.recipe.quick:
+        return ""
+    return f"Of {', '.join(reduced)} the following says what this little training gave, not what they can do."
 
 
 def _matrix(grid: Grid, report: SanityReport, title: str) -> Table:

@@ -285,10 +285,12 @@ class _FewPassesSVD:
 
     def solve_rows(self, unit: Finish) -> tuple[Spectrum, Tall]:
         pairs = self._taken()
-        sigma = np.abs(pairs.values)
-        lengths = pairs.rows(sigma, _lengths)
-        rows = pairs.rows(sigma, lambda block: unit(block, sigma))
-        return _SpectrumOfRows(self._engine, rows, lengths, pairs.values), rows
+        values, sigma = pairs.values, np.abs(pairs.values)
+        rows = pairs.rows(sigma, lambda block: block)
+        del pairs  # its basis is as large as the rows
+        lengths = self._engine.map_rows(_lengths, rows)
+        rows = self._engine.map_rows(lambda block: unit(block, sigma), rows, spend=True)
+        return _SpectrumOfRows(self._engine, rows, lengths, values), rows
 
     def _taken(self) -> Pairs:
         """The pairs, whose basis goes with them."""
