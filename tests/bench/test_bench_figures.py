@@ -48,3 +48,17 @@ def test_few_labels_never_cover_each_other(points):
         width = 0.0135 * len(text)
         boxes.append((x - width if ends else x, y - 0.018, x if ends else x + width, y + 0.018))
     assert not any(_overlap(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_a_label_at_the_edge_turns_inwards():
+    ((left, _, ends_left), (right, _, ends_right)) = _labels_apart(np.array([(0.02, 0.5), (0.97, 0.5)]), ["a long label"] * 2)
+    assert (ends_left, ends_right) == (False, True) and left > 0.02 and right < 0.97
+
+
+@pytest.mark.parametrize("name", ["weights", "growth"])
+def test_a_reduced_protocol_is_named_in_the_figure(tmp_path, name):
+    draw = {
+        "weights": lambda title: figures.component_weights(tmp_path / "a.svg", {"none": {"U": 1.0}}, title),
+        "growth": lambda title: figures.growth(tmp_path / "a.svg", {"edges": (np.array([1.0]), np.array([1.0]))}, title),
+    }[name]
+    assert "QUICK" in draw("QUICK, a reduced protocol").read_text() and "QUICK" not in draw("").read_text()

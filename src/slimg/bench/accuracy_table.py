@@ -27,8 +27,7 @@ def accuracy_table(grid: Grid, title: str | None = None) -> Table:
     for row in rows:
         line = [entry(marked_title(recipe, row)), *(_entry(grid, row, column) for column in columns)]
         body.append([*line, _rank(grid, row)] if with_ranks else line)
-    label = "QUICK, a reduced protocol: " if recipe.quick else ""
-    return Table(label + (title or recipe.title), heading, body)
+    return Table(recipe.label + (title or recipe.title), heading, body)
 
 
 def legend(grid: Grid) -> list[str]:
@@ -38,7 +37,7 @@ def legend(grid: Grid) -> list[str]:
     one = recipe.seeds == 1
     over = "on one split" if one else f"mean ± standard deviation over {recipe.seeds} splits"
     told = [
-        f"{'QUICK, a reduced protocol. ' if recipe.quick else ''}Test accuracy in percent, {over}"
+        f"{recipe.label.replace(': ', '. ')}Test accuracy in percent, {over}"
         f" ({shares} % train / validation / test, stratified)"
         + (", below it the paper's and the difference of the means." if recipe.paper else ".")
         + " ① ② ③ best three; "

@@ -57,19 +57,20 @@ def accuracy_against_time(path: Path, models: list[Measured], title: str) -> Pat
     return _save(figure, path)
 
 
-def component_weights(path: Path, scenarios: dict[str, dict[str, float]]) -> Path:
+def component_weights(path: Path, scenarios: dict[str, dict[str, float]], title: str = "") -> Path:
     """One panel per scenario: a bar per component, with its share of the weights."""
     figure = _figure(2.9 * len(scenarios) + 0.6, 3.0)
     panels = np.atleast_1d(figure.subplots(1, len(scenarios), sharey=True))
-    for axes, (title, shares) in zip(panels, scenarios.items(), strict=True):
+    for axes, (scenario, shares) in zip(panels, scenarios.items(), strict=True):
         largest = max(shares, key=lambda block: shares[block])
         names = [_mathematical(block) for block in shares]
         bars = axes.bar(names, list(shares.values()), color=[OURS if block == largest else OTHERS for block in shares])
         axes.bar_label(bars, [f"{share:.2f}" for share in shares.values()], fontsize=8, padding=2)
-        axes.set_title(title, fontsize=9)
+        axes.set_title(scenario, fontsize=9)
         axes.set_ylim(0, 1.08)
         axes.tick_params(axis="x", labelsize=8)
     panels[0].set_ylabel("share of the weights")
+    _name(figure, title)
     return _save(figure, path)
 
 
@@ -110,7 +111,7 @@ def structures(path: Path, nodes: int = DRAWN_NODES, classes: int = 4) -> Path:
     return _save(figure, path)
 
 
-def growth(path: Path, series: dict[str, tuple[np.ndarray, np.ndarray]]) -> Path:
+def growth(path: Path, series: dict[str, tuple[np.ndarray, np.ndarray]], title: str = "") -> Path:
     """Seconds over sizes, one panel per kind, with the line through the origin and the largest."""
     figure = _figure(3.6 * len(series) + 0.4, 3.2)
     for axes, (kind, (sizes, seconds)) in zip(np.atleast_1d(figure.subplots(1, len(series))), series.items(), strict=True):
@@ -121,6 +122,7 @@ def growth(path: Path, series: dict[str, tuple[np.ndarray, np.ndarray]]) -> Path
         axes.set_ylabel("seconds")
         axes.ticklabel_format(axis="x", scilimits=(-5, 5))
         axes.legend(fontsize=8, frameon=False)
+    _name(figure, title)
     return _save(figure, path)
 
 
@@ -136,11 +138,15 @@ def _labels_apart(points: np.ndarray, texts: list[str]) -> list[tuple[float, flo
         options = [(x + side * 0.015, y + step * 0.038, side < 0) for step in (0, 1, -1, 2, -2, 3, -3) for side in (1, -1)]
         boxes = [(at - width, h - 0.018, at, h + 0.018) if ends else (at, h - 0.018, at + width, h + 0.018)
                  for at, h, ends in options]  # fmt: skip
-        free = (k for k, box in enumerate(boxes) if box[0] > -0.02 and not any(_overlap(box, other) for other in taken))
+        free = (k for k, box in enumerate(boxes) if _inside(box) and not any(_overlap(box, other) for other in taken))
         chosen = next(free, 0)
         taken.append(boxes[chosen])
         places.append(options[chosen])
     return places
+
+
+def _inside(box: tuple[float, ...]) -> bool:
+    return box[0] > -0.02 and box[2] < 1.02
 
 
 def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
@@ -154,6 +160,11 @@ def _mathematical(block: str) -> str:
 
 def _figure(width: float, height: float) -> Any:
     return require("matplotlib.figure", "report", "a figure").Figure(figsize=(width, height), layout="constrained")
+
+
+def _name(figure: Any, title: str) -> None:
+    if title:
+        figure.suptitle(title, fontsize=9)
 
 
 def _save(figure: Any, path: Path) -> Path:

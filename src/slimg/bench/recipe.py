@@ -112,6 +112,11 @@ class Recipe:
                     yield self.cell(row, column, seed)
 
     @property
+    def label(self) -> str:
+        """What stands before whatever a reduced protocol gave."""
+        return "QUICK, a reduced protocol: " if self.quick else ""
+
+    @property
     def standins(self) -> tuple[str, ...]:
         """Columns whose graphs are made up."""
         return tuple(column for column, data in self.data.items() if graphs.is_standin(data))

@@ -36,7 +36,7 @@ def sanity_page(grid: Grid, folder: Path | None) -> Page:
     """Tables, paragraphs, and the adjacency matrices of the three structures."""
     page = Page(grid.recipe.title)
     report = report_of(grid)
-    quick = "QUICK, a reduced protocol: " if grid.recipe.quick else ""
+    quick = grid.recipe.label
     if report is not None:
         rule = f"✓ from {report.at_least:.0%} where something helps, at chance where nothing does"
         page.add(_matrix(grid, report, quick + rule))

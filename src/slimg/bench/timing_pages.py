@@ -32,7 +32,7 @@ def speed_page(grid: Grid, folder: Path | None) -> Page:
         " An iteration is a Newton step of SlimG, an epoch (20 steps of L-BFGS) of the other linear models, or an epoch of"
         " Adam."
     )
-    quick = "QUICK, a reduced protocol: " if recipe.quick else ""
+    quick = recipe.label
     for column in recipe.data:
         measured = [_measured(grid, row, column) for row in recipe.models if (row, column) in grid.records]
         if not measured:
@@ -51,7 +51,7 @@ def speed_page(grid: Grid, folder: Path | None) -> Page:
 def scalability_page(grid: Grid, folder: Path | None) -> Page:
     """Seconds of SlimG for growing numbers of features and of edges, and the exponent of the growth."""
     recipe = grid.recipe
-    quick = "QUICK, a reduced protocol: " if recipe.quick else ""
+    quick = recipe.label
     page = Page(recipe.title)
     page.add(
         "Generated graphs: the paper removes features and edges of ogbn-Products, whose files are not here. Seconds of"
@@ -79,7 +79,7 @@ def scalability_page(grid: Grid, folder: Path | None) -> Page:
         page.add(f"Seconds grow as the number of {kind} to the power {power:.2f} (least squares, logarithms).")
     if folder is not None and series:
         name = f"scalability{'-quick' if recipe.quick else ''}.svg"
-        growth(folder / name, series)
+        growth(folder / name, series, recipe.label.removesuffix(": "))
         page.add(Picture(name, "Seconds of SlimG by the number of features and of edges, on generated graphs"))
     return page
 

@@ -30,7 +30,6 @@ def weights_page(grid: Grid, folder: Path | None) -> Page:
         " which the component is exactly zero. The paper's figure says: without network effects the weight is on X, with"
         " useless features on U."
     )
-    quick = "QUICK, a reduced protocol: " if recipe.quick else ""
     for row in recipe.models:
         found = {column: _shares(grid, row, column) for column in recipe.data if (row, column) in grid.records}
         found = {column: each for column, each in found.items() if each}
@@ -39,10 +38,14 @@ def weights_page(grid: Grid, folder: Path | None) -> Page:
         blocks = list(next(iter(found.values())))
         lines = [_line(grid, row, column, shares) for column, shares in found.items()]
         heading = ("", "accuracy", *blocks, "expected", "largest")
-        page.add(Table(f"{quick}Components of {title_of_row(recipe, row)}", heading, lines))
+        page.add(Table(f"{recipe.label}Components of {title_of_row(recipe, row)}", heading, lines))
         if folder is not None:
             name = f"interpret-{row}{'-quick' if recipe.quick else ''}.svg"
-            component_weights(folder / name, {_title(column): shares for column, shares in found.items()})
+            component_weights(
+                folder / name,
+                {_title(column): shares for column, shares in found.items()},
+                recipe.label.removesuffix(": "),
+            )
             page.add(Picture(name, f"Weights of the components of {title_of_row(recipe, row)}, shares of the sum"))
     return page
 
