@@ -51,7 +51,7 @@ def test_few_labels_never_cover_each_other(points):
 
 
 def test_a_label_at_the_edge_turns_inwards():
-    ((left, _, ends_left), (right, _, ends_right)) = _labels_apart(np.array([(0.02, 0.5), (0.97, 0.5)]), ["a long label"] * 2)
+    (left, _, ends_left), (right, _, ends_right) = _labels_apart(np.array([(0.02, 0.5), (0.97, 0.5)]), ["a label"] * 2)
     assert (ends_left, ends_right) == (False, True) and left > 0.02 and right < 0.97
 
 
