@@ -26,7 +26,8 @@ from slimg.learn.labelled import Labelled
 from slimg.learn.search import Found, Search, search
 from slimg.learn.sparse_group import check_stopping, class_weights, warn_unconverged
 from slimg.progress import progress_for, reporting
-from slimg.propagate.components import COMPONENTS, Components, compute_components
+from slimg.propagate.asked import COMPONENTS
+from slimg.propagate.components import Components, compute_components
 from slimg.propagate.placing import Placing
 from slimg.sizes import as_bytes
 

@@ -24,7 +24,8 @@ from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import as_column
 from slimg.graph.graph import Graph
-from slimg.propagate.components import COMPONENTS, compute_components
+from slimg.propagate.asked import COMPONENTS
+from slimg.propagate.components import compute_components
 
 
 class NodeClassifier(ClassifierMixin, BaseEstimator):

@@ -23,7 +23,7 @@ from slimg.fold_in import Remembered
 from slimg.graph.columns import as_column
 from slimg.graph.digest import fingerprint
 from slimg.linalg.pca import PCA
-from slimg.linalg.svd import Spectrum
+from slimg.linalg.svd_plans import Spectrum
 from slimg.model_file import read_model, write_model
 from slimg.propagate.features import Preparation
 from slimg.propagate.placing import Placing, Walk

@@ -8,12 +8,10 @@ import textwrap
 import numpy as np
 import pytest
 
-from slimg import SlimG, sizes
 from slimg.cli import main
-from slimg.engine import MemoryEngine, choice, estimate
+from slimg.engine import estimate
 from slimg.engine.estimate import Sizes
-from slimg.engine.mapped import MappedEngine
-from slimg.engine.rates import Rates, measure
+from slimg.engine.rates import Rates
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
@@ -45,12 +43,6 @@ def test_the_recommended_engine_follows_the_budget(monkeypatch):
     assert "recommended: dask" in str(told) and json.loads(json.dumps(told.as_dict()))["recommended"] == "dask"
 
 
-def test_rates_are_positive_and_the_product_grows_with_its_columns():
-    rates = measure()
-    assert all(value > 0 for value in vars(rates).values())
-    assert rates.product(10**6, 100) > rates.product(10**6, 16) > 0
-
-
 def test_memory_of_a_real_run_is_within_half_as_much_again(tmp_path):
     program = textwrap.dedent("""
         from pathlib import Path
@@ -75,51 +67,6 @@ def test_memory_of_a_real_run_is_within_half_as_much_again(tmp_path):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     told, peak = map(int, done.stdout.split())
     assert 1 / 1.5 < told / peak < 1.5, (told, peak)
-
-
-def test_engines_by_name(monkeypatch):
-    graph = small_graph()
-    assert isinstance(choice.engine_for("memory", graph), MemoryEngine)
-    mapped = choice.engine_for("mapped", graph, "700MB")
-    assert isinstance(mapped, MappedEngine) and mapped.budget == 700 * 10**6
-    own = MemoryEngine(threads=1)
-    assert choice.engine_for(own, graph) is own
-    monkeypatch.setattr(estimate, "measure", lambda folder=None: RATES)
-    assert isinstance(choice.engine_for("auto", graph), MemoryEngine)
-    with pytest.raises(InputError, match=r"unknown engine 'gpu': choose one of .*auto, dask, mapped, memory"):
-        choice.engine_for("gpu", graph)
-    with pytest.raises(InputError, match="memory must be a size"):
-        SlimG(engine="auto", memory="lots").fit(graph)
-
-
-def test_a_disk_without_room_for_the_whole_fit_is_refused_before_it_begins(tmp_path, monkeypatch):
-    graph, told = small_graph(n=100_000), r"fitting this graph needs [\d.]+ MB of disk in .*slimg-work, which has 90 MB free"
-    monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 90 * 10**6})())
-    monkeypatch.setattr(MappedEngine, "map_rows", None)  # nothing is computed
-    with pytest.raises(InputError, match=told):
-        SlimG(engine=MappedEngine("8GB", tmp_path), max_rank=4).fit(graph)
-
-
-def test_files_of_a_killed_run_count_as_room(tmp_path, monkeypatch):
-    with pytest.raises(ZeroDivisionError), MappedEngine("8GB", tmp_path) as engine:
-        kept = engine.random(10_000, 100, 0)
-        raise ZeroDivisionError
-    del kept
-    monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 70 * 10**6})())
-    engine = MappedEngine("8GB", tmp_path)
-    engine.require_room(5 * 10**6)
-    with pytest.raises(InputError, match="needs 3 MB of disk"):
-        engine.require_room(7 * 10**6)
-
-
-@pytest.mark.parametrize("engine", ["mapped", "auto"])
-def test_slimg_on_other_engines_predicts_the_same(engine, monkeypatch):
-    monkeypatch.setattr(estimate, "measure", lambda folder=None: RATES)
-    graph = small_graph()
-    expected = SlimG(grid=[(1e-4, 1e-3)]).fit(graph).predict_proba()
-    model = SlimG(engine=engine, memory="8GB", grid=[(1e-4, 1e-3)]).fit(graph)
-    np.testing.assert_array_equal(model.predict_proba(), expected)
-    assert "recommended" in str(model.estimate(graph))
 
 
 def test_the_command(capsys, tmp_path, monkeypatch):

@@ -64,15 +64,6 @@ def test_krylov_with_many_equal_parts(only_krylov):
     check(adjacency, spectrum, 0.9, adjacency.n, 1e-4)
 
 
-def test_large_parts_are_dense_in_float32(monkeypatch):
-    monkeypatch.setattr(svd, "DENSE_ALWAYS", 50)
-    adjacency = from_networkx(nx.random_regular_graph(5, 300, seed=1))
-    plan = svd.plan_svd(ENGINE, adjacency)
-    plan.prepare()
-    assert isinstance(plan, svd._DenseSVD) and plan._forms[0].diagonal.dtype == np.float32
-    check(adjacency, plan.solve(), 0.9, 300, 1e-4)
-
-
 def test_the_cap_holds_and_at_least_one_column_is_kept():
     adjacency = from_networkx(nx.gnp_random_graph(60, 0.2, seed=0))
     assert truncated_svd(ENGINE, adjacency, max_rank=7).rank == 7
@@ -97,21 +88,6 @@ def test_a_row_of_edges_folds_in_where_its_twin_is():
     row = adjacency.to_scipy().toarray()[5]
     v = spectrum.vectors * np.sign(spectrum.eigenvalues)
     np.testing.assert_allclose(row @ v, spectrum.vectors[5] * spectrum.singular_values, atol=1e-4)
-
-
-def test_vectors_of_a_large_graph_are_made_from_the_rows_when_asked_for(monkeypatch):
-    adjacency = from_networkx(nx.barabasi_albert_graph(2_000, 4, seed=1))
-    monkeypatch.setattr(svd, "LARGE", 0)
-    plain = truncated_svd(ENGINE, adjacency, max_rank=20)
-    plan = svd.plan_svd(ENGINE, adjacency, max_rank=20)
-    plan.prepare()
-    lazy, rows = plan.solve_rows(lambda block, sigma: block / np.linalg.norm(block, axis=1, keepdims=True))
-    assert "vectors" not in vars(lazy) and isinstance(lazy, svd.Spectrum)
-    np.testing.assert_array_equal(lazy.eigenvalues, plain.eigenvalues)
-    np.testing.assert_allclose(lazy.vectors, plain.vectors, atol=1e-7)
-    us = plain.vectors * plain.singular_values
-    np.testing.assert_allclose(rows, us / np.linalg.norm(us, axis=1, keepdims=True), atol=1e-5)
-    assert lazy.vectors is lazy.vectors
 
 
 @pytest.mark.parametrize("way", ["dense", "krylov", "few passes"])

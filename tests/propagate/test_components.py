@@ -4,7 +4,6 @@ import hashlib
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA as SklearnPCA
 
 from slimg.engine import MemoryEngine, buffers
-from slimg.errors import InputError
 from slimg.graph import Graph
 from slimg.linalg import pca
 from slimg.propagate import components, compute_components
@@ -186,52 +184,6 @@ def test_more_features_than_nodes():
     for name, block in expected.items():
         mine = result.blocks[name].astype(np.float64)
         np.testing.assert_allclose(mine @ mine.T, block @ block.T, atol=1e-3)
-
-
-def test_no_edges_leaves_the_features_and_says_so():
-    result = compute_components(Graph.from_arrays(sp.csr_matrix((5, 5)), features=np.eye(5)))
-    assert result.names == ("X",)
-    assert result.notes == ("No edges: features alone (component X).",)
-
-
-def test_no_features_leaves_the_structure_and_says_so():
-    a, _, _ = random_graph()
-    result = compute_components(Graph.from_arrays(sp.csr_matrix(a)))
-    assert result.names == ("U",)
-    assert result.notes == ("No features: structure alone (component U).",)
-
-
-def test_features_without_columns_are_no_features():
-    a, _, _ = random_graph()
-    bare = SimpleNamespace(adjacency=Graph.from_arrays(sp.csr_matrix(a)).adjacency, features=np.zeros((60, 0), np.float32))
-    assert compute_components(bare).rank == compute_components(Graph.from_arrays(sp.csr_matrix(a))).rank
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"components": ["V"]}, r"unknown component 'V': choose one of U, X, row, sym"),
-        ({"components": []}, "at least one of U, X, row, sym"),
-        ({"k_row": 0}, "k_row must be a positive number of hops"),
-        ({"k_sym": []}, "k_sym must be a positive number of hops"),
-        ({"k_sym": [2, 1.5]}, "k_sym must be a positive number of hops"),
-        ({"normalize": "column"}, "unknown normalize 'column'"),
-        ({"energy": 0}, "energy must lie above 0"),
-        ({"max_rank": 0}, "max_rank must be a positive integer"),
-    ],
-)
-def test_bad_options_get_one_sentence(options, message):
-    _, _, graph = random_graph()
-    with pytest.raises(InputError, match=message):
-        compute_components(graph, **options)
-
-
-def test_nothing_to_learn_from_is_an_error():
-    with pytest.raises(InputError, match="neither edges nor features"):
-        compute_components(Graph.from_arrays(sp.csr_matrix((3, 3))))
-    a, _, _ = random_graph()
-    with pytest.raises(InputError, match="need features"):
-        compute_components(Graph.from_arrays(sp.csr_matrix(a)), components=["X", "row"])
 
 
 DIGEST = """

@@ -25,7 +25,8 @@ from slimg.classifier import SlimG
 from slimg.errors import InputError, choices
 from slimg.graph import Graph, Split
 from slimg.linear_gnn import LinearGNN
-from slimg.propagate.components import COMPONENTS, Components
+from slimg.propagate.asked import COMPONENTS
+from slimg.propagate.components import Components
 from slimg.propagate.registry import kind_of
 from slimg.sanity.contender import as_contender
 from slimg.sanity.models import LINEAR

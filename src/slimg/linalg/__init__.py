@@ -2,7 +2,8 @@
 
 from slimg.linalg.operators import Operator, operator, products
 from slimg.linalg.pca import PCA, Chain, plan_pca, principal_components
-from slimg.linalg.svd import Spectrum, plan_svd, truncated_svd
+from slimg.linalg.svd import plan_svd, truncated_svd
+from slimg.linalg.svd_plans import Spectrum
 
 __all__ = [
     "PCA",

@@ -28,15 +28,15 @@ from slimg.engine.base import Array, Engine, Tall
 from slimg.engine.blas import matmul, one_thread
 from slimg.engine.estimate import SIDE_BY_SIDE
 from slimg.engine.memory import MemoryEngine
-from slimg.errors import InputError, choices
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, operator
 from slimg.linalg.pca import GRAM_AT_MOST, PCA, Chain, plan_pca
-from slimg.linalg.svd import Spectrum, plan_svd
+from slimg.linalg.svd import plan_svd
+from slimg.linalg.svd_plans import Spectrum
+from slimg.propagate.asked import COMPONENTS, check_options, component_names, feasible, hop_counts
 from slimg.propagate.features import Preparation, dense_rows, preparation_of, prepared_rows, unit_rows
 from slimg.propagate.plans import AsItIs, Plan, Structure
 
-COMPONENTS = ("U", "X", "row", "sym")
 OPERATOR = {"row": "A_row", "sym": "Ã_sym"}
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
@@ -124,9 +124,9 @@ def compute_components(
     energy, max_rank : the share of ‖A‖_F² that the columns of U may not reach, and the most columns of a component.
     """
     begun = time.perf_counter()
-    wanted, notes = _feasible(_names(components), graph)
-    hops = {"row": _hops("k_row", k_row), "sym": _hops("k_sym", k_sym)}
-    _check_options(normalize, energy, max_rank)
+    wanted, notes = feasible(component_names(components), graph)
+    hops = {"row": hop_counts("k_row", k_row), "sym": hop_counts("k_sym", k_sym)}
+    check_options(normalize, energy, max_rank)
     engine = engine or MemoryEngine()
     n = graph.adjacency.n
     d = n if graph.features is None else graph.features.shape[1] or n
@@ -275,48 +275,6 @@ def _prepared(engine: Engine, features: Any, how: Preparation) -> Tall:
 _Planner = Callable[..., Plan]
 _Hops = dict[str, tuple[int, ...]]
 _NamedSources = Iterator[tuple[str, Tall | Chain, bool]]
-
-
-def _names(names: Collection[str]) -> list[str]:
-    if isinstance(names, str):
-        names = [names]
-    for name in names:
-        if name not in COMPONENTS:
-            raise choices("component", name, COMPONENTS)
-    if not names:
-        raise InputError(f"components must name at least one of {', '.join(COMPONENTS)}; none was given")
-    return [name for name in COMPONENTS if name in names]
-
-
-def _feasible(wanted: list[str], graph: Graph) -> tuple[list[str], tuple[str, ...]]:
-    """Components that this graph can have, and a sentence about those that it cannot."""
-    edges, features = graph.adjacency.nnz > 0, graph.features is not None and graph.features.shape[1] > 0
-    if not edges and not features:
-        raise InputError("the graph has neither edges nor features: there is nothing to learn from, add one of them")
-    if edges and features:
-        return wanted, ()
-    only, lacking = ("U", "features") if edges else ("X", "edges")
-    if only not in wanted:
-        raise InputError(f"components {', '.join(wanted)} need {lacking}, which the graph has not: ask for {only}")
-    note = f"No {lacking}: {'structure' if edges else 'features'} alone (component {only})."
-    return [only], (note,)
-
-
-def _hops(name: str, given: int | Collection[int]) -> tuple[int, ...]:
-    steps = [given] if isinstance(given, int | np.integer) else list(given)
-    whole = all(isinstance(step, int | np.integer) and not isinstance(step, bool) and step > 0 for step in steps)
-    if not steps or not whole:
-        raise InputError(f"{name} must be a positive number of hops or several of them, not {given!r}")
-    return tuple(sorted({int(step) for step in steps}))
-
-
-def _check_options(normalize: str | None, energy: float, max_rank: int) -> None:
-    if normalize not in ("row", None):
-        raise choices("normalize", normalize, ["row", "None"])
-    if not 0 < energy <= 1:
-        raise InputError(f"energy must lie above 0 and at most at 1, not {energy!r}")
-    if not isinstance(max_rank, int | np.integer) or max_rank < 1:
-        raise InputError(f"max_rank must be a positive integer, not {max_rank!r}")
 
 
 def _timed(result: Components, stage: str, fn: Callable[..., Any], *arguments: Any) -> Any:

@@ -19,7 +19,7 @@ from slimg.engine.base import Array, Engine
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import operator
 from slimg.linalg.pca import PCA
-from slimg.linalg.svd import Spectrum
+from slimg.linalg.svd_plans import Spectrum
 from slimg.propagate.components import Components
 from slimg.propagate.features import Preparation, dense_rows, prepared_rows, rounding_of, without_noise
 from slimg.propagate.neighbourhood import gathered, steps

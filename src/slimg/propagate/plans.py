@@ -14,7 +14,7 @@ import numpy as np
 
 from slimg.engine.base import Array, Engine, Tall
 from slimg.linalg.pca import Chain
-from slimg.linalg.svd import Spectrum, SVDPlan
+from slimg.linalg.svd_plans import Spectrum, SVDPlan
 from slimg.propagate.features import dense_rows, rounding_of, without_noise
 
 
