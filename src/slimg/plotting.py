@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from slimg.learn.selection import series_of
+from slimg.learn.selection import APART, series_of
 
 INK, PALE, MARK = "#2b5c8a", "#b9c7d4", "#c2410c"
 
@@ -38,11 +38,12 @@ class Plots:
         return ax
 
     def path(self, ax: Any = None) -> Any:
-        """Validation accuracy over λ₂, a line for each λ₁ (dashed: one joint group, components learned apart)."""
+        """Validation accuracy over λ₂, a line for each λ₁ (dashed: one joint group), points for components learned apart."""
         model, ax = self._model, _axes(ax)
         records, best = model.selection_, model.chosen_
         for name, series in series_of(records).items():
-            ax.plot(*zip(*series, strict=True), marker="o", linestyle="-" if name.startswith("λ₁") else "--", label=name)
+            line = "" if name == APART else "-" if name.startswith("λ₁") else "--"
+            ax.plot(*zip(*series, strict=True), marker="o", linestyle=line, label=name)
         ax.plot([best["group"]], [best["val_accuracy"]], marker="*", markersize=16, color=MARK, label="chosen")
         if all(record["group"] > 0 for record in records):
             ax.set_xscale("log")

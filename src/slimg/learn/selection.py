@@ -75,11 +75,15 @@ def describe(record: Mapping[str, Any], written: Callable[[str], str] = str) -> 
     return f"λ₁ = {record['l1']:g}, λ₂ = {record['group']:.3g}{', one joint group' if record['joint'] else ''}"
 
 
+APART = "learned apart"
+"""The series of candidates that differ in more than one penalty: points without a line."""
+
+
 def series_of(records: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:
     """(λ₂, validation accuracy) of records as dicts, by what their line in a figure is called."""
     series: dict[str, list[tuple[float, float]]] = {}
     for record in sorted(records, key=lambda each: (bool(each["apart"]), each["joint"], each["l1"], each["group"])):
-        name = "learned apart" if record["apart"] else "one joint group" if record["joint"] else f"λ₁ = {record['l1']:g}"
+        name = APART if record["apart"] else "one joint group" if record["joint"] else f"λ₁ = {record['l1']:g}"
         series.setdefault(name, []).append((record["group"], record["val_accuracy"]))
     return series
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from slimg.learn.selection import series_of
+from slimg.learn.selection import APART, series_of
 
 INK, MUTED, GRID, MAIN, SECOND, THIRD = "#010203", "#040506", "#070809", "#0a0b0c", "#0d0e0f", "#101112"
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line", MAIN: "--main", SECOND: "--second", THIRD: "--third"}
@@ -76,7 +76,8 @@ def path(selection: list[dict[str, Any]], chosen: dict[str, Any], title: str) ->
     with _drawing(title, 3.1) as (axes, done):
         for place, (name, mine) in enumerate(series_of(selection).items()):
             colour, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
-            axes.plot(*zip(*mine, strict=True), marker=marker, color=colour, label=name, linewidth=1.5, markersize=5)
+            line = {"marker": marker, "color": colour, "linewidth": 0 if name == APART else 1.5, "markersize": 5}
+            axes.plot(*zip(*mine, strict=True), label=name, **line)
         axes.plot(chosen["group"], chosen["val_accuracy"], "o", markersize=14, markerfacecolor="none",
                   markeredgecolor=INK, label="chosen")  # fmt: skip
         axes.set_xscale("log")
