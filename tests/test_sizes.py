@@ -44,3 +44,11 @@ def test_a_disk_without_room_is_named(tmp_path):
     require_room(tmp_path, 1000, "this")
     with pytest.raises(InputError, match=r"this needs 1e\+06 TB of disk in .* free: free some or choose another folder"):
         require_room(tmp_path, 10**18, "this")
+
+
+def test_cores_are_those_that_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(sizes.os, "sched_getaffinity", lambda _: {1, 3, 5}, raising=False)
+    assert sizes.cores() == 3
+    monkeypatch.delattr(sizes.os, "sched_getaffinity")
+    monkeypatch.setattr(sizes.os, "cpu_count", lambda: None)
+    assert sizes.cores() == 1

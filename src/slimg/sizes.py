@@ -1,4 +1,4 @@
-"""Sizes of memory and disk, as people write them and as the system tells them."""
+"""Sizes of memory and disk, as people write them and as the system tells them, and how many cores there are."""
 
 from __future__ import annotations
 
@@ -47,6 +47,11 @@ def available_memory() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
         return None
+
+
+def cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def resident() -> int:

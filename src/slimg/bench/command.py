@@ -75,9 +75,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _run_lacking(args: argparse.Namespace, recipes: list[Recipe], store: Store) -> None:
     """What is timed first and by itself, so that no other recipe records the same cell beside other work."""
-    from slimg.bench.circumstances import cores
     from slimg.bench.progress import shown
     from slimg.bench.run import run as run_cells
+    from slimg.sizes import cores
 
     jobs = args.jobs or (cores() if args.quick else 1)
     memory, end = None if args.memory is None else int(args.memory * 2**30), time.monotonic() + 60 * args.minutes

@@ -21,9 +21,9 @@ from typing import Any
 from slimg.baselines.watched import LOOK_EVERY, Watched
 from slimg.bench.batch import failure, out_of_memory
 from slimg.bench.cell import Cell, canonical
-from slimg.bench.circumstances import cores
 from slimg.bench.models import kind
 from slimg.bench.store import Record, Store
+from slimg.sizes import cores
 
 Told = Callable[[Cell, Record, "Progress"], None]
 

@@ -17,6 +17,7 @@ import numpy as np
 from slimg.engine.blas import one_thread
 from slimg.errors import InputError
 from slimg.progress import SILENT, Progress
+from slimg.sizes import cores
 
 
 class Threads:
@@ -84,8 +85,7 @@ def _checked(count: int | None) -> int:
     if count is None:
         from numba import config
 
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return max(1, min(int(config.NUMBA_NUM_THREADS), cores))  # type: ignore[attr-defined]
+        return max(1, min(int(config.NUMBA_NUM_THREADS), cores()))  # type: ignore[attr-defined]
     if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
         raise InputError(f"threads must be a positive integer or None, not {count!r}")
     return int(count)
