@@ -83,7 +83,7 @@ PRESETS = {
         noise=3.9,
         repeated=1.037,
     ),
-    "huge": Recipe(20_000_000, 300_000_000, 64, 40),
+    "huge": Recipe(20_000_000, 300_000_000, 64, 40, repeated=1.14),
 }
 
 

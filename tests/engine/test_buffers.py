@@ -46,8 +46,18 @@ def test_any_view_keeps_the_place(pool, view):
 def test_a_place_much_too_large_or_too_small_is_not_taken(pool):
     first = pool.take(100, 10)
     del first
-    assert pool.take(10, 10).base.nbytes == 400
-    assert pool.take(200, 10).base.nbytes == 8000
+    assert pool.take(10, 10).base.nbytes == 400 + buffers.LINE
+    assert pool.take(200, 10).base.nbytes == 8000 + buffers.LINE
+
+
+@pytest.mark.parametrize("large", [1, 1 << 25])
+@pytest.mark.parametrize("rows", [1, 3, 1000, 99_999])
+def test_arrays_begin_with_a_cache_line(monkeypatch, large, rows):
+    monkeypatch.setattr(buffers, "LARGE", large)
+    pool = Buffers()
+    arrays = [pool.take(rows, columns) for columns in (1, 16, 17, 32)]
+    assert [address(each) % 64 for each in arrays] == [0, 0, 0, 0]
+    assert [each.shape for each in arrays] == [(rows, 1), (rows, 16), (rows, 17), (rows, 32)]
 
 
 def test_places_wait_until_another_size_is_asked_for_and_trim_gives_them_back(pool):

@@ -22,6 +22,7 @@ from scipy import sparse
 from slimg.engine.base import Array, Scaling
 from slimg.engine.blas import one_thread
 from slimg.engine.blocks import RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks, runs
+from slimg.engine.buffers import aligned
 from slimg.engine.files import FileArray
 from slimg.engine.memory import MemoryEngine, block_gram
 from slimg.engine.passes import gather_rows
@@ -115,7 +116,7 @@ def product(
 ) -> list[Array]:
     """All scalings of one partition's rows."""
     count = part.stop - part.start
-    tall = np.concatenate([own, *halo])
+    tall = np.concatenate([own, *halo], out=aligned(len(own) + sum(map(len, halo)), own.shape[1]))
     scalings = [
         Scaling(before, None if after is None else after[:count], loop)
         for before, after, loop in zip(befores, afters, loops, strict=True)

@@ -21,6 +21,7 @@ from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul, one_thread
 from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks, runs, signed_rows
+from slimg.engine.buffers import aligned
 from slimg.engine.file_matrix import READ_ENTRIES, READ_ROWS, FileMatrix, Pass, content
 from slimg.engine.files import FileArray, FileTall, stored_at
 from slimg.engine.memory import MemoryEngine, block_gram
@@ -260,10 +261,10 @@ class MappedEngine(Reporting):
 
     def _gathered(self, rows: int, columns: int) -> Array:
         """The place for gathered rows, used again by the next product."""
-        if len(self._room) < rows * columns:
-            self._room = np.empty(0, np.float32)
-            self._room = np.empty(rows * columns, np.float32)
-        return self._room[: rows * columns].reshape(rows, columns)
+        if self._room.size < rows * columns:
+            self.trim()
+            self._room = aligned(rows, columns)
+        return self._room.reshape(-1)[: rows * columns].reshape(rows, columns)
 
     def _matrix(self, matrix: Sparse) -> FileMatrix:
         for known in self._matrices:

@@ -45,14 +45,14 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
     return _to_sum_one(_above_minimum(dense_rows(block)) if how.shifted else block)
 
 
-def unit_rows(block: Array) -> Array:
-    """Each row divided by its length."""
+def unit_rows(block: Array, floor: float = 0.0) -> Array:
+    """Each row divided by its length; rows no longer than ``floor`` become zero, instead of being blown up."""
     length = np.sqrt(np.einsum("ij,ij->i", block, block))
-    return block / np.where(length > 0, length, 1)[:, None]
+    return block * np.divide(1, length, out=np.zeros_like(length), where=length > floor)[:, None]
 
 
 def without_noise(block: Array, floor: float) -> Array:
-    """Rows no longer than ``floor`` become zero, so that `unit_rows` does not blow them up."""
+    """Rows no longer than ``floor`` become zero."""
     return block * (np.einsum("ij,ij->i", block, block) > floor**2)[:, None]
 
 

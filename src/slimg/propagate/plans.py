@@ -15,14 +15,14 @@ import numpy as np
 from slimg.engine.base import Array, Engine, Tall
 from slimg.linalg.pca import Chain
 from slimg.linalg.svd_plans import Spectrum, SVDPlan
-from slimg.propagate.features import dense_rows, rounding_of, without_noise
+from slimg.propagate.features import dense_rows, rounding_of
 
 
 class Plan(Protocol):
     """Prepared as far as it can be before the rank is known."""
 
-    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Any, Tall]:
-        """The fitted state and the tall, to whose rows ``then`` is applied."""
+    def solve(self, rank: int, then: Callable[..., Array]) -> tuple[Any, Tall]:
+        """The fitted state and the tall, to whose rows ``then`` is applied (U gives it the length of rounding too)."""
 
 
 class Structure:
@@ -35,8 +35,8 @@ class Structure:
         self.svd.prepare()
         return self.svd.rank
 
-    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[Spectrum, Tall]:
-        return self.svd.solve_rows(lambda rows, sigma: then(without_noise(rows, rounding_of(sigma))))
+    def solve(self, rank: int, then: Callable[..., Array]) -> tuple[Spectrum, Tall]:
+        return self.svd.solve_rows(lambda rows, sigma: then(rows, rounding_of(sigma)))
 
 
 class AsItIs:
@@ -45,7 +45,7 @@ class AsItIs:
     def __init__(self, engine: Engine, source: Tall | Chain, expected_rank: int, spend: bool = False):
         self._engine, self._source, self._spend = engine, source, spend
 
-    def solve(self, rank: int, then: Callable[[Array], Array]) -> tuple[None, Tall]:
+    def solve(self, rank: int, then: Callable[..., Array]) -> tuple[None, Tall]:
         source = self._source
         if isinstance(source, Chain):
             source = source.times(self._engine, np.eye(source.shape[1], dtype=np.float32))
