@@ -25,8 +25,10 @@ DECAYS = (1e-3, 1e-5)
 
 @dataclass(frozen=True)
 class Run:
-    """Accuracy on the test nodes, seconds of propagation and of learning (with predictions for all nodes)."""
+    """Accuracies on the nodes that choose and on the test nodes, seconds of propagation and of learning (with predictions
+    for all nodes)."""
 
+    chosen_by: float
     accuracy: float
     propagation: float
     learning: float
@@ -63,7 +65,8 @@ def logistic(graph: Graph, x: np.ndarray, rows: dict[str, np.ndarray], propagati
     weights = (best[1].coef_ / scale).astype(np.float32)
     scores = x @ weights.T + (best[1].intercept_ - weights @ mean).astype(np.float32)
     predicted = best[1].classes_[scores.argmax(axis=1)]
-    return Run(float(np.mean(predicted[test] == graph.codes[test])), propagation, time.perf_counter() - begun)
+    accuracy = float(np.mean(predicted[test] == graph.codes[test]))
+    return Run(best[0], accuracy, propagation, time.perf_counter() - begun)
 
 
 def sgc_features(graph: Graph, x: np.ndarray) -> tuple[np.ndarray, float]:
@@ -71,7 +74,7 @@ def sgc_features(graph: Graph, x: np.ndarray) -> tuple[np.ndarray, float]:
     import torch
 
     warnings.filterwarnings("ignore", message="Sparse")
-    matrix = _with_loops(graph)
+    matrix = with_loops(graph)
     tall = torch.from_numpy(x)
     begun = time.perf_counter()
     for _ in range(2):
@@ -79,7 +82,7 @@ def sgc_features(graph: Graph, x: np.ndarray) -> tuple[np.ndarray, float]:
     return tall.numpy(), time.perf_counter() - begun
 
 
-def _with_loops(graph: Graph):
+def with_loops(graph: Graph):
     """Ã_sym as a torch CSR tensor."""
     import scipy.sparse as sp
     import torch
