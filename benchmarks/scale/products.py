@@ -5,8 +5,9 @@
 
 Each contender runs in a process of its own, so that peaks are its own; they take turns ``--repeat`` times and the best time
 of each, and of each part, counts. Before each turn 10 GiB are touched and given back: a machine of the cloud pays for memory
-that nobody held lately, ten times what it costs afterwards, charged to whoever comes first. SGC's products go through
-torch's CSR, its learning through scikit-learn (`rivals.py`). The record is in results/scale.json under "products".
+that nobody held lately, several times what it costs afterwards. Hosts that take idle memory back within seconds make it dear
+again, most of all for the contender that needs more of it. SGC's products go through torch's CSR, its learning through
+scikit-learn (`rivals.py`). The record is in results/scale.json under "products".
 """
 
 from __future__ import annotations
