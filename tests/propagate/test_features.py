@@ -46,6 +46,19 @@ def test_the_input_is_not_written_to():
     np.testing.assert_array_equal(matrix.toarray(), [[1, 3]])
 
 
+@pytest.mark.parametrize(("floor", "first"), [(1e-7, [0, 0]), (1e-8, [0.6, 0.8])])
+def test_rows_no_longer_than_the_floor_become_zero(floor, first):
+    block = np.array([[3e-8, 4e-8], [3, 4]], np.float32)
+    np.testing.assert_allclose(unit_rows(block, floor), [first, [0.6, 0.8]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_shortest_rows_stay_finite(dtype):
+    tiny = np.finfo(dtype).tiny
+    block = np.array([[tiny, 0], [np.sqrt(tiny), 0], [0, 0]], dtype)
+    assert np.isfinite(unit_rows(block)).all()
+
+
 def test_unit_rows():
     np.testing.assert_allclose(unit_rows(np.array([[3, 4], [0, 0]], np.float32)), [[0.6, 0.8], [0, 0]])
 

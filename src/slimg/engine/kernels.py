@@ -20,11 +20,12 @@ from functools import cache
 
 import numpy as np
 
+from slimg.engine import buffers
 from slimg.engine.compiled import compiled
 from slimg.engine.vectors import add, load, prefetch, scale, store, zeros
 
 AHEAD = 48
-LINE = 16
+LINE = buffers.LINE // 4
 """float32 per cache line."""
 MOST_LANES = 64
 
