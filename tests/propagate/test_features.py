@@ -12,6 +12,7 @@ from slimg.propagate.features import prepare_features, unit_rows, without_noise
 
 ENGINE = MemoryEngine(threads=2)
 numbers = st.floats(0, 100, width=32).map(lambda value: 0.0 if value < 1e-3 else value)
+signed = st.tuples(numbers, st.sampled_from([1.0, -1.0])).map(lambda pair: pair[0] * pair[1])
 
 
 @given(arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(1, 6)), elements=numbers), st.booleans())
@@ -23,6 +24,18 @@ def test_rows_sum_to_one_or_stay_zero(x, sparse):
     np.testing.assert_allclose(dense.sum(axis=1), x.any(axis=1), atol=1e-5)
     total = x.sum(axis=1, keepdims=True, dtype=np.float64)
     np.testing.assert_allclose(dense * total, x, atol=1e-3)
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(1, 40)), elements=signed))
+@settings(max_examples=40, deadline=None)
+def test_prepared_and_unit_rows_are_those_of_the_formulas(x):
+    moved = x - x.min(axis=1, keepdims=True) if (x < 0).any() else x
+    total, length = moved.sum(axis=1, keepdims=True), np.linalg.norm(x, axis=1, keepdims=True)
+    prepared = np.divide(moved, total, out=np.zeros_like(x), where=total > 0)
+    np.testing.assert_allclose(prepare_features(ENGINE, x), prepared, rtol=1e-5, atol=1e-5)
+    unit = np.divide(x, length, out=np.zeros_like(x), where=length > 0)
+    for block in (x, x.astype(np.float32), np.asfortranarray(x)):
+        np.testing.assert_allclose(unit_rows(block), unit, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -19,6 +19,8 @@ PRODUCT_WORK = 1 << 18
 """Stored entries (plus eight per row) of one block of a sparse product."""
 RANDOM_ROWS = 1 << 12
 """Rows drawn from one stream of random numbers, on every engine."""
+DRAWN_ROWS = 8 * RANDOM_ROWS
+"""Rows that are drawn at a time: a stream alone is too little for a task."""
 PART_ROWS = 1 << 17
 """Most rows that are handed out at a time: of a partition on a cluster, or of a file of results."""
 
@@ -53,12 +55,13 @@ def balanced_blocks(indptr: Array) -> list[Run]:
 
 
 def draw_random(out: Array, random_state: int, start: int) -> None:
-    """Fill rows ``start`` … of a random tall, at most `RANDOM_ROWS` of them, ``start`` being a multiple of that.
+    """Fill rows ``start`` … of a random tall, ``start`` being a multiple of `RANDOM_ROWS`.
 
     Entries are uniform with mean 0 and variance 1: a start for subspaces as good as a normal one, in a tenth of the time.
     """
-    stream = np.random.SeedSequence(random_state, spawn_key=(start // RANDOM_ROWS,))
-    np.random.Generator(np.random.Philox(stream)).random(out=out, dtype=np.float32)
+    for a, b in runs(len(out), RANDOM_ROWS):
+        stream = np.random.SeedSequence(random_state, spawn_key=((start + a) // RANDOM_ROWS,))
+        np.random.Generator(np.random.Philox(stream)).random(out=out[a:b], dtype=np.float32)
     out -= np.float32(0.5)
     out *= np.float32(np.sqrt(12))
 

@@ -16,6 +16,9 @@ from typing import Any
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+SUMS = {"reassoc", "contract"}
+"""For ``fastmath``: sums may be taken in vectors; infinities and what is no number stay what they are."""
+
 
 def compiled(name: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: ``numba.njit`` without the interpreter lock, kept on disk where there is a folder to write to.

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from slimg.engine.base import Array, Scaling
 from slimg.engine.blas import one_thread
-from slimg.engine.blocks import RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks, runs
+from slimg.engine.blocks import RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks
 from slimg.engine.buffers import aligned
 from slimg.engine.files import FileArray
 from slimg.engine.memory import MemoryEngine, block_gram
@@ -135,8 +135,7 @@ def random_rows(start: int, stop: int, k: int, random_state: int) -> Array:
     """Rows of a random tall."""
     first = start - start % RANDOM_ROWS
     rows = np.empty((stop - first, k), np.float32)
-    for a, b in runs(stop - first, RANDOM_ROWS):
-        draw_random(rows[a:b], random_state, first + a)
+    draw_random(rows, random_state, first)
     return rows[start - first :]
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling, Sparse, Tall
 from slimg.engine.blas import matmul, one_thread, self_gram
-from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, balanced_blocks, draw_random, gram_blocks, row_blocks, runs, signs_of
+from slimg.engine.blocks import DRAWN_ROWS, PART_ROWS, balanced_blocks, draw_random, gram_blocks, row_blocks, runs, signs_of
 from slimg.engine.buffers import Buffers
 from slimg.engine.passes import gather_rows
 from slimg.engine.threads import Reporting, Threads
@@ -54,7 +54,7 @@ class MemoryEngine(Reporting):
         def draw(start: int, stop: int) -> None:
             draw_random(out[start:stop], random_state, start)
 
-        self._threads.for_each(draw, runs(n, RANDOM_ROWS))
+        self._threads.for_each(draw, runs(n, DRAWN_ROWS))
         return out
 
     def rows(self, tall: Tall, index: Any) -> Array:

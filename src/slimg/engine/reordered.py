@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine.base import Array, Scaling, Sparse, Tall
-from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, balanced_blocks, draw_random, row_blocks, runs
+from slimg.engine.blocks import DRAWN_ROWS, PART_ROWS, balanced_blocks, draw_random, row_blocks, runs
 from slimg.engine.memory import MemoryEngine, as_tall
 from slimg.engine.ordering import community_order, move_rows, places_of
 
@@ -72,7 +72,7 @@ class ReorderedEngine(MemoryEngine):
             draw_random(rows, random_state, start)
             out[places[start:stop]] = rows
 
-        self._threads.for_each(draw, runs(n, RANDOM_ROWS))
+        self._threads.for_each(draw, runs(n, DRAWN_ROWS))
         return out
 
     def rows(self, tall: Tall, index: Any) -> Array:

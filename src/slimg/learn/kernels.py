@@ -11,10 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from slimg.engine.compiled import compiled
-
-SUMS = {"reassoc", "contract"}
-"""Sums may be taken in vectors; infinities and what is no number stay what they are."""
+from slimg.engine.compiled import SUMS, compiled
 
 
 @compiled(fastmath=SUMS)

@@ -3,7 +3,8 @@
     prepared x = (x − min x) / Σ(x − min x)        the minimum only if any entry of X is negative
     unit     x = x / ‖x‖₂
 
-A row of zeros stays zero in both.
+A row of zeros stays zero in both. Dense rows go through compiled loops: a row is finished while it is in the cache, where
+numpy would walk over the whole block four times.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine.base import Array, Engine, Tall
+from slimg.engine.compiled import SUMS, compiled
 
 Rows = Any
 """A block of a tall: a numpy array or scipy CSR."""
@@ -42,13 +44,20 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
     """Rows of X, prepared."""
     if how.normalize is None:
         return block
-    return _to_sum_one(_above_minimum(dense_rows(block)) if how.shifted else block)
+    if sparse.issparse(block) and not how.shifted:
+        total = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+        return sparse.diags(np.divide(1, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)) @ block
+    rows = dense_rows(block)
+    out = np.empty(rows.shape, np.result_type(rows, np.float32))
+    _to_sum_one(rows, how.shifted, out)
+    return out
 
 
 def unit_rows(block: Array, floor: float = 0.0) -> Array:
     """Each row divided by its length; rows no longer than ``floor`` become zero, instead of being blown up."""
-    length = np.sqrt(np.einsum("ij,ij->i", block, block))
-    return block * np.divide(1, length, out=np.zeros_like(length), where=length > floor)[:, None]
+    out = np.empty_like(block)
+    _to_length_one(block, block.dtype.type(floor), out)
+    return out
 
 
 def without_noise(block: Array, floor: float) -> Array:
@@ -71,11 +80,31 @@ def _has_negative(block: Rows) -> Array:
     return np.asarray(entries.min(initial=0.0) < 0)
 
 
-def _above_minimum(block: Array) -> Array:
-    return block - block.min(axis=1, keepdims=True)
+@compiled(fastmath=SUMS)
+def _to_sum_one(rows, shifted, out):
+    zero = out.dtype.type(0)
+    for i in range(len(rows)):
+        least, total = zero, 0.0
+        if shifted:
+            least = rows[i, 0]
+            for j in range(rows.shape[1]):
+                least = min(least, rows[i, j])
+        for j in range(rows.shape[1]):
+            out[i, j] = rows[i, j] - least
+            total += np.float64(out[i, j])
+        scale = out.dtype.type(1 / total) if total > 0 else zero
+        for j in range(rows.shape[1]):
+            out[i, j] *= scale
 
 
-def _to_sum_one(block: Rows) -> Rows:
-    total = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
-    scale = np.divide(1, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)
-    return sparse.diags(scale) @ block if sparse.issparse(block) else block * scale[:, None]
+@compiled(fastmath=SUMS)
+def _to_length_one(rows, floor, out):
+    one, zero = rows.dtype.type(1), rows.dtype.type(0)
+    for i in range(len(rows)):
+        square = zero
+        for j in range(rows.shape[1]):
+            square += rows[i, j] * rows[i, j]
+        length = np.sqrt(square)
+        scale = one / length if length > floor else zero
+        for j in range(rows.shape[1]):
+            out[i, j] = rows[i, j] * scale
