@@ -45,7 +45,8 @@ def main() -> None:
     print(json.dumps(record, indent=1))
     if options.write:
         kept = records.read("scale")
-        records.write("scale", {**kept, "kills": {**kept.get("kills", {}), options.write: record}})
+        found = {"kills": record, "mapped": alone}
+        records.write("scale", {**kept, **{name: {**kept.get(name, {}), options.write: each} for name, each in found.items()}})
 
 
 def _start(options: argparse.Namespace, folder: str) -> subprocess.Popen[str]:
@@ -77,7 +78,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, required=True, help="where work files go")
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--write", metavar="NAME", help="keep the record under this name")
+    parser.add_argument("--write", metavar="NAME", help="keep both records under this name, in kills and in mapped")
     return parser.parse_args()
 
 

@@ -3,7 +3,7 @@
     python benchmarks/scale/locality.py /data/products --columns 64 100
 
 Measured in one run, with all threads: the triad a = b + s·c and a sum (bytes per second of contiguous memory), a gather of
-random cache lines (lines per second), and one pass T ↦ A T for each order of the nodes:
+random cache lines (lines per second), and one pass T ↦ A T, with one thread too, for each order of the nodes:
 
     given       as the graph has them (generate.py shuffles them)
     degree      from the largest to the smallest
@@ -107,13 +107,13 @@ def lines(threads: Threads) -> float:
 
 
 def _pass(matrix: Adjacency, columns: int, rate: float) -> dict[str, float]:
-    engine = MemoryEngine()
+    engine, alone = MemoryEngine(), MemoryEngine(threads=1)
     tall = engine.random(matrix.n, columns, 0)
-    seconds = _best(lambda: engine.products(matrix, tall, [Scaling()]))
+    seconds, by_one = (_best(lambda each=each: each.products(matrix, tall, [Scaling()])) for each in (engine, alone))
     row_lines = (4 * columns + LINE - 4) / LINE  # of rows that begin anywhere
     moved = matrix.nnz * (LINE * row_lines + 4) + 4 * matrix.n * columns
     limit = moved / (rate * 1e9)
-    return {"seconds": seconds, "limit": limit, "share of the limit": limit / seconds,
+    return {"seconds": seconds, "by one thread": by_one, "limit": limit, "share of the limit": limit / seconds,
             "million lines/s": matrix.nnz * row_lines / seconds / 1e6}  # fmt: skip
 
 
