@@ -3,7 +3,8 @@
     python benchmarks/scale/kills.py /data/huge --memory 6GB --folder /data/work --kills 3 --write huge
 
 The first run is left alone. Then a run is killed with SIGKILL at ``--kills`` moments drawn from the seconds that the first
-one took, and started again each time. The record is kept in benchmarks/results/scale.json under "kills".
+one took, and started again each time. Records are kept in benchmarks/results/scale.json: "kills", and the first run in
+"mapped".
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def main() -> None:
     print(json.dumps(record, indent=1))
     if options.write:
         kept = records.read("scale")
-        found = {"kills": record, "mapped": alone}
-        records.write("scale", {**kept, **{name: {**kept.get(name, {}), options.write: each} for name, each in found.items()}})
+        new = {"kills": record, "mapped": alone}
+        records.write("scale", {**kept, **{name: {**kept.get(name, {}), options.write: new[name]} for name in new}})
 
 
 def _start(options: argparse.Namespace, folder: str) -> subprocess.Popen[str]:
