@@ -53,7 +53,8 @@ class SlimG(FittedModel):
         "row" divides each row by its sum, after subtracting its minimum where entries are negative.
     energy, max_rank : the rank of U and of the PCAs.
     class_weight : "balanced", a dict by class, or None
-    tol, max_iter : the duality gap to reach, as a share of the loss at W = 0, and Newton steps at most.
+    tol, max_iter : the duality gap to reach, as a share of the loss at W = 0, and Newton steps at most. Rarely a component
+        that is zero in the solution still has a small weight at the default gap; ``tol=1e-6`` tells.
     engine : "memory", "reordered" (nodes by communities inside), "mapped" (talls as files), "dask", "auto" (by `estimate`),
         a Dask client, or an engine
     memory : size such as "4GB", or None
