@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from records import read, shared, write
 
-from slimg import SlimG, datasets
+from slimg import SlimG
 from slimg.graph.splits import REAL, stratified
+from slimg.lab import datasets
 
 DATASETS = ("cora", "citeseer", "pubmed", "computers", "photo", "chameleon", "squirrel", "actor")
 CHOSEN_ON = ("cora", "chameleon", "pubmed", "squirrel")

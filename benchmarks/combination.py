@@ -18,13 +18,14 @@ import numpy as np
 from records import RESULTS, write
 from scipy.optimize import minimize
 
-from slimg import SlimG, datasets, sanity
+from slimg import SlimG
+from slimg.components.components import Components
 from slimg.graph import Graph, Split
 from slimg.graph.splits import REAL, SYNTHETIC, stratified
+from slimg.lab import datasets, sanity
 from slimg.learn.labelled import Labelled
 from slimg.learn.path import Pair, default_pairs, solve_path
 from slimg.learn.selection import best, validate
-from slimg.propagate.components import Components
 
 GRAPHS = ["semantic-homophily", "semantic-heterophily", "semantic-uniform", "random-homophily", "cora", "chameleon", "photo"]
 SHARES = (0.4, 0.1, 0.02)

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from records import ROOT, read, write
 
-from slimg import Graph, datasets, diagnose
+from slimg import Graph, diagnose
 from slimg.graph.splits import stratified
-from slimg.sanity.case import make
-from slimg.sanity.scenarios import CASES, EMPTY, parts
+from slimg.lab import datasets
+from slimg.lab.sanity.case import make
+from slimg.lab.sanity.scenarios import CASES, EMPTY, parts
 
 SHOWN = (0.05, 0.05, 0.9)
 """Train and validation rows are shown together: 10 %."""

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from records import read, write
 
-from slimg import SlimG, datasets
+from slimg import SlimG
 from slimg.graph.splits import REAL, stratified
+from slimg.lab import datasets
 
 HIDDEN = 0.1
 

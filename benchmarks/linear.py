@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from records import read, shared, write
 
-from slimg import datasets
 from slimg.engine import Scaling
 from slimg.graph import Adjacency
 from slimg.graph.splits import REAL, stratified
-from slimg.linear_gnn import LinearGNN
-from slimg.propagate.registry import Propagator, kind_of, register
+from slimg.lab import datasets
+from slimg.lab.linear_gnn import LinearGNN
+from slimg.lab.propagators.registry import Propagator, kind_of, register
 
 DATASETS = ("cora", "citeseer", "pubmed", "computers", "photo", "chameleon", "squirrel", "actor")
 MODELS = ("lr", "reg_kernel", "diff_kernel", "rw_kernel", "sgc", "dgc", "s2gc", "g2cn")

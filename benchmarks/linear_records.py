@@ -13,9 +13,9 @@ from typing import Any
 
 from records import RESULTS, read
 
-from slimg.bench import Store
-from slimg.bench.cell import Cell
 from slimg.graph.splits import REAL
+from slimg.lab.bench import Store
+from slimg.lab.bench.cell import Cell
 
 
 def main() -> None:

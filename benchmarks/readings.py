@@ -30,16 +30,16 @@ import numpy as np
 import torch
 from records import read, shared, write
 
-from slimg import datasets, sanity
+from slimg.components.features import dense_rows
 from slimg.engine import MemoryEngine
 from slimg.graph import Graph
 from slimg.graph.splits import REAL, SYNTHETIC, Split, stratified
+from slimg.lab import datasets, sanity
+from slimg.lab.linear_gnn import WEIGHT_DECAYS
+from slimg.lab.propagators import get
+from slimg.lab.propagators.registry import Propagator, kind_of, register, together
+from slimg.lab.sanity.scenarios import CASES, parts
 from slimg.learn.early_stopping import EPOCHS, PATIENCE
-from slimg.linear_gnn import WEIGHT_DECAYS
-from slimg.propagate import get
-from slimg.propagate.features import dense_rows
-from slimg.propagate.registry import Propagator, kind_of, register, together
-from slimg.sanity.scenarios import CASES, parts
 
 READINGS = dict.fromkeys(("diff_entries", "diff_entries_row", "diff_entries_sym", "diff_dense", "diff_sqrt2"), "diff_kernel")
 """Model in whose place a reading stands."""
@@ -57,7 +57,7 @@ class DiffusionOfAllEntries(linear.DiffusionOfEntries):
         stored = engine.to_array(super().columns(graph, engine, x)["P"])
         values = engine.to_array(x)
         pattern = graph.adjacency.to_scipy() @ values + values
-        return {"P": engine.tall((stored - pattern + values.sum(axis=0, dtype=np.float64)).astype(np.float32))}
+        return {"P": engine.row_matrix((stored - pattern + values.sum(axis=0, dtype=np.float64)).astype(np.float32))}
 
 
 @register("diff_entries_row", title="Diff. Kernel by entries, rows of sum 1")
@@ -69,10 +69,10 @@ class RowDiffusionOfEntries(linear.DiffusionOfEntries):
     right: ClassVar = 0.0
 
     def columns(self, graph: Any, engine: Any, x: Any) -> dict[str, Any]:
-        ones = engine.tall(np.ones((graph.n, 1), np.float32))
+        ones = engine.row_matrix(np.ones((graph.n, 1), np.float32))
         sums = engine.to_array(super().columns(graph, engine, ones)["P"])
-        stored = super().columns(graph, engine, engine.tall(engine.to_array(x) * sums**self.right))["P"]
-        return {"P": engine.tall(engine.to_array(stored) * sums**self.left)}
+        stored = super().columns(graph, engine, engine.row_matrix(engine.to_array(x) * sums**self.right))["P"]
+        return {"P": engine.row_matrix(engine.to_array(stored) * sums**self.left)}
 
 
 @register("diff_entries_sym", title="Diff. Kernel by entries, scaled on both sides")

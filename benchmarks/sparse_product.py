@@ -1,4 +1,4 @@
-"""One sparse × tall product, ours against torch and scipy, on a generated graph of the size of ogbn-products.
+"""One sparse × row matrix product, ours against torch and scipy, on a generated graph of the size of ogbn-products.
 
     python benchmarks/sparse_product.py                                # 2.4 M nodes, 60 M edges, 100 columns
     python benchmarks/sparse_product.py --nodes 20000 --edges 400000   # seconds

@@ -38,8 +38,9 @@ def main() -> None:
 
 
 def cora() -> dict[str, Any]:
-    from slimg import SlimG, datasets
+    from slimg import SlimG
     from slimg.graph.splits import REAL, stratified
+    from slimg.lab import datasets
 
     graph = datasets.load("cora")
     split = stratified(graph, REAL, 0)

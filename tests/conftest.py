@@ -21,7 +21,7 @@ def load_real(data_dir):
 
     @functools.cache
     def load(name: str):
-        from slimg import datasets
+        from slimg.lab import datasets
 
         folder = datasets.info(name).folder
         if not (data_dir / folder).is_dir():

@@ -20,8 +20,8 @@ from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
-from slimg.graph.disk import build
 from slimg.graph.graph import Graph
+from slimg.io.disk import build
 from slimg.progress import SILENT, Bars, progress_for, reporting
 
 
@@ -53,7 +53,7 @@ def random_graph(n=2_000, edges=9_000, d=8, seed=0):
 def test_a_pass_of_k_columns_is_worth_k(make, tmp_path):
     graph, engine, told = random_graph(n=60_000, edges=300_000), make(tmp_path), Recorded()
     with reporting(engine, told), told.stage("hops"):
-        engine.products(graph.adjacency, engine.tall(graph.features), [Scaling(), Scaling(loop=1.0)])
+        engine.products(graph.adjacency, engine.row_matrix(graph.features), [Scaling(), Scaling(loop=1.0)])
         assert told.stages[0][2] == pytest.approx(8)
         engine.products(graph.adjacency, engine.random(graph.n, 3, 0), [Scaling()])
     assert told.stages[0][2] == pytest.approx(11)
@@ -83,7 +83,7 @@ def test_a_cluster_reports_its_passes(tmp_path):
         reporting(engine, told),
         told.stage("hops"),
     ):
-        (out,) = engine.products(graph.adjacency, engine.tall(graph.features), [Scaling()])
+        (out,) = engine.products(graph.adjacency, engine.row_matrix(graph.features), [Scaling()])
         engine.to_array(out)
         deadline = time.monotonic() + 10
         while told.stages[0][2] < 7.99 and time.monotonic() < deadline:
@@ -180,7 +180,7 @@ def test_on_a_terminal_bars_are_shown_to_those_who_ask(verbose):
 def test_interrupting_leaves_no_half_written_file(tmp_path):
     """Ctrl-C while edges are sorted: neither the folder nor its draft is there."""
     np.save(tmp_path / "edges.npy", np.random.default_rng(0).integers(0, 1000, (2_000_000, 2)))
-    program = "from slimg.graph.disk import build; import sys; print(flush=True); build('graph', 'edges.npy', nodes=1000)"
+    program = "from slimg.io.disk import build; import sys; print(flush=True); build('graph', 'edges.npy', nodes=1000)"
     process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.readline()
     while not (tmp_path / "graph.part").exists() and process.poll() is None:

@@ -13,7 +13,8 @@ DIGESTS = """
 import hashlib, sys
 import numpy as np
 import scipy.sparse as sp
-from slimg import Graph, SlimG, datasets
+from slimg import Graph, SlimG
+from slimg.lab import datasets
 from slimg.graph.splits import REAL, stratified
 
 

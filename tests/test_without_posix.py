@@ -39,7 +39,8 @@ def test_from_files_to_predictions(tmp_path):
 def test_engines_in_memory(engine):
     run = python(
         """
-from slimg import SlimG, sanity
+from slimg import SlimG
+from slimg.lab import sanity
 graph = sanity.make("semantic", "homophily", n=200, d=10, seed=0, density=0.1).graph
 print(len(SlimG(engine=sys.argv[1]).fit(graph, train=range(0, 200, 3)).predict()))
 """,

@@ -24,8 +24,9 @@ def slimg(*arguments):
 
 def test_every_propagator_and_both_classifiers():
     run = python("""
-from slimg import LinearGNN, SlimG, sanity
-from slimg.propagate import get, names
+from slimg import LinearGNN, SlimG
+from slimg.lab import sanity
+from slimg.lab.propagators import get, names
 case = sanity.make("semantic", "homophily", n=200, d=10, seed=0, density=0.1)
 for name in names():
     assert get(name)(case.graph).blocks, name

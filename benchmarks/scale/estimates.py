@@ -24,8 +24,8 @@ import records
 from scale import rivals
 
 from slimg import SlimG
-from slimg.bench.circumstances import peak_memory
-from slimg.graph.disk import open_graph
+from slimg.io.disk import open_graph
+from slimg.lab.bench.circumstances import peak_memory
 
 
 def main() -> None:

@@ -4,7 +4,7 @@
     python benchmarks/scale/generate.py arxiv /data/arxiv --scale 0.1
     python benchmarks/scale/generate.py huge /data/huge --memory 3GB     # 20 M nodes, 300 M edges, 64 features
 
-The folder is that of `slimg.graph.disk`. The graph is made, not real:
+The folder is that of `slimg.io.disk`. The graph is made, not real:
 
 - communities of about 500 nodes, their sizes by a Zipf law; each has a main class, classes are skewed;
 - a node's label is its community's class with probability ``purity``, else drawn from all classes;
@@ -36,9 +36,9 @@ import numpy as np
 from numba import njit
 
 from slimg.graph import Graph
-from slimg.graph.disk import finish, open_graph
-from slimg.graph.edge_files import EdgeFile
-from slimg.graph.external_sort import NpyAppender, write_adjacency
+from slimg.io.disk import finish, open_graph
+from slimg.io.edge_files import EdgeFile
+from slimg.io.external_sort import NpyAppender, write_adjacency
 from slimg.sizes import as_bytes, require_room
 
 BLOCK_STUBS = 1 << 22

@@ -27,10 +27,10 @@ import records
 from scale import rivals
 
 from slimg import SlimG
-from slimg.bench.circumstances import peak_memory
 from slimg.graph import Graph
 from slimg.graph.adjacency import Adjacency
-from slimg.graph.disk import open_graph
+from slimg.io.disk import open_graph
+from slimg.lab.bench.circumstances import peak_memory
 
 PAPER = "scalability_products_seconds"
 

@@ -44,7 +44,7 @@ from slimg.engine.ordering import SWEEPS, community_order
 from slimg.engine.reordered import ReorderedEngine
 from slimg.engine.threads import Threads
 from slimg.graph.adjacency import Adjacency
-from slimg.graph.disk import open_graph
+from slimg.io.disk import open_graph
 
 LINE = 64
 TRIAD = 1 << 27
@@ -108,8 +108,8 @@ def lines(threads: Threads) -> float:
 
 def _pass(matrix: Adjacency, columns: int, rate: float) -> dict[str, float]:
     engine, alone = MemoryEngine(), MemoryEngine(threads=1)
-    tall = engine.random(matrix.n, columns, 0)
-    seconds, by_one = (_best(lambda each=each: each.products(matrix, tall, [Scaling()])) for each in (engine, alone))
+    row_matrix = engine.random(matrix.n, columns, 0)
+    seconds, by_one = (_best(lambda each=each: each.products(matrix, row_matrix, [Scaling()])) for each in (engine, alone))
     row_lines = (4 * columns + LINE - 4) / LINE  # of rows that begin anywhere
     moved = matrix.nnz * (LINE * row_lines + 4) + 4 * matrix.n * columns
     limit = moved / (rate * 1e9)

@@ -31,12 +31,12 @@ import records
 from pyarrow import parquet
 
 from slimg import SlimG
-from slimg.bench.circumstances import peak_memory
+from slimg.components.components import Components
 from slimg.engine.base import Engine
 from slimg.engine.mapped import MappedEngine
 from slimg.engine.memory import MemoryEngine
-from slimg.graph.disk import open_graph
-from slimg.propagate.components import Components
+from slimg.io.disk import open_graph
+from slimg.lab.bench.circumstances import peak_memory
 
 ROWS = 1 << 16
 LABELLED = 50_000

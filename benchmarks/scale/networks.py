@@ -35,11 +35,11 @@ import records
 from scale import rivals
 
 from slimg import SlimG
-from slimg.bench.circumstances import peak_memory
 from slimg.graph import Graph
-from slimg.graph.disk import open_graph
-from slimg.linear_gnn import LinearGNN
-from slimg.propagate.linear import DGC
+from slimg.io.disk import open_graph
+from slimg.lab.bench.circumstances import peak_memory
+from slimg.lab.linear_gnn import LinearGNN
+from slimg.lab.propagators.linear import DGC
 from slimg.sizes import available_memory
 
 EPOCHS, HIDDEN, TRIED = 200, 64, 3
@@ -90,10 +90,10 @@ def _dgc_torch(graph: Graph, _: int) -> dict[str, Any]:
     rows, x, matrix = rivals.split_of(graph), torch.from_numpy(rivals.prepared(graph)), rivals.with_loops(graph)
     runs = []
     for total in DGC.grid["T"]:
-        begun, tall, step = time.perf_counter(), x, total / DGC().K
+        begun, row_matrix, step = time.perf_counter(), x, total / DGC().K
         for _hop in range(DGC().K):
-            tall = tall + step * (matrix @ tall - tall)
-        runs.append(rivals.logistic(graph, tall.numpy(), rows, time.perf_counter() - begun))
+            row_matrix = row_matrix + step * (matrix @ row_matrix - row_matrix)
+        runs.append(rivals.logistic(graph, row_matrix.numpy(), rows, time.perf_counter() - begun))
     propagation, learning = sum(run.propagation for run in runs), sum(run.learning for run in runs)
     best = max(runs, key=lambda run: run.chosen_by)
     return {

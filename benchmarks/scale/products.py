@@ -32,8 +32,8 @@ import records
 from scale import rivals
 
 from slimg import SlimG
-from slimg.graph.disk import open_graph
-from slimg.propagate.components import compute_components
+from slimg.components.components import compute_components
+from slimg.io.disk import open_graph
 
 TOUCHED = 10 << 27
 """Numbers of eight bytes."""

@@ -75,11 +75,11 @@ def sgc_features(graph: Graph, x: np.ndarray) -> tuple[np.ndarray, float]:
 
     warnings.filterwarnings("ignore", message="Sparse")
     matrix = with_loops(graph)
-    tall = torch.from_numpy(x)
+    row_matrix = torch.from_numpy(x)
     begun = time.perf_counter()
     for _ in range(2):
-        tall = matrix @ tall
-    return tall.numpy(), time.perf_counter() - begun
+        row_matrix = matrix @ row_matrix
+    return row_matrix.numpy(), time.perf_counter() - begun
 
 
 def with_loops(graph: Graph):

@@ -2,7 +2,7 @@
 
     python benchmarks/scale/sizing.py /data/products --network 1.25     # GB/s of each worker's network
 
-Measured: the rates of this machine (`slimg.engine.rates`) and, on the given graph, the share of a tall's rows that one of W
+Measured: the rates of this machine (`slimg.engine.rates`) and, on the given graph, the share of a row matrix's rows that one of W
 partitions asks of the others (its halo). The rest follows from the passes: the columns of U through A, a fused hop and
 two more with d columns each (`columns_through`). Memory is that of the estimate, shared out, and one halo of d columns
 beside it.
@@ -25,7 +25,7 @@ import records
 from slimg.engine.estimate import Sizes, columns_through, estimate
 from slimg.engine.rates import Rates, measure
 from slimg.graph.adjacency import Adjacency
-from slimg.graph.disk import open_graph
+from slimg.io.disk import open_graph
 
 PAPERS = Sizes(111_059_956, 1_615_685_872, 128, 172, 1_500_000)
 WORKERS = (4, 8, 16, 32, 64)

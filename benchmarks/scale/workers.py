@@ -22,10 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import records
 
+from slimg.components.components import compute_components
 from slimg.engine.dask import DaskEngine
 from slimg.engine.memory import MemoryEngine
-from slimg.graph.disk import open_graph
-from slimg.propagate.components import compute_components
+from slimg.io.disk import open_graph
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ import pandas as pd
 
 from examples.debian.load import HERE
 from slimg import cli
-from slimg.files.write import write_csv
+from slimg.io.write import write_csv
 
 SUBJECTS = ("games", "science", "sound", "text")
 KNOWN = 0.3

@@ -18,8 +18,8 @@ from rich.table import Table
 from examples.debian.baselines import BASELINES
 from examples.debian.load import HERE, load
 from slimg import Graph, SlimG, cli
-from slimg.files.write import write_table
 from slimg.graph.splits import Split, stratified
+from slimg.io.write import write_table
 
 Scores = dict[str, list[float]]
 

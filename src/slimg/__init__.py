@@ -4,7 +4,7 @@ from slimg.version import __version__
 
 _HOMES = {
     "Graph": "slimg.graph",
-    "LinearGNN": "slimg.linear_gnn",
+    "LinearGNN": "slimg.lab.linear_gnn",
     "NodeClassifier": "slimg.pipeline",
     "SlimG": "slimg.classifier",
     "SlimGFeatures": "slimg.pipeline",

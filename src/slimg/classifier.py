@@ -15,6 +15,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from slimg.components.components import Components, compute_components
+from slimg.components.options import COMPONENTS
+from slimg.components.projector import Projector
 from slimg.engine.choice import check_engine, engine_for
 from slimg.engine.estimate import Estimate, Sizes, columns_through, estimate, work_files
 from slimg.errors import InputError
@@ -26,9 +29,6 @@ from slimg.learn.labelled import Labelled
 from slimg.learn.search import Found, Search, search
 from slimg.learn.sparse_group import check_stopping, class_weights, warn_unconverged
 from slimg.progress import progress_for, reporting
-from slimg.propagate.asked import COMPONENTS
-from slimg.propagate.components import Components, compute_components
-from slimg.propagate.placing import Placing
 from slimg.sizes import as_bytes
 
 
@@ -43,7 +43,7 @@ class SlimG(FittedModel):
         mapping asks for; "paper" has the paper's twelve pairs.
     cv : int
         Folds when no validation rows are given (fewer if a class has fewer labelled nodes).
-    components, pca, k_row, k_sym : the paper's ablations; see `slimg.propagate.components.compute_components`.
+    components, pca, k_row, k_sym : the paper's ablations; see `slimg.components.components.compute_components`.
     sparsity : bool
         False drops both penalties; then no minimiser exists on separable data, so L-BFGS is stopped early on the
         validation accuracy and there is no certificate.
@@ -55,7 +55,7 @@ class SlimG(FittedModel):
     class_weight : "balanced", a dict by class, or None
     tol, max_iter : the duality gap to reach, as a share of the loss at W = 0, and Newton steps at most. Rarely a component
         that is zero in the solution still has a small weight at the default gap; ``tol=1e-6`` tells.
-    engine : "memory", "reordered" (nodes by communities inside), "mapped" (talls as files), "dask", "auto" (by `estimate`),
+    engine : "memory", "reordered" (nodes by communities inside), "mapped" (row matrices as files), "dask", "auto" (by `estimate`),
         a Dask client, or an engine
     memory : size such as "4GB", or None
         The budget of "mapped" and "auto"; None takes most of what is free.
@@ -222,7 +222,7 @@ class SlimG(FittedModel):
         self.components_, self.rank_ = parts, parts.rank
         self.coef_ = {name: solution.weights[columns] for name, columns in parts.groups.items()}
         self.intercept_ = solution.intercept.astype(np.float32)
-        self.scorer_ = Scorer(Placing.of(parts), self.coef_, self.intercept_, self.classes_)
+        self.scorer_ = Scorer(Projector.of(parts), self.coef_, self.intercept_, self.classes_)
         self.graph_, self.feature_names_ = graph, graph.feature_names
         self.held_out_scores_ = found.unseen
         self._scores = self._nodes = None

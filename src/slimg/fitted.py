@@ -12,22 +12,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from slimg.display import model_html
-from slimg.engine.base import Array, Tall
+from slimg.components.components import Components
+from slimg.engine.base import Array, RowMatrix
 from slimg.errors import InputError
 from slimg.explain import counterfactual as counterfactuals
 from slimg.explain.counterfactual import Counterfactual
 from slimg.explain.explainer import Explainer, Scorer, View
 from slimg.explain.explanation import Explanation
 from slimg.explain.summary import Summary
-from slimg.fold_in import FoldIn, Remembered, check_alike, fold_in
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
+from slimg.inference.fold_in import FittedNodes, FoldIn, check_alike, fold_in
+from slimg.inference.predictions import largest, write_predictions
+from slimg.inference.saving import Saved, load, save
 from slimg.learn.sparse_group import softmax
-from slimg.plotting import Plots
-from slimg.predictions import largest, write_predictions
-from slimg.propagate.components import Components
-from slimg.saving import Saved, load, save
+from slimg.report.notebook import model_html
+from slimg.report.plots import Plots
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -59,7 +59,7 @@ class FittedModel(BaseEstimator):
     graph_: Graph
     components_: Components
     _scores: Array | None
-    _nodes: Remembered | None
+    _nodes: FittedNodes | None
 
     @property
     def l1_(self) -> float:
@@ -103,7 +103,7 @@ class FittedModel(BaseEstimator):
         return softmax(self.decision_function(graph))
 
     def write_predictions(self, folder: str | PathLike[str], *, probabilities: bool = False) -> Path:
-        """Predictions of the fitted graph as a folder of Parquet files (`slimg.predictions`), whole or not at all.
+        """Predictions of the fitted graph as a folder of Parquet files (`slimg.inference.predictions`), whole or not at all.
 
         Scores are made run by run where the rows are, so that this also serves graphs larger than memory and clusters.
         """
@@ -119,14 +119,14 @@ class FittedModel(BaseEstimator):
         """
         check_is_fitted(self)
         check_alike(graph, self.data_["features"], self.feature_names_)
-        return fold_in(self.scorer_, self._remembered(), graph, self.fold_in_agreement_)
+        return fold_in(self.scorer_, self._fitted_nodes(), graph, self.fold_in_agreement_)
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the model to one file of arrays and JSON (`slimg.model_file`), whole or not at all."""
+        """Write the model to one file of arrays and JSON (`slimg.inference.model_file`), whole or not at all."""
         check_is_fitted(self)
         params = {**self.get_params(deep=False), "engine": "memory", "verbose": False}
         fitted = {name: getattr(self, name) for name in KEPT}
-        return save(path, Saved(params, fitted, self.data_, self.feature_names_, self.scorer_, self._remembered()))
+        return save(path, Saved(params, fitted, self.data_, self.feature_names_, self.scorer_, self._fitted_nodes()))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -138,7 +138,7 @@ class FittedModel(BaseEstimator):
         model.scorer_, model.classes_ = saved.scorer, saved.scorer.classes
         model.coef_, model.intercept_ = saved.scorer.weights, saved.scorer.intercept
         model.data_, model.feature_names_ = saved.data, saved.feature_names
-        model._nodes, model._scores = saved.remembered, saved.remembered.scores
+        model._nodes, model._scores = saved.fitted_nodes, saved.fitted_nodes.scores
         return model
 
     def explain(self, node: Any, graph: Graph | None = None) -> Explanation:
@@ -212,7 +212,7 @@ class FittedModel(BaseEstimator):
             if fitted is None:
                 raise InputError("a model from a file has no graph with it: give graph=, as it was or as it grew")
             return View(fitted, self._own_scores())
-        return View(graph, self.fold_in(graph).scores, self._remembered().places(graph))
+        return View(graph, self.fold_in(graph).scores, self._fitted_nodes().places(graph))
 
     def _own_scores(self) -> Array:
         """Scores of the fitted graph (n × c), computed when they are first needed."""
@@ -220,11 +220,11 @@ class FittedModel(BaseEstimator):
             self._scores = self.components_.engine.to_array(self._linear()) + self.intercept_
         return self._scores
 
-    def _linear(self) -> Tall:
-        """Scores of the fitted graph without the intercept, as a tall."""
+    def _linear(self) -> RowMatrix:
+        """Scores of the fitted graph without the intercept, as a row matrix."""
         return self.components_.linear(self.coef_)
 
-    def _remembered(self) -> Remembered:
+    def _fitted_nodes(self) -> FittedNodes:
         if self._nodes is None:
-            self._nodes = Remembered.of(self.graph_, self._own_scores())
+            self._nodes = FittedNodes.of(self.graph_, self._own_scores())
         return self._nodes

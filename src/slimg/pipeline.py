@@ -20,12 +20,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from slimg.classifier import SlimG
+from slimg.components.components import compute_components
+from slimg.components.options import COMPONENTS
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import as_column
 from slimg.graph.graph import Graph
-from slimg.propagate.asked import COMPONENTS
-from slimg.propagate.components import compute_components
 
 
 class NodeClassifier(ClassifierMixin, BaseEstimator):
@@ -81,7 +81,7 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
     ----------
     graph : Graph
     components, pca, k_row, k_sym, normalize, energy, max_rank, random_state
-        As in `slimg.propagate.components.compute_components`.
+        As in `slimg.components.components.compute_components`.
 
     Attributes
     ----------

@@ -69,13 +69,13 @@ def test_places_wait_until_another_size_is_asked_for_and_trim_gives_them_back(po
     other = pool.take(300, 10)
     assert len(pool._places) == 1 and pool._places[0] is other.base
     del other
-    pool.trim()
+    pool.release_unused()
     assert pool._places == []
 
 
 def test_trim_keeps_what_is_held(pool):
     held = pool.take(100, 10)
-    pool.trim()
+    pool.release_unused()
     assert len(pool._places) == 1 and held.base is not None
 
 
@@ -86,11 +86,11 @@ def test_small_arrays_are_not_tracked():
 
 
 def test_an_engine_that_uses_memory_again_gives_the_same_results(monkeypatch):
-    tall = np.random.default_rng(0).standard_normal((500, 8), dtype=np.float32)
+    row_matrix = np.random.default_rng(0).standard_normal((500, 8), dtype=np.float32)
     small = np.eye(8, dtype=np.float32)
 
     def chain(engine):
-        result = tall
+        result = row_matrix
         for _ in range(5):
             result = engine.map_rows(lambda block: block + 1, engine.combine(result, small))
         return result
@@ -99,17 +99,17 @@ def test_an_engine_that_uses_memory_again_gives_the_same_results(monkeypatch):
     monkeypatch.setattr(buffers, "LARGE", 1)
     engine = MemoryEngine(threads=2)
     np.testing.assert_array_equal(chain(engine), plain)
-    engine.trim()
+    engine.release_unused()
     assert len(engine._buffers._places) == 0
 
 
 def test_a_spent_tall_is_written_over_and_the_users_own_array_is_not(monkeypatch):
     monkeypatch.setattr(buffers, "LARGE", 1)
     engine, given = MemoryEngine(threads=2), np.ones((500, 8), np.float32)
-    first = engine.map_rows(lambda block: block + 1, engine.tall(given), spend=True)
+    first = engine.map_rows(lambda block: block + 1, engine.row_matrix(given), overwrite_input=True)
     assert (given == 1).all() and (first == 2).all()
     place = address(first)
-    assert address(engine.map_rows(lambda block: block + 1, first, spend=True)) == place
-    assert address(engine.map_rows(lambda block: np.hstack([block, block]), first, spend=True)) != place
-    narrower = engine.map_rows(lambda block: block[:, 2:5] + 1, first, spend=True)
+    assert address(engine.map_rows(lambda block: block + 1, first, overwrite_input=True)) == place
+    assert address(engine.map_rows(lambda block: np.hstack([block, block]), first, overwrite_input=True)) != place
+    narrower = engine.map_rows(lambda block: block[:, 2:5] + 1, first, overwrite_input=True)
     assert address(narrower) == place and (narrower == 4).all() and narrower.shape == (500, 3)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from slimg import SlimG
+from slimg.components.components import compute_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.dask import DaskEngine, LostWorker
 from slimg.engine.dask_tasks import Stored, load_part
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
-from slimg.propagate.components import compute_components
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -42,12 +42,12 @@ def two_workers(**options):
 
 def test_any_number_of_partitions_gives_the_same_products(cluster):
     graph = random_graph()
-    tall, scale = numbers(graph.n, 9), np.random.default_rng(1).random(graph.n, dtype=np.float32)
+    row_matrix, scale = numbers(graph.n, 9), np.random.default_rng(1).random(graph.n, dtype=np.float32)
     scalings = [Scaling(scale, scale, 1.0), Scaling(None, scale)]
-    expected = MemoryEngine(threads=1).products(graph.adjacency, tall, scalings)
+    expected = MemoryEngine(threads=1).products(graph.adjacency, row_matrix, scalings)
     for partitions in (1, 2, 7):
         with DaskEngine(cluster, partitions=partitions) as engine:
-            for out, truth in zip(engine.products(graph.adjacency, engine.tall(tall), scalings), expected, strict=True):
+            for out, truth in zip(engine.products(graph.adjacency, engine.row_matrix(row_matrix), scalings), expected, strict=True):
                 np.testing.assert_array_equal(engine.to_array(out), truth)
 
 
@@ -100,11 +100,11 @@ def test_a_worker_that_dies_in_the_middle_changes_nothing():
 def test_blocks_of_a_worker_that_died_are_computed_again():
     with two_workers() as local, distributed.Client(local) as client, DaskEngine(client, partitions=4) as engine:
         adjacency = random_graph().adjacency
-        tall = engine.tall(numbers(3_000, 6))
-        (once,) = engine.products(adjacency, tall, [Scaling()])
+        row_matrix = engine.row_matrix(numbers(3_000, 6))
+        (once,) = engine.products(adjacency, row_matrix, [Scaling()])
         (twice,) = engine.products(adjacency, once, [Scaling()])
         engine.gram(twice)
-        del once, tall
+        del once, row_matrix
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         expected = MemoryEngine(threads=1)
         truth = expected.products(adjacency, numbers(3_000, 6), [Scaling()])[0]
@@ -118,9 +118,9 @@ def _die(block):
 
 def test_workers_that_always_die_are_reported():
     with two_workers() as local, distributed.Client(local) as client, DaskEngine(client, partitions=2) as engine:
-        tall = engine.tall(numbers(100, 3))
+        row_matrix = engine.row_matrix(numbers(100, 3))
         with pytest.raises(LostWorker, match="workers died 2 times on the same block"):
-            engine.map_rows(_die, tall)
+            engine.map_rows(_die, row_matrix)
 
 
 def test_a_cluster_without_slimg_is_refused(tmp_path):
@@ -153,7 +153,7 @@ def test_a_folder_that_workers_do_not_see_is_named(cluster, tmp_path):
         mapped = np.load(tmp_path / "gone.npy", mmap_mode="r")
         (tmp_path / "gone.npy").unlink()
         with pytest.raises(InputError, match=r"a worker cannot read .*gone\.npy"):
-            engine.to_array(engine.tall(mapped))
+            engine.to_array(engine.row_matrix(mapped))
 
 
 @pytest.mark.parametrize("partitions", [0, -1, 1.5, "many"])

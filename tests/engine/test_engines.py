@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from slimg.components.components import compute_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.blocks import signed_rows
 from slimg.graph.graph import Graph
 from slimg.learn.path import Pair, solve_path
 from slimg.learn.solver import Problem
 from slimg.linalg import svd
-from slimg.propagate.components import compute_components
 
 
 class Rows(NamedTuple):
@@ -36,11 +36,11 @@ def adjacency(n=300, seed=0, weighted=True):
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_products(any_engine, small_blocks, weighted, count):
     a, rows = adjacency(weighted=weighted)
-    tall, scale = numbers(300, 7), np.random.default_rng(1).random(300, dtype=np.float32)
+    row_matrix, scale = numbers(300, 7), np.random.default_rng(1).random(300, dtype=np.float32)
     scalings = [Scaling(None, scale), Scaling(scale, scale, 1.0), Scaling(loop=0.5)][:count]
-    outs = any_engine.products(rows, any_engine.tall(tall), scalings)
-    both = scale[:, None] * ((a + sp.eye(300)) @ (scale[:, None] * tall))
-    expected = [scale[:, None] * (a @ tall), both, a @ tall + 0.5 * tall]
+    outs = any_engine.products(rows, any_engine.row_matrix(row_matrix), scalings)
+    both = scale[:, None] * ((a + sp.eye(300)) @ (scale[:, None] * row_matrix))
+    expected = [scale[:, None] * (a @ row_matrix), both, a @ row_matrix + 0.5 * row_matrix]
     assert len(outs) == count
     for out, truth in zip(outs, expected, strict=False):
         assert out.shape == (300, 7)
@@ -49,16 +49,16 @@ def test_products(any_engine, small_blocks, weighted, count):
 
 def test_products_are_the_same_to_the_bit(any_engine):
     _, rows = adjacency(500, weighted=False)
-    tall, scale = numbers(500, 37), np.random.default_rng(1).random(500, dtype=np.float32)
+    row_matrix, scale = numbers(500, 37), np.random.default_rng(1).random(500, dtype=np.float32)
     scalings = [Scaling(None, scale), Scaling(scale, scale, 1.0)]
-    expected = MemoryEngine(threads=1).products(rows, tall, scalings)
-    for out, truth in zip(any_engine.products(rows, any_engine.tall(tall), scalings), expected, strict=True):
+    expected = MemoryEngine(threads=1).products(rows, row_matrix, scalings)
+    for out, truth in zip(any_engine.products(rows, any_engine.row_matrix(row_matrix), scalings), expected, strict=True):
         np.testing.assert_array_equal(any_engine.to_array(out), truth)
 
 
 def test_products_of_a_matrix_without_entries(any_engine):
     rows = Rows(np.zeros(6, np.int64), np.zeros(0, np.int32), None)
-    (out,) = any_engine.products(rows, any_engine.tall(numbers(5, 3)), [Scaling(loop=2.0)])
+    (out,) = any_engine.products(rows, any_engine.row_matrix(numbers(5, 3)), [Scaling(loop=2.0)])
     np.testing.assert_allclose(any_engine.to_array(out), 2 * numbers(5, 3))
 
 
@@ -69,8 +69,8 @@ def test_products_of_memory_maps(any_engine, tmp_path):
         np.save(tmp_path / f"{name}.npy", array)
         mapped.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
     np.save(tmp_path / "tall.npy", numbers(300, 7))
-    tall = any_engine.tall(np.load(tmp_path / "tall.npy", mmap_mode="r"))
-    (out,) = any_engine.products(Rows(*mapped), tall, [Scaling()])
+    row_matrix = any_engine.row_matrix(np.load(tmp_path / "tall.npy", mmap_mode="r"))
+    (out,) = any_engine.products(Rows(*mapped), row_matrix, [Scaling()])
     np.testing.assert_allclose(any_engine.to_array(out), a @ numbers(300, 7), atol=1e-4)
 
 
@@ -85,56 +85,56 @@ def test_sketch(any_engine, weighted, k):
 
 
 def test_a_spent_tall_gives_the_same_rows(any_engine, small_blocks):
-    tall = any_engine.map_rows(lambda block: block + 1, any_engine.tall(numbers(500, 6)))
-    out = any_engine.map_rows(lambda block: 2 * block, tall, spend=True)
+    row_matrix = any_engine.map_rows(lambda block: block + 1, any_engine.row_matrix(numbers(500, 6)))
+    out = any_engine.map_rows(lambda block: 2 * block, row_matrix, overwrite_input=True)
     np.testing.assert_array_equal(any_engine.to_array(out), 2 * (numbers(500, 6) + 1))
 
 
 def test_gram(any_engine, small_blocks):
     a, b = numbers(500, 6), numbers(500, 3, seed=1)
-    talls = any_engine.tall(a), any_engine.tall(b)
-    np.testing.assert_allclose(any_engine.gram(talls[0]), a.T.astype(np.float64) @ a, rtol=1e-12)
-    np.testing.assert_allclose(any_engine.gram(*talls), a.T.astype(np.float64) @ b, atol=1e-11)
-    assert any_engine.gram(talls[0]).dtype == np.float64
+    row_matrices = any_engine.row_matrix(a), any_engine.row_matrix(b)
+    np.testing.assert_allclose(any_engine.gram(row_matrices[0]), a.T.astype(np.float64) @ a, rtol=1e-12)
+    np.testing.assert_allclose(any_engine.gram(*row_matrices), a.T.astype(np.float64) @ b, atol=1e-11)
+    assert any_engine.gram(row_matrices[0]).dtype == np.float64
 
 
 @pytest.mark.parametrize("density", [0.05, 0.5])
 def test_gram_and_combine_of_a_sparse_tall(any_engine, small_blocks, density):
     x = sp.random(400, 70, density, format="csr", dtype=np.float32, random_state=0)
-    tall, dense, b = any_engine.tall(x), x.toarray().astype(np.float64), numbers(400, 20)
-    assert any_engine.is_sparse(tall)
-    np.testing.assert_allclose(any_engine.gram(tall), dense.T @ dense, atol=1e-6)
-    np.testing.assert_allclose(any_engine.gram(tall, any_engine.tall(b)), dense.T @ b, atol=1e-5)
+    row_matrix, dense, b = any_engine.row_matrix(x), x.toarray().astype(np.float64), numbers(400, 20)
+    assert any_engine.is_sparse(row_matrix)
+    np.testing.assert_allclose(any_engine.gram(row_matrix), dense.T @ dense, atol=1e-6)
+    np.testing.assert_allclose(any_engine.gram(row_matrix, any_engine.row_matrix(b)), dense.T @ b, atol=1e-5)
     np.testing.assert_allclose(
-        any_engine.to_array(any_engine.combine(tall, numbers(70, 9))), dense @ numbers(70, 9), atol=1e-5
+        any_engine.to_array(any_engine.combine(row_matrix, numbers(70, 9))), dense @ numbers(70, 9), atol=1e-5
     )
 
 
 def test_combine(any_engine, small_blocks):
-    product = any_engine.combine(any_engine.tall(numbers(400, 6)), numbers(6, 4))
+    product = any_engine.combine(any_engine.row_matrix(numbers(400, 6)), numbers(6, 4))
     np.testing.assert_allclose(any_engine.to_array(product), numbers(400, 6) @ numbers(6, 4), atol=1e-5)
 
 
 def test_map_rows_and_sum_rows(any_engine, small_blocks):
     a, b = numbers(333, 5), numbers(333, 2)
-    mapped = any_engine.map_rows(lambda x, y: x[:, :2] * y, any_engine.tall(a), any_engine.tall(b))
+    mapped = any_engine.map_rows(lambda x, y: x[:, :2] * y, any_engine.row_matrix(a), any_engine.row_matrix(b))
     np.testing.assert_array_equal(any_engine.to_array(mapped), a[:, :2] * b)
-    total = any_engine.sum_rows(lambda x: x.sum(axis=0, dtype=np.float64), any_engine.tall(a))
+    total = any_engine.sum_rows(lambda x: x.sum(axis=0, dtype=np.float64), any_engine.row_matrix(a))
     np.testing.assert_allclose(total, a.sum(axis=0), atol=1e-4)
 
 
 def test_map_rows_of_a_sparse_tall_stays_sparse_if_its_blocks_do(any_engine, small_blocks):
     x = sp.random(400, 9, 0.3, format="csr", dtype=np.float32, random_state=0)
-    doubled = any_engine.map_rows(lambda block: 2 * block, any_engine.tall(x))
+    doubled = any_engine.map_rows(lambda block: 2 * block, any_engine.row_matrix(x))
     assert any_engine.is_sparse(doubled)
     np.testing.assert_array_equal(any_engine.to_array(doubled), 2 * x.toarray())
-    assert not any_engine.is_sparse(any_engine.map_rows(lambda block: block.toarray(), any_engine.tall(x)))
+    assert not any_engine.is_sparse(any_engine.map_rows(lambda block: block.toarray(), any_engine.row_matrix(x)))
 
 
 def test_rows_and_to_array(any_engine):
     x = sp.random(50, 9, 0.3, format="csr", dtype=np.float32, random_state=0)
-    index, dense = np.array([4, 4, 0, 49]), any_engine.tall(numbers(50, 9))
-    np.testing.assert_array_equal(any_engine.rows(any_engine.tall(x), index), x.toarray()[index])
+    index, dense = np.array([4, 4, 0, 49]), any_engine.row_matrix(numbers(50, 9))
+    np.testing.assert_array_equal(any_engine.rows(any_engine.row_matrix(x), index), x.toarray()[index])
     np.testing.assert_array_equal(any_engine.rows(dense, index), numbers(50, 9)[index])
     mask = np.arange(50) % 2 == 0
     np.testing.assert_array_equal(any_engine.rows(dense, mask), numbers(50, 9)[mask])
@@ -143,7 +143,7 @@ def test_rows_and_to_array(any_engine):
 
 def test_each_run_hands_out_all_rows_in_order_with_entries_of_vectors(any_engine):
     names = np.array([f"node {i}" for i in range(50)])
-    found = any_engine.each_run(_first_and_sum, [any_engine.tall(numbers(50, 9))], [names, names.astype(object)])
+    found = any_engine.for_each_row_chunk(_first_and_sum, [any_engine.row_matrix(numbers(50, 9))], [names, names.astype(object)])
     assert [which for which, *_ in found] == list(range(len(found)))
     assert found[0][1] == found[0][2] == "node 0"
     assert sum(rows for *_, rows, _ in found) == 50
@@ -166,8 +166,8 @@ def test_concurrently_keeps_order_and_raises(any_engine):
 
 
 def test_operations_inside_tasks(any_engine):
-    tall = any_engine.tall(numbers(300, 5))
-    for result in any_engine.concurrently(*(lambda: any_engine.gram(tall) for _ in range(4))):
+    row_matrix = any_engine.row_matrix(numbers(300, 5))
+    for result in any_engine.concurrently(*(lambda: any_engine.gram(row_matrix) for _ in range(4))):
         np.testing.assert_allclose(result, numbers(300, 5).T.astype(np.float64) @ numbers(300, 5), rtol=1e-12)
 
 
@@ -195,7 +195,7 @@ def communities():
 
 @pytest.fixture(scope="module")
 def in_memory(communities):
-    """Components and predictions, with U to a tolerance and in few passes (as on a large graph)."""
+    """Components and predictions, with U to a tolerance and in sketched Lanczos (as on a large graph)."""
     found = {}
     for way, large in WAYS.items():
         with pytest.MonkeyPatch.context() as patch:

@@ -52,7 +52,7 @@ def test_memory_of_a_real_run_is_within_half_as_much_again(tmp_path):
         from slimg.engine.rates import Rates
         from slimg.graph.adjacency import Adjacency
         from slimg.graph.graph import Graph
-        from slimg.propagate.components import compute_components
+        from slimg.components.components import compute_components
         n = 50_000
         u, v = np.random.default_rng(0).integers(0, n, (2, 4 * n), dtype=np.int32)
         graph = Graph(Adjacency.from_edges(u, v, n)[0], np.random.default_rng(1).random((n, 96), np.float32))

@@ -59,14 +59,14 @@ def test_a_pass_is_the_product_with_every_scaling(matrix, small_reads, tmp_path,
     a, stored = matrix
     rng = np.random.default_rng(1)
     values, before, after = rng.standard_normal((N, 7)).astype(np.float32), *rng.random((2, N)).astype(np.float32)
-    tall = FileTall(tmp_path / "t", (N, 7), 3, writable=True)
-    tall.write(0, values)
+    row_matrix = FileTall(tmp_path / "t", (N, 7), 3, writable=True)
+    row_matrix.write(0, values)
     scalings = [Scaling(None, after, 0.0), Scaling(before, after, 1.0), Scaling(before, None, 0.5)]
     outs = [FileTall(tmp_path / f"o{place}", (N, 7), 3, writable=True) for place in range(3)]
     room = lambda rows, columns: np.full((rows, columns), np.nan, np.float32)  # noqa: E731
     one_pass = Pass(Threads(threads), FileMatrix(stored, False), scalings, room)
     for first in range(0, 7, 3):
-        one_pass.run(tall, outs, first, min(first + 3, 7))
+        one_pass.run(row_matrix, outs, first, min(first + 3, 7))
     for scaling, out in zip(scalings, outs, strict=True):
         left = np.ones(N) if scaling.after is None else scaling.after
         right = np.ones(N) if scaling.before is None else scaling.before

@@ -1,4 +1,4 @@
-"""Talls in files: any run of rows and slice of columns is what was written, and what is missing is named."""
+"""Row matrices in files: any run of rows and slice of columns is what was written, and what is missing is named."""
 
 import numpy as np
 import pytest
@@ -13,34 +13,34 @@ from slimg.errors import InputError
 @given(st.data(), st.integers(1, 30), st.integers(1, 20), st.integers(1, 25))
 def test_any_part_is_what_was_written(tmp_path_factory, data, n, k, panel):
     values = np.random.default_rng(n * 100 + k).standard_normal((n, k)).astype(np.float32)
-    tall = FileTall(tmp_path_factory.mktemp("tall") / "a.tall", (n, k), panel, writable=True)
+    row_matrix = FileTall(tmp_path_factory.mktemp("tall") / "a.tall", (n, k), panel, writable=True)
     cut = data.draw(st.integers(0, n))
-    tall.write(cut, values[cut:])
-    tall.write(0, values[:cut])
+    row_matrix.write(cut, values[cut:])
+    row_matrix.write(0, values[:cut])
     start, first = data.draw(st.integers(0, n)), data.draw(st.integers(0, k - 1))
     stop, last = data.draw(st.integers(start, n)), data.draw(st.integers(first + 1, k))
-    np.testing.assert_array_equal(tall.read(start, stop, first, last), values[start:stop, first:last])
+    np.testing.assert_array_equal(row_matrix.read(start, stop, first, last), values[start:stop, first:last])
     place = np.full((stop - start, 2 * (last - first)), np.nan, np.float32)
-    tall.read(start, stop, first, last, place[:, ::2])
+    row_matrix.read(start, stop, first, last, place[:, ::2])
     np.testing.assert_array_equal(place[:, ::2], values[start:stop, first:last])
     assert np.isnan(place[:, 1::2]).all()
 
 
 def test_a_slice_of_panels_is_written_alone(tmp_path):
-    tall = FileTall(tmp_path / "a.tall", (5, 7), 3, writable=True)
-    tall.write(0, np.zeros((5, 7), np.float32))
-    tall.write(2, np.ones((2, 3), np.float32), first=3)
+    row_matrix = FileTall(tmp_path / "a.tall", (5, 7), 3, writable=True)
+    row_matrix.write(0, np.zeros((5, 7), np.float32))
+    row_matrix.write(2, np.ones((2, 3), np.float32), first=3)
     expected = np.zeros((5, 7), np.float32)
     expected[2:4, 3:6] = 1
-    np.testing.assert_array_equal(tall.read(0, 5), expected)
+    np.testing.assert_array_equal(row_matrix.read(0, 5), expected)
 
 
 def test_its_path_is_released_when_nobody_holds_it(tmp_path):
     gone = []
-    tall = FileTall(tmp_path / "a.tall", (2, 2), 2, writable=True, released=gone.append)
-    tall.write(0, np.ones((2, 2), np.float32))
+    row_matrix = FileTall(tmp_path / "a.tall", (2, 2), 2, writable=True, released=gone.append)
+    row_matrix.write(0, np.ones((2, 2), np.float32))
     assert not gone
-    del tall
+    del row_matrix
     assert gone == [tmp_path / "a.tall"]
 
 
@@ -55,9 +55,9 @@ def test_views_of_mapped_files_are_found_in_their_file(tmp_path):
 
 
 def test_a_file_that_is_gone_or_cut_off_is_named(tmp_path):
-    tall = FileTall(tmp_path / "gone.tall", (2, 2), 2)
+    row_matrix = FileTall(tmp_path / "gone.tall", (2, 2), 2)
     with pytest.raises(InputError, match=r"gone\.tall is gone"):
-        tall.read(0, 2)
+        row_matrix.read(0, 2)
     (tmp_path / "short.tall").write_bytes(bytes(12))
     with pytest.raises(InputError, match="ends at byte 12"):
         FileTall(tmp_path / "short.tall", (2, 2), 2).read(0, 2)

@@ -16,21 +16,21 @@ import pytest
 import scipy.sparse as sp
 
 from slimg import sizes
+from slimg.components.components import compute_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.file_matrix import FileMatrix
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
-from slimg.propagate.components import compute_components
 
 RUN = textwrap.dedent("""
     import hashlib, json, sys
     import numpy as np
-    from slimg.bench.circumstances import peak_memory
+    from slimg.lab.bench.circumstances import peak_memory
     from slimg.engine.mapped import MappedEngine
-    from slimg.graph.disk import open_graph
-    from slimg.propagate.components import compute_components
+    from slimg.io.disk import open_graph
+    from slimg.components.components import compute_components
 
     graph = open_graph(sys.argv[1])
     before = peak_memory()
@@ -55,8 +55,8 @@ def random_graph(n=2_000, edges=8_000, d=12, seed=0):
 
 @pytest.fixture(scope="module")
 def graph_folder(tmp_path_factory):
-    """20,000 nodes with 64 features on disk: 5 MB each tall."""
-    from slimg.graph.disk import build
+    """20,000 nodes with 64 features on disk: 5 MB each row matrix."""
+    from slimg.io.disk import build
 
     folder = tmp_path_factory.mktemp("graph")
     np.save(folder / "edges.npy", np.random.default_rng(0).integers(0, 20_000, (100_000, 2), dtype=np.int32))
@@ -111,10 +111,10 @@ def test_a_budget_that_is_too_small_is_told_its_minimum(monkeypatch):
         InputError, match=r"memory='100MB' is too small for one column of 50,000 nodes .* at least ([\d.]+) MB"
     ) as told:
         engine = MappedEngine("100MB")
-        engine.products(rows, engine.tall(numbers(50_000, 4)), [Scaling()])
+        engine.products(rows, engine.row_matrix(numbers(50_000, 4)), [Scaling()])
     least = float(str(told.value).rsplit("at least ", 1)[1].split()[0])
     enough = MappedEngine(f"{least}MB")
-    (out,) = enough.products(rows, enough.tall(numbers(50_000, 4)), [Scaling()])
+    (out,) = enough.products(rows, enough.row_matrix(numbers(50_000, 4)), [Scaling()])
     assert out.shape == (50_000, 4)
 
 
@@ -179,11 +179,11 @@ def test_an_interrupted_run_keeps_its_files_and_goes_on(tmp_path):
     class Interrupted(MappedEngine):
         count = 0
 
-        def gram(self, *talls):
+        def gram(self, *row_matrices):
             Interrupted.count += 1
             if Interrupted.count == 3:
                 raise KeyboardInterrupt
-            return super().gram(*talls)
+            return super().gram(*row_matrices)
 
     with pytest.raises(KeyboardInterrupt), Interrupted("8GB", folder=tmp_path / "work") as engine:
         compute_components(graph, engine)
@@ -198,9 +198,9 @@ def test_an_interrupted_run_keeps_its_files_and_goes_on(tmp_path):
 def test_work_files_are_removed_with_their_talls_and_with_the_engine():
     engine = MappedEngine("8GB")
     place = engine._work.path
-    talls = [engine.random(100, 5, seed) for seed in range(4)]
+    row_matrices = [engine.random(100, 5, seed) for seed in range(4)]
     assert len(list(place.iterdir())) == 4
-    del talls
+    del row_matrices
     engine.random(100, 5, 9)
     assert len(list(place.iterdir())) == 1
     del engine
@@ -233,8 +233,8 @@ def test_moved_indices_do_not_overflow():
 
 def test_a_file_that_was_cut_off_is_named(tmp_path):
     engine = MappedEngine("8GB")
-    tall = engine.random(1000, 8, 0)
-    os.truncate(tall.path, 100)
+    row_matrix = engine.random(1000, 8, 0)
+    os.truncate(row_matrix.path, 100)
     with pytest.raises(InputError, match="it was cut off"):
-        engine.gram(tall)
-    assert isinstance(tall.path, Path)
+        engine.gram(row_matrix)
+    assert isinstance(row_matrix.path, Path)

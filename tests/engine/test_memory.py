@@ -50,7 +50,7 @@ def test_products_of_views_and_memory_maps(engine, tmp_path):
 def test_tall_leaves_its_input_alone(engine):
     unsorted = sp.csr_matrix((np.array([1.0, 2.0]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
     before = unsorted.indices.copy()
-    np.testing.assert_array_equal(engine.tall(unsorted).indices, [0, 1])
+    np.testing.assert_array_equal(engine.row_matrix(unsorted).indices, [0, 1])
     np.testing.assert_array_equal(unsorted.indices, before)
 
 
@@ -65,19 +65,19 @@ def test_random_is_normal_and_the_same_on_every_number_of_threads(engine):
 @given(st.integers(1, 700), st.integers(1, 40), st.integers(0, 5))
 @settings(max_examples=15, deadline=None)
 def test_threads_never_change_a_bit(n, k, seed):
-    tall = numbers(n, k, seed)
+    row_matrix = numbers(n, k, seed)
     a, rows = adjacency(n, seed)
     sparse = a[:, : min(n, 30)]
     results = []
     for engine in ENGINES:
         results.append(
             [
-                *engine.products(rows, tall, [Scaling(), Scaling(loop=1.0)]),
-                engine.gram(tall),
-                engine.combine(tall, numbers(k, 3)),
-                engine.gram(engine.tall(sparse), tall),
-                engine.gram(engine.tall(sparse)),
-                engine.sum_rows(lambda block: block.sum(axis=0), tall),
+                *engine.products(rows, row_matrix, [Scaling(), Scaling(loop=1.0)]),
+                engine.gram(row_matrix),
+                engine.combine(row_matrix, numbers(k, 3)),
+                engine.gram(engine.row_matrix(sparse), row_matrix),
+                engine.gram(engine.row_matrix(sparse)),
+                engine.sum_rows(lambda block: block.sum(axis=0), row_matrix),
             ]
         )
     for other in results[1:]:

@@ -5,7 +5,7 @@ import pytest
 from propagate_oracles import GRAPHS
 
 from slimg.engine import MemoryEngine
-from slimg.propagate import get, names
+from slimg.lab.propagators import get, names
 
 
 def columns(parts):

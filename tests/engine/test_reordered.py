@@ -11,12 +11,12 @@ import pytest
 import scipy.sparse as sp
 
 from slimg import SlimG
+from slimg.components.components import compute_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.choice import engine_for
 from slimg.engine.reordered import ReorderedEngine
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
-from slimg.propagate.components import compute_components
 
 
 def weighted_graph(n=3_000, d=12, seed=0):
@@ -28,17 +28,17 @@ def weighted_graph(n=3_000, d=12, seed=0):
 def test_rows_lie_in_another_order_inside_and_come_back_as_they_were_given():
     graph = weighted_graph()
     engine = ReorderedEngine(np.arange(graph.n)[::-1])
-    tall = engine.tall(graph.features)
-    np.testing.assert_array_equal(tall, graph.features[::-1])
-    np.testing.assert_array_equal(engine.to_array(tall), graph.features)
-    (out,) = engine.products(graph.adjacency, tall, [Scaling(loop=1.0)])
+    row_matrix = engine.row_matrix(graph.features)
+    np.testing.assert_array_equal(row_matrix, graph.features[::-1])
+    np.testing.assert_array_equal(engine.to_array(row_matrix), graph.features)
+    (out,) = engine.products(graph.adjacency, row_matrix, [Scaling(loop=1.0)])
     expected = MemoryEngine().products(graph.adjacency, graph.features, [Scaling(loop=1.0)])[0]
     np.testing.assert_array_equal(engine.to_array(out), expected)
 
 
 def test_arrays_of_other_sizes_stay_as_they_are():
     engine, rows = ReorderedEngine(np.array([2, 0, 1])), np.arange(8, dtype=np.float32).reshape(4, 2)
-    np.testing.assert_array_equal(engine.tall(rows), rows)
+    np.testing.assert_array_equal(engine.row_matrix(rows), rows)
     np.testing.assert_array_equal(engine.to_array(rows), rows)
     np.testing.assert_array_equal(engine.rows(rows, [1]), rows[[1]])
     np.testing.assert_array_equal(engine.random(5, 2, 3), MemoryEngine().random(5, 2, 3))
@@ -77,6 +77,6 @@ def test_slimg_by_name_agrees_with_the_engine_in_memory(features, tmp_path):
 def test_it_travels_with_its_order():
     engine = engine_for("reordered", weighted_graph())
     other = pickle.loads(pickle.dumps(engine))
-    tall = weighted_graph().features
-    np.testing.assert_array_equal(other.tall(tall), engine.tall(tall))
-    assert not np.array_equal(engine.tall(tall), tall)
+    row_matrix = weighted_graph().features
+    np.testing.assert_array_equal(other.row_matrix(row_matrix), engine.row_matrix(row_matrix))
+    assert not np.array_equal(engine.row_matrix(row_matrix), row_matrix)

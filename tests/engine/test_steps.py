@@ -20,16 +20,16 @@ def leave(steps):
 
 def test_a_step_that_is_recorded_is_not_computed_again(tmp_path):
     first, values = steps_in(tmp_path), np.arange(12, dtype=np.float32).reshape(4, 3)
-    tall = first.tall("map", [1], (4, 3), lambda out: out.write(0, values))
+    row_matrix = first.row_matrix("map", [1], (4, 3), lambda out: out.write(0, values))
     np.testing.assert_array_equal(first.array("gram", [2], lambda: values.T @ values), values.T @ values)
-    del tall
+    del row_matrix
     leave(first)
     again = steps_in(tmp_path)
 
     def never(*_):
         raise AssertionError("computed twice")
 
-    np.testing.assert_array_equal(again.tall("map", [1], (4, 3), never).read(0, 4), values)
+    np.testing.assert_array_equal(again.row_matrix("map", [1], (4, 3), never).read(0, 4), values)
     np.testing.assert_array_equal(again.array("gram", [2], never), values.T @ values)
     assert again.array("sum", [3], lambda: np.ones(1)).tolist() == [1.0]
 
@@ -42,12 +42,12 @@ def test_a_step_that_failed_is_computed_again(tmp_path):
         raise RuntimeError("in the middle")
 
     with pytest.raises(RuntimeError):
-        first.tall("map", [1], (4, 3), fails)
+        first.row_matrix("map", [1], (4, 3), fails)
     assert first.work.keep
     leave(first)
     ones = np.ones((4, 3), np.float32)
-    tall = steps_in(tmp_path).tall("map", [1], (4, 3), lambda out: out.write(0, ones))
-    np.testing.assert_array_equal(tall.read(0, 4), ones)
+    row_matrix = steps_in(tmp_path).row_matrix("map", [1], (4, 3), lambda out: out.write(0, ones))
+    np.testing.assert_array_equal(row_matrix.read(0, 4), ones)
 
 
 def test_numbers_of_concurrent_tasks_do_not_depend_on_who_is_first(tmp_path):

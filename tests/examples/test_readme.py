@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from slimg import __version__
-from slimg.propagate import registry
-from slimg.sanity import make
+from slimg.lab.propagators import registry
+from slimg.lab.sanity import make
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

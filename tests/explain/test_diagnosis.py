@@ -10,8 +10,8 @@ from explain_graphs import planted
 from slimg import Graph
 from slimg.errors import InputError
 from slimg.graph.splits import stratified
-from slimg.sanity.case import make, scaled
-from slimg.sanity.scenarios import CASES, EMPTY, parts
+from slimg.lab.sanity.case import make, scaled
+from slimg.lab.sanity.scenarios import CASES, EMPTY, parts
 
 
 @pytest.mark.parametrize("name", [*CASES, *EMPTY])

@@ -5,8 +5,8 @@ import pytest
 
 from explain_graphs import planted
 from slimg import Graph
+from slimg.components.components import compute_components
 from slimg.explain.evidence import gather, wilson
-from slimg.propagate.components import compute_components
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ def labelled(load_real):
 
     @functools.cache
     def rows(name: str):
+        from slimg.components.components import compute_components
         from slimg.graph.splits import REAL, stratified
-        from slimg.propagate.components import compute_components
 
         graph = load_real(name)
         train = stratified(graph, REAL, 0).train

@@ -37,19 +37,19 @@ def dense(name, a):
 @settings(max_examples=40, deadline=None)
 def test_operators_equal_their_definition(n, seed, weighted, name):
     a, adjacency = random_matrix(n, seed, weighted)
-    tall = np.random.default_rng(seed).standard_normal((n, 3), dtype=np.float32)
+    row_matrix = np.random.default_rng(seed).standard_normal((n, 3), dtype=np.float32)
     it = operator(name, adjacency)
-    np.testing.assert_allclose(it.apply(ENGINE, tall), dense(name, a) @ tall, atol=1e-4)
-    np.testing.assert_allclose(it.transposed.apply(ENGINE, tall), dense(name, a).T @ tall, atol=1e-4)
-    np.testing.assert_allclose(it.power(ENGINE, tall, 3), np.linalg.matrix_power(dense(name, a), 3) @ tall, atol=2e-3)
+    np.testing.assert_allclose(it.apply(ENGINE, row_matrix), dense(name, a) @ row_matrix, atol=1e-4)
+    np.testing.assert_allclose(it.transposed.apply(ENGINE, row_matrix), dense(name, a).T @ row_matrix, atol=1e-4)
+    np.testing.assert_allclose(it.power(ENGINE, row_matrix, 3), np.linalg.matrix_power(dense(name, a), 3) @ row_matrix, atol=2e-3)
 
 
 def test_an_isolated_node_has_a_zero_row_or_its_loop_alone():
     _, adjacency = random_matrix(6, 0, False)
-    tall = np.arange(12, dtype=np.float32).reshape(6, 2) + 1
+    row_matrix = np.arange(12, dtype=np.float32).reshape(6, 2) + 1
     for name in OPERATORS:
-        row = operator(name, adjacency).apply(ENGINE, tall)[0]
-        np.testing.assert_array_equal(row, tall[0] if name.startswith("Ã") else [0, 0])
+        row = operator(name, adjacency).apply(ENGINE, row_matrix)[0]
+        np.testing.assert_array_equal(row, row_matrix[0] if name.startswith("Ã") else [0, 0])
 
 
 def test_rows_of_a_row_sum_to_one():
@@ -62,15 +62,15 @@ def test_rows_of_a_row_sum_to_one():
 
 def test_shared_pass_gives_the_same_bits():
     _, adjacency = random_matrix(15, 2, False)
-    tall = np.random.default_rng(0).standard_normal((15, 30), dtype=np.float32)
+    row_matrix = np.random.default_rng(0).standard_normal((15, 30), dtype=np.float32)
     both = [operator(name, adjacency) for name in ("A_row", "Ã_sym")]
-    for it, out in zip(both, products(ENGINE, both, tall), strict=True):
-        np.testing.assert_array_equal(out, it.apply(ENGINE, tall))
+    for it, out in zip(both, products(ENGINE, both, row_matrix), strict=True):
+        np.testing.assert_array_equal(out, it.apply(ENGINE, row_matrix))
 
 
 def test_zero_hops_change_nothing_and_unknown_names_are_refused():
     _, adjacency = random_matrix(5, 0, False)
-    tall = np.ones((5, 1), np.float32)
-    assert operator("A_sym", adjacency).power(ENGINE, tall, 0) is tall
+    row_matrix = np.ones((5, 1), np.float32)
+    assert operator("A_sym", adjacency).power(ENGINE, row_matrix, 0) is row_matrix
     with pytest.raises(InputError, match="A_row"):
         operator("A_column", adjacency)

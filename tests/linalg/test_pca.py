@@ -36,7 +36,7 @@ def separated(n, d, seed=0, rate=0.8):
 def test_scores_are_those_of_scikit_learn(n, d, rank, sparse):
     b = separated(n, d)
     fitted, truth, components = oracle(b, rank)
-    state, scores = principal_components(ENGINE, ENGINE.tall(sp.csr_matrix(b)) if sparse else b, rank)
+    state, scores = principal_components(ENGINE, ENGINE.row_matrix(sp.csr_matrix(b)) if sparse else b, rank)
     np.testing.assert_allclose(scores, truth, atol=2e-3)
     np.testing.assert_allclose(state.components, components, atol=2e-3)
     np.testing.assert_allclose(state.mean, fitted.mean_, atol=1e-5)
@@ -106,7 +106,7 @@ def chain(n=150, d=60, hops=2, sparse=True, name="A_row"):
     adjacency = Adjacency.from_scipy(sp.csr_matrix(a + a.T))[0]
     x = separated(n, d, rate=0.9) * (rng.random((n, d)) < 0.5)
     it = operator(name, adjacency)
-    features = ENGINE.tall(sp.csr_matrix(x)) if sparse else x
+    features = ENGINE.row_matrix(sp.csr_matrix(x)) if sparse else x
     return Chain(features, it, hops), it.power(ENGINE, x, hops)
 
 
@@ -125,9 +125,9 @@ def test_a_chain_of_hops_is_never_formed_and_gives_the_same_scores(name, sparse)
 
 def test_products_of_a_chain_equal_those_of_the_formed_matrix():
     implicit, b = chain()
-    small, tall = np.eye(60, 5, dtype=np.float32), np.eye(150, 4, dtype=np.float32)
+    small, row_matrix = np.eye(60, 5, dtype=np.float32), np.eye(150, 4, dtype=np.float32)
     np.testing.assert_allclose(implicit.times(ENGINE, small), b @ small, atol=1e-5)
-    np.testing.assert_allclose(implicit.transposed_times(ENGINE, tall), b.T @ tall, atol=1e-5)
+    np.testing.assert_allclose(implicit.transposed_times(ENGINE, row_matrix), b.T @ row_matrix, atol=1e-5)
 
 
 def test_both_large_means_implicit(monkeypatch):

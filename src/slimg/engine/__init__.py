@@ -1,4 +1,4 @@
-"""Where tall arrays live, and the operations on them."""
+"""Where row matrix arrays live, and the operations on them."""
 
 from slimg.engine.base import Engine, Scaling
 from slimg.engine.memory import MemoryEngine

@@ -1,8 +1,8 @@
 """The seam between mathematics and machines: what an engine offers.
 
-A *tall* is an n × k matrix owned by an engine: dense float32, or sparse (CSR) when it was handed over sparse. Only its
+A *row matrix* is an n × k matrix owned by an engine: dense float32, or sparse (CSR) when it was handed over sparse. Only its
 ``shape`` may be read outside of the engine; all numerics of `linalg/` and `propagate/` go through the operations below, so
-that an engine may keep its talls in memory, in files or on other machines.
+that an engine may keep its row matrices in memory, in files or on other machines.
 
 *Blocks* are runs of consecutive rows. Their layout is a function of shapes and of the sparsity pattern alone, never of the
 number of threads: each block is computed by one thread and blocks are added in order, so threads never change a bit.
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
 
-Tall = Any
+RowMatrix = Any
 """An engine's own n × k matrix; see the module's text."""
 
 Array = npt.NDArray[Any]
@@ -49,52 +49,52 @@ class Sparse(Protocol):
 
 
 class Engine(Protocol):
-    """The operations on talls. Small matrices (k × k, d × k) are numpy arrays; sums over rows are float64."""
+    """The operations on row matrices. Small matrices (k × k, d × k) are numpy arrays; sums over rows are float64."""
 
-    def tall(self, array: Any) -> Tall:
+    def row_matrix(self, array: Any) -> RowMatrix:
         """Hand over an n × k array: dense, kept as float32, or scipy CSR, kept sparse."""
 
-    def random(self, n: int, k: int, random_state: int) -> Tall:
+    def random(self, n: int, k: int, random_state: int) -> RowMatrix:
         """Random n × k of mean 0 and variance 1; the same numbers on every engine and block layout."""
 
-    def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
+    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         """For each scaling, after ⊙ (M + loop·I)(before ⊙ T), in one pass over the rows that are gathered."""
 
-    def sketch(self, matrix: Sparse, k: int, random_state: int) -> Tall:
+    def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         """M S for a random S (n × k) with one entry, 1 or -1, in each row (`slimg.engine.blocks.signs_of`)."""
 
-    def gram(self, a: Tall, b: Tall | None = None) -> Array:
+    def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
         """aᵀb (aᵀa without b), float64; a may be sparse."""
 
-    def combine(self, tall: Tall, small: Array) -> Tall:
-        """tall × small: a dense tall; tall may be sparse."""
+    def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
+        """row matrix × small: a dense row matrix; row matrix may be sparse."""
 
-    def map_rows(self, fn: Callable[..., Any], *talls: Tall, spend: bool = False) -> Tall:
-        """fn(block of each tall) → block of a new tall; row by row independent. A sparse tall's block is a scipy CSR.
+    def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
+        """fn(block of each row matrix) → block of a new row matrix; row by row independent. A sparse row matrix's block is a scipy CSR.
 
-        With ``spend`` nobody needs the first tall any more, and the engine may write over it.
+        With ``spend`` nobody needs the first row matrix any more, and the engine may write over it.
         """
 
-    def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
-        """Σ over blocks of fn(block of each tall): float64, in a fixed order."""
+    def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
+        """Σ over blocks of fn(block of each row matrix): float64, in a fixed order."""
 
-    def each_run(self, fn: Callable[..., Any], talls: Sequence[Tall], vectors: Sequence[Array] = ()) -> list[Any]:
-        """fn(which, *rows of the talls, *entries of the vectors) for runs of rows, where they are; results in order.
+    def for_each_row_chunk(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()) -> list[Any]:
+        """fn(which, *rows of the row matrices, *entries of the vectors) for runs of rows, where they are; results in order.
 
         For what is written down run by run. ``vectors`` are arrays of n entries outside of the engine.
         """
 
-    def rows(self, tall: Tall, index: Any) -> Array:
+    def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
         """The chosen rows as a dense float32 array."""
 
-    def is_sparse(self, tall: Tall) -> bool:
-        """Whether the tall was handed over sparse and kept so."""
+    def is_sparse(self, row_matrix: RowMatrix) -> bool:
+        """Whether the row matrix was handed over sparse and kept so."""
 
-    def to_array(self, tall: Tall) -> Array:
+    def to_array(self, row_matrix: RowMatrix) -> Array:
         """All rows as a dense float32 array."""
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         """Results of independent tasks, in order; for problems too small to be cut into blocks."""
 
-    def trim(self) -> None:
-        """Give back memory or files of talls that nobody holds any more."""
+    def release_unused(self) -> None:
+        """Give back memory or files of row matrices that nobody holds any more."""

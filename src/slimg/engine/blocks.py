@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from slimg.engine.base import Array, Tall
+from slimg.engine.base import Array, RowMatrix
 
 BLOCKS = 16
-"""Blocks a tall is cut into, when that leaves them neither too small to be worth a task nor too large for the cache."""
+"""Blocks a row matrix is cut into, when that leaves them neither too small to be worth a task nor too large for the cache."""
 BLOCK_ENTRIES = 1 << 17, 1 << 20
 """Fewest and most entries of a block of rows (0.5 to 4 MiB of float32)."""
 PRODUCT_WORK = 1 << 18
@@ -33,17 +33,17 @@ def runs(n: int, step: int) -> list[Run]:
     return list(pairwise([*range(0, n, step), n]))
 
 
-def row_blocks(talls: Sequence[Tall], least: int = 1) -> list[Run]:
+def row_blocks(row_matrices: Sequence[RowMatrix], least: int = 1) -> list[Run]:
     """Runs of at least ``least`` rows, their number set by `BLOCKS` and `BLOCK_ENTRIES`."""
-    n, width = talls[0].shape[0], max(1, sum(t.shape[1] for t in talls))
+    n, width = row_matrices[0].shape[0], max(1, sum(t.shape[1] for t in row_matrices))
     low, high = BLOCK_ENTRIES
     step = max(least, min(max(-(-n // BLOCKS), low // width), high // width), 1)
     return runs(n, step) or [(0, 0)]
 
 
-def gram_blocks(talls: Sequence[Tall]) -> list[Run]:
+def gram_blocks(row_matrices: Sequence[RowMatrix]) -> list[Run]:
     """Runs of rows long enough for the sums to outweigh adding up the results."""
-    return row_blocks(talls, least=2 * max(t.shape[1] for t in talls))
+    return row_blocks(row_matrices, least=2 * max(t.shape[1] for t in row_matrices))
 
 
 def balanced_blocks(indptr: Array) -> list[Run]:
@@ -55,7 +55,7 @@ def balanced_blocks(indptr: Array) -> list[Run]:
 
 
 def draw_random(out: Array, random_state: int, start: int) -> None:
-    """Fill rows ``start`` … of a random tall, ``start`` being a multiple of `RANDOM_ROWS`.
+    """Fill rows ``start`` … of a random row matrix, ``start`` being a multiple of `RANDOM_ROWS`.
 
     Entries are uniform with mean 0 and variance 1: a start for subspaces as good as a normal one, in a tenth of the time.
     """
@@ -67,7 +67,7 @@ def draw_random(out: Array, random_state: int, start: int) -> None:
 
 
 def signs_of(draws: Array, k: int) -> tuple[Array, Array]:
-    """For each row of a random tall of one column (`draw_random`): a column below k, and 1 or -1."""
+    """For each row of a random row matrix of one column (`draw_random`): a column below k, and 1 or -1."""
     code = ((draws[:, 0] / np.float32(np.sqrt(12)) + np.float32(0.5)) * (2 * k)).astype(np.int32)
     code = np.clip(code, 0, 2 * k - 1)
     return code >> 1, np.where(code & 1, np.float32(-1), np.float32(1))

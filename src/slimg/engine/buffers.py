@@ -1,7 +1,7 @@
 """Large arrays whose memory is used again once nobody holds them.
 
 A fresh gigabyte costs the system between 0.2 s and 2 s of page faults, as much as a pass over a graph: an algorithm that
-makes and drops talls pays it every time. Here the engine keeps a reference to the memory of each large array that it hands
+makes and drops row matrices pays it every time. Here the engine keeps a reference to the memory of each large array that it hands
 out. numpy keeps such a reference in every view as well, so the reference count tells when only the engine's own is left,
 and the next array of about that size takes the place.
 
@@ -56,7 +56,7 @@ class Buffers:
         with self._lock:
             return any(array.base is place for place in self._places)
 
-    def trim(self) -> None:
+    def release_unused(self) -> None:
         """Give back what nobody holds."""
         with self._lock:
             self._forget(self._idle())

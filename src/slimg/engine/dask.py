@@ -1,6 +1,6 @@
-"""Talls as partitions of rows on the workers of a Dask cluster.
+"""Row matrices as partitions of rows on the workers of a Dask cluster.
 
-A tall is a list of futures, one for each partition; the partitions depend on the number of rows alone, so any number of
+A row matrix is a list of futures, one for each partition; the partitions depend on the number of rows alone, so any number of
 workers gives the same bits. Every operation submits functions of `slimg.engine.dask_tasks`; only small arrays (sums, Gram
 matrices, chosen rows) come back, sums through a tree.
 
@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine import dask_tasks as work
-from slimg.engine.base import Array, Scaling, Sparse, Tall
+from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
 from slimg.engine.blocks import PART_ROWS, Run, runs, signed_rows
 from slimg.engine.files import stored_at
 from slimg.engine.threads import Threads
@@ -43,7 +43,7 @@ class LostWorker(SlimgError, RuntimeError):
 
 
 class DaskTall:
-    """A tall of which each partition is a future."""
+    """A row matrix of which each partition is a future."""
 
     def __init__(self, parts: list[Any], shape: tuple[int, int], is_sparse: bool = False):
         self.parts, self.shape, self.is_sparse = parts, shape, is_sparse
@@ -94,7 +94,7 @@ class DaskEngine:
 
     # handing over and back ------------------------------------------------------------------------------------------
 
-    def tall(self, array: Any) -> Tall:
+    def row_matrix(self, array: Any) -> RowMatrix:
         cuts = self._cuts(array.shape[0])
         if sparse.issparse(array):
             matrix = sparse.csr_matrix(array, dtype=np.float32)
@@ -105,34 +105,34 @@ class DaskEngine:
         source = self._file(np.asarray(array, np.float32))
         return DaskTall([self._submit(work.load_rows, source, *cut) for cut in cuts], array.shape)
 
-    def random(self, n: int, k: int, random_state: int) -> Tall:
+    def random(self, n: int, k: int, random_state: int) -> RowMatrix:
         parts = [self._submit(work.random_rows, *cut, k, random_state) for cut in self._cuts(n)]
         return DaskTall(parts, (n, k))
 
-    def rows(self, tall: Tall, index: Any) -> Array:
+    def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
         index = np.asarray(index)
         if index.dtype == bool:
             index = np.flatnonzero(index)
-        cuts = self._cuts(tall.shape[0])
+        cuts = self._cuts(row_matrix.shape[0])
         which = np.searchsorted([start for start, _ in cuts], index, "right") - 1
         chosen = [np.flatnonzero(which == part) for part in range(len(cuts))]
         futures = {
-            part: self._submit(work.take_dense, tall.parts[part], index[rows] - cuts[part][0])
+            part: self._submit(work.take_dense, row_matrix.parts[part], index[rows] - cuts[part][0])
             for part, rows in enumerate(chosen)
             if len(rows)
         }
-        out = np.empty((len(index), tall.shape[1]), np.float32)
+        out = np.empty((len(index), row_matrix.shape[1]), np.float32)
         for part, future in futures.items():
             out[chosen[part]] = self._result(future)
         return out
 
-    def is_sparse(self, tall: Tall) -> bool:
-        return tall.is_sparse
+    def is_sparse(self, row_matrix: RowMatrix) -> bool:
+        return row_matrix.is_sparse
 
-    def to_array(self, tall: Tall) -> Array:
-        return self.rows(tall, np.arange(tall.shape[0]))
+    def to_array(self, row_matrix: RowMatrix) -> Array:
+        return self.rows(row_matrix, np.arange(row_matrix.shape[0]))
 
-    def trim(self) -> None:
+    def release_unused(self) -> None:
         """Workers give back the memory of futures that nobody holds by themselves."""
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
@@ -140,21 +140,21 @@ class DaskEngine:
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
+    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         rows = self._matrix(matrix)
         count, loops = len(rows.parts), [each.loop for each in scalings]
         outs = []
         for i, part in enumerate(rows.parts):
-            halo = [self._submit(work.pick, tall.parts[j], rows.needed[i][j]) for j in range(count) if j != i]
+            halo = [self._submit(work.pick, row_matrix.parts[j], rows.needed[i][j]) for j in range(count) if j != i]
             befores = [self._at(rows, each.before, i) for each in scalings]
             afters = [self._at(rows, each.after, i) for each in scalings]
-            outs.append(self._submit(work.product, part, tall.parts[i], halo, befores, afters, loops))
+            outs.append(self._submit(work.product, part, row_matrix.parts[i], halo, befores, afters, loops))
         if self.progress is not SILENT:
-            told, share = self.progress.advance, tall.shape[1] / count
+            told, share = self.progress.advance, row_matrix.shape[1] / count
             for each in outs:
                 each.add_done_callback(lambda _: told(share))
         return [
-            DaskTall([self._submit(work.item, each, which) for each in outs], (rows.n, tall.shape[1]))
+            DaskTall([self._submit(work.item, each, which) for each in outs], (rows.n, row_matrix.shape[1]))
             for which in range(len(scalings))
         ]
 
@@ -169,34 +169,34 @@ class DaskEngine:
             rows.vectors[id(vector)] = known
         return known[1][which]
 
-    def sketch(self, matrix: Sparse, k: int, random_state: int) -> Tall:
+    def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         draws = self.random(len(matrix.indptr) - 1, 1, random_state)
         return self.products(matrix, self.map_rows(partial(signed_rows, k=k), draws), [Scaling()])[0]
 
-    def gram(self, a: Tall, b: Tall | None = None) -> Array:
-        talls = (a,) if b is None else (a, b)
-        return self._added([self._submit(work.gram_part, *parts) for parts in _together(talls)])
+    def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
+        row_matrices = (a,) if b is None else (a, b)
+        return self._added([self._submit(work.gram_part, *parts) for parts in _together(row_matrices)])
 
-    def combine(self, tall: Tall, small: Array) -> Tall:
+    def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
         small = np.ascontiguousarray(small, np.float32)
-        parts = [self._submit(work.combine_part, part, small) for part in tall.parts]
-        return DaskTall(parts, (tall.shape[0], small.shape[1]))
+        parts = [self._submit(work.combine_part, part, small) for part in row_matrix.parts]
+        return DaskTall(parts, (row_matrix.shape[0], small.shape[1]))
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
-    def map_rows(self, fn: Callable[..., Any], *talls: Tall, spend: bool = False) -> Tall:
-        parts = [self._submit(work.map_part, fn, *each) for each in _together(talls)]
+    def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
+        parts = [self._submit(work.map_part, fn, *each) for each in _together(row_matrices)]
         columns, is_sparse = self._result(self._submit(work.kind_of, parts[0]))
-        return DaskTall(parts, (talls[0].shape[0], columns), is_sparse)
+        return DaskTall(parts, (row_matrices[0].shape[0], columns), is_sparse)
 
-    def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
-        return self._added([self._submit(work.sum_part, fn, *each) for each in _together(talls)])
+    def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
+        return self._added([self._submit(work.sum_part, fn, *each) for each in _together(row_matrices)])
 
-    def each_run(self, fn: Callable[..., Any], talls: Sequence[Tall], vectors: Sequence[Array] = ()) -> list[Any]:
-        cuts = self._cuts(talls[0].shape[0])
+    def for_each_row_chunk(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()) -> list[Any]:
+        cuts = self._cuts(row_matrices[0].shape[0])
         files = [None if each.dtype.hasobject else self._file(each) for each in vectors]
         futures = []
-        for which, (cut, parts) in enumerate(zip(cuts, _together(talls), strict=True)):
+        for which, (cut, parts) in enumerate(zip(cuts, _together(row_matrices), strict=True)):
             entries = [each[slice(*cut)] if file is None else file for file, each in zip(files, vectors, strict=True)]
             futures.append(self._submit(work.run_part, fn, which, cut, entries, *parts))
         return [self._result(future) for future in futures]
@@ -281,8 +281,8 @@ class _Partitioned:
         self.vectors: dict[int, tuple[Array, list[Any]]] = {}
 
 
-def _together(talls: Sequence[DaskTall]) -> list[tuple[Any, ...]]:
-    return list(zip(*(tall.parts for tall in talls), strict=True))
+def _together(row_matrices: Sequence[DaskTall]) -> list[tuple[Any, ...]]:
+    return list(zip(*(row_matrix.parts for row_matrix in row_matrices), strict=True))
 
 
 def _close(client: Any, temporary: Any) -> None:

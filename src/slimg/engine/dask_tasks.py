@@ -1,6 +1,6 @@
 """What workers of a cluster do: functions of one partition of rows, without state.
 
-A partition of A (rows [start, stop) of n) needs its own rows of a tall and some of every other partition's, its *halo*. Its
+A partition of A (rows [start, stop) of n) needs its own rows of a row matrix and some of every other partition's, its *halo*. Its
 columns are numbered anew, own rows first, then the halo by partition, each ascending:
 
     0 … stop − start − 1 | needed rows of partition 0 | needed rows of partition 1 | …
@@ -62,12 +62,12 @@ class Part:
 
 
 def load_rows(source: Stored, start: int, stop: int) -> Array:
-    """Rows of a dense tall."""
+    """Rows of a dense row matrix."""
     return source.read(start, stop).reshape(stop - start, source.columns)
 
 
 def load_sparse_rows(indptr: Stored, indices: Stored, data: Stored, columns: int, start: int, stop: int) -> Any:
-    """Rows of a sparse tall."""
+    """Rows of a sparse row matrix."""
     pointers = indptr.read(start, stop + 1)
     begin, end = int(pointers[0]), int(pointers[-1])
     parts = data.read(begin, end), indices.read(begin, end), pointers - begin
@@ -116,13 +116,13 @@ def product(
 ) -> list[Array]:
     """All scalings of one partition's rows."""
     count = part.stop - part.start
-    tall = np.concatenate([own, *halo], out=aligned(len(own) + sum(map(len, halo)), own.shape[1]))
+    row_matrix = np.concatenate([own, *halo], out=aligned(len(own) + sum(map(len, halo)), own.shape[1]))
     scalings = [
         Scaling(before, None if after is None else after[:count], loop)
         for before, after, loop in zip(befores, afters, loops, strict=True)
     ]
     outs = [np.empty((count, own.shape[1]), np.float32) for _ in scalings]
-    gather_rows(part.indptr, part.indices, part.weights, tall, scalings, outs, 0, count)
+    gather_rows(part.indptr, part.indices, part.weights, row_matrix, scalings, outs, 0, count)
     return outs
 
 
@@ -132,48 +132,48 @@ def item(results: list[Any], which: int) -> Any:
 
 
 def random_rows(start: int, stop: int, k: int, random_state: int) -> Array:
-    """Rows of a random tall."""
+    """Rows of a random row matrix."""
     first = start - start % RANDOM_ROWS
     rows = np.empty((stop - first, k), np.float32)
     draw_random(rows, random_state, first)
     return rows[start - first :]
 
 
-def map_part(fn: Callable[..., Any], *talls: Any) -> Any:
+def map_part(fn: Callable[..., Any], *row_matrices: Any) -> Any:
     """A function of row blocks over one partition."""
     with one_thread():
-        parts = [fn(*(tall[start:stop] for tall in talls)) for start, stop in row_blocks(talls)]
+        parts = [fn(*(row_matrix[start:stop] for row_matrix in row_matrices)) for start, stop in row_blocks(row_matrices)]
     if sparse.issparse(parts[0]):
         return sparse.csr_matrix(sparse.vstack(parts, format="csr"), dtype=np.float32)
     return np.ascontiguousarray(np.concatenate(parts), np.float32)
 
 
-def sum_part(fn: Callable[..., Any], *talls: Any) -> Array:
+def sum_part(fn: Callable[..., Any], *row_matrices: Any) -> Array:
     """Sum of a function over the blocks of one partition."""
     with one_thread():
-        return _total(fn, talls, row_blocks(talls))
+        return _total(fn, row_matrices, row_blocks(row_matrices))
 
 
-def run_part(fn: Callable[..., Any], which: int, cut: Run, entries: list[Stored | Array], *talls: Any) -> Any:
+def run_part(fn: Callable[..., Any], which: int, cut: Run, entries: list[Stored | Array], *row_matrices: Any) -> Any:
     """A function of one partition for its effect; vectors as their entries, or where these are stored."""
     vectors = [each.read(*cut) if isinstance(each, Stored) else each for each in entries]
     with one_thread():
-        return fn(which, *talls, *vectors)
+        return fn(which, *row_matrices, *vectors)
 
 
 def gram_part(a: Any, b: Array | None = None) -> Array:
     """aᵀb of one partition."""
-    talls = (a,) if b is None else (a, b)
+    row_matrices = (a,) if b is None else (a, b)
     with one_thread():
         if sparse.issparse(a):
             return MemoryEngine(threads=1).gram(a, b)
-        return _total(block_gram, talls, gram_blocks(talls))
+        return _total(block_gram, row_matrices, gram_blocks(row_matrices))
 
 
-def combine_part(tall: Any, small: Array) -> Array:
-    """tall × small for one partition."""
+def combine_part(row_matrix: Any, small: Array) -> Array:
+    """row matrix × small for one partition."""
     with one_thread():
-        return MemoryEngine(threads=1).combine(tall, small)
+        return MemoryEngine(threads=1).combine(row_matrix, small)
 
 
 def add(*parts: Array) -> Array:
@@ -195,5 +195,5 @@ def kind_of(rows: Any) -> tuple[int, bool]:
     return int(rows.shape[1]), bool(sparse.issparse(rows))
 
 
-def _total(fn: Callable[..., Any], talls: Sequence[Any], blocks: Sequence[Run]) -> Array:
-    return add(*(fn(*(tall[start:stop] for tall in talls)) for start, stop in blocks))
+def _total(fn: Callable[..., Any], row_matrices: Sequence[Any], blocks: Sequence[Run]) -> Array:
+    return add(*(fn(*(row_matrix[start:stop] for row_matrix in row_matrices)) for start, stop in blocks))

@@ -1,19 +1,19 @@
 """Memory, disk and time of a fit before it begins, on each engine, and which to take.
 
 For n nodes, e stored entries (twice the edges), d features, rank r = min(n, d), blocks of w columns, a Krylov basis of b
-columns and m labelled rows (all talls are float32):
+columns and m labelled rows (all row matrices are float32):
 
     in memory   graph 32n + 4e + 4nd,  then the larger of (their sum, on a small graph)
                 U      4n (b + r + 4w)             the basis, the vectors, the blocks under way
                 hops   4n (3d + 4r)                walks, one place that waits, singular vectors and components
-                                                   (2r on a large graph, see `slimg.propagate.components`)
+                                                   (2r on a large graph, see `slimg.components.components`)
     mapped      the budget; at least the process, vectors of nodes and one gathered column
-                disk as the talls, with 2d more: files go when the next operation is finished
+                disk as the row matrices, with 2d more: files go when the next operation is finished
     dask        on all workers together as in memory, the gathered halo of each beside it
 
 Time is that of the passes: U takes its columns through A, each block against the basis twice, and the vectors from it; the
 two kinds of hops take a fused pass and two more; PCA takes Gram matrices and products; learning takes products with the
-labelled rows. How many columns U takes is that of `slimg.linalg.few_passes` on a large graph, a space of fixed size of which
+labelled rows. How many columns U takes is that of `slimg.linalg.sketched_lanczos` on a large graph, a space of fixed size of which
 one block costs no pass, and of `slimg.linalg.krylov` on others, as many as convergence needs.
 """
 
@@ -82,7 +82,7 @@ class Shape(NamedTuple):
 
     @classmethod
     def of(cls, sizes: Sizes, max_rank: int = MOST_RANK) -> Shape:
-        """As `slimg.linalg.krylov` and `slimg.linalg.few_passes` will choose them."""
+        """As `slimg.linalg.krylov` and `slimg.linalg.sketched_lanczos` will choose them."""
         rank = min(sizes.nodes, sizes.features or sizes.nodes, max_rank)
         width = int(np.clip(-(-rank // 128) * 16, 16, 64))
         basis = 2 * rank + 4 * width
@@ -172,10 +172,10 @@ def show_seconds(seconds: float) -> str:
 
 
 def _talls(sizes: Sizes, shape: Shape) -> int:
-    """Bytes of talls at the peak."""
-    few_passes = sizes.nodes * shape.rank > LARGE
+    """Bytes of row matrices at the peak."""
+    sketched_lanczos = sizes.nodes * shape.rank > LARGE
     structure = shape.basis + shape.rank + 4 * shape.width
-    hops = 3 * sizes.features + (2 if few_passes else 4) * shape.rank
+    hops = 3 * sizes.features + (2 if sketched_lanczos else 4) * shape.rank
     together = sizes.nodes * sizes.features <= SIDE_BY_SIDE
     return 4 * sizes.nodes * (structure + hops if together else max(structure, hops))
 
@@ -205,7 +205,7 @@ def _in_memory(sizes: Sizes, rates: Rates) -> Need:
 
 
 def _mapped(sizes: Sizes, rates: Rates, inside: Need, budget: int) -> Need:
-    """In memory, and what moves: the basis twice for each block, talls in and out, the indices once per pass."""
+    """In memory, and what moves: the basis twice for each block, row matrices in and out, the indices once per pass."""
     n, e, d, shape = sizes.nodes, 2 * sizes.edges, sizes.features, Shape.of(sizes)
     steps = shape.through / shape.width
     least = resident() + 48 * n + (128 << 20)
@@ -214,5 +214,5 @@ def _mapped(sizes: Sizes, rates: Rates, inside: Need, budget: int) -> Need:
 
 
 def _on_cluster(sizes: Sizes, inside: Need, workers: int) -> Need:
-    """Halos of each worker beside the talls; passes shared, with the rows that travel taking as long as they do."""
+    """Halos of each worker beside the row matrices; passes shared, with the rows that travel taking as long as they do."""
     return Need(inside.memory + 4 * sizes.nodes * sizes.features * workers, 0, 10 + 2 * inside.seconds / workers)

@@ -24,7 +24,7 @@ from slimg.engine.threads import Threads
 from slimg.engine.workdir import Digest
 
 READ_ENTRIES = 1 << 20
-"""Indices of A, or entries of a tall, that a thread reads at a time."""
+"""Indices of A, or entries of a row matrix, that a thread reads at a time."""
 READ_ROWS = 1 << 14
 """Most rows of a block of a product."""
 
@@ -57,7 +57,7 @@ class FileMatrix:
 
 
 class Pass:
-    """All scalings of one slice of columns [first, last) of a tall; ``room(rows, columns)`` is the place to gather them."""
+    """All scalings of one slice of columns [first, last) of a row matrix; ``room(rows, columns)`` is the place to gather them."""
 
     def __init__(self, threads: Threads, rows: FileMatrix, scalings: Sequence[Scaling], room: Callable[[int, int], Array]):
         self._threads, self._rows, self._scalings, self._room = threads, rows, scalings, room
@@ -69,11 +69,11 @@ class Pass:
         for place in range(threads.count):
             self._places.put(place)
 
-    def run(self, tall: FileTall, outs: Sequence[FileTall], first: int, last: int) -> None:
+    def run(self, row_matrix: FileTall, outs: Sequence[FileTall], first: int, last: int) -> None:
         """Read the slice, then stream the rows of the matrix."""
         gathered, front = self._room(self._rows.n + self._front, last - first), self._front
         self._threads.for_each(
-            lambda start, stop: tall.read(start, stop, first, last, gathered[front + start : front + stop]),
+            lambda start, stop: row_matrix.read(start, stop, first, last, gathered[front + start : front + stop]),
             runs(self._rows.n, max(1, READ_ENTRIES // (last - first))),
         )
         befores = [_behind(each.before, front) for each in self._scalings]

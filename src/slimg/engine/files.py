@@ -1,6 +1,6 @@
-"""Dense talls as files, read and written in runs of rows by plain reads and writes.
+"""Dense row matrices as files, read and written in runs of rows by plain reads and writes.
 
-A tall (n × k float32) is stored in *panels* of w columns, one after the other, each row-major:
+A row matrix (n × k float32) is stored in *panels* of w columns, one after the other, each row-major:
 
     columns [j·w, j·w + w)  at byte  4·n·j·w
 
@@ -41,7 +41,7 @@ class FileArray:
 
 
 class FileTall:
-    """A dense tall in a file; see the module's text. ``key`` tells it from others of its run, ``released`` is
+    """A dense row matrix in a file; see the module's text. ``key`` tells it from others of its run, ``released`` is
     called with its path when nobody holds it any more."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Sparse × tall, compiled. Kernels take arrays, work on a run of rows, and release the interpreter lock.
+"""Sparse × row matrix, compiled. Kernels take arrays, work on a run of rows, and release the interpreter lock.
 
 For rows i in [start, stop) of M, with T (n × k):
 
@@ -37,11 +37,11 @@ def lanes_for(columns: int) -> int:
 
 @cache
 def gather(lanes: int) -> Callable[..., None]:
-    """The kernel of one scaling: (indptr, indices, weights, tall, before, after, loop, out, start, stop)."""
+    """The kernel of one scaling: (indptr, indices, weights, row matrix, before, after, loop, out, start, stop)."""
 
     @compiled(f"gather_{lanes}")
-    def kernel(indptr, indices, weights, tall, before, after, loop, out, start, stop):
-        k = tall.shape[1]
+    def kernel(indptr, indices, weights, row_matrix, before, after, loop, out, start, stop):
+        k = row_matrix.shape[1]
         safe = len(indices) - AHEAD
         for i in range(start, stop):
             for tile in range(0, k, 2 * lanes):
@@ -50,17 +50,17 @@ def gather(lanes: int) -> Callable[..., None]:
                 a, b = zeros(lanes), zeros(lanes)
                 if loop != 0.0:
                     own = np.float32(loop) if before is None else np.float32(loop) * before[i]
-                    a = scale(load(a, tall, i, left), own)
-                    b = scale(load(b, tall, i, right), own)
+                    a = scale(load(a, row_matrix, i, left), own)
+                    b = scale(load(b, row_matrix, i, right), own)
                 for p in range(indptr[i], indptr[i + 1]):
                     if p < safe:
                         coming = indices[p + AHEAD]
                         for c in range(left, right + lanes, LINE):
-                            prefetch(tall, (coming, c))
+                            prefetch(row_matrix, (coming, c))
                         if before is not None:
                             prefetch(before, (coming,))
                     j = indices[p]
-                    x, y = load(a, tall, j, left), load(b, tall, j, right)
+                    x, y = load(a, row_matrix, j, left), load(b, row_matrix, j, right)
                     if weights is not None:
                         x, y = scale(x, weights[p]), scale(y, weights[p])
                     if before is not None:
@@ -77,11 +77,11 @@ def gather(lanes: int) -> Callable[..., None]:
 @cache
 def gather_two(lanes: int) -> Callable[..., None]:
     """Two scalings of the same gathered rows, the second with a ``before``:
-    (indptr, indices, weights, tall, before, after, loop, out, before2, after2, loop2, out2, start, stop)."""
+    (indptr, indices, weights, row matrix, before, after, loop, out, before2, after2, loop2, out2, start, stop)."""
 
     @compiled(f"gather_two_{lanes}")
-    def kernel(indptr, indices, weights, tall, before, after, loop, out, before2, after2, loop2, out2, start, stop):
-        k = tall.shape[1]
+    def kernel(indptr, indices, weights, row_matrix, before, after, loop, out, before2, after2, loop2, out2, start, stop):
+        k = row_matrix.shape[1]
         safe = len(indices) - AHEAD
         for i in range(start, stop):
             for tile in range(0, k, 2 * lanes):
@@ -90,19 +90,19 @@ def gather_two(lanes: int) -> Callable[..., None]:
                 a, b, a2, b2 = zeros(lanes), zeros(lanes), zeros(lanes), zeros(lanes)
                 if loop != 0.0:
                     own = np.float32(loop) if before is None else np.float32(loop) * before[i]
-                    a, b = scale(load(a, tall, i, left), own), scale(load(b, tall, i, right), own)
+                    a, b = scale(load(a, row_matrix, i, left), own), scale(load(b, row_matrix, i, right), own)
                 if loop2 != 0.0:
                     own = np.float32(loop2) if before2 is None else np.float32(loop2) * before2[i]
-                    a2, b2 = scale(load(a, tall, i, left), own), scale(load(b, tall, i, right), own)
+                    a2, b2 = scale(load(a, row_matrix, i, left), own), scale(load(b, row_matrix, i, right), own)
                 for p in range(indptr[i], indptr[i + 1]):
                     if p < safe:
                         coming = indices[p + AHEAD]
                         for c in range(left, right + lanes, LINE):
-                            prefetch(tall, (coming, c))
+                            prefetch(row_matrix, (coming, c))
                         if before2 is not None:
                             prefetch(before2, (coming,))
                     j = indices[p]
-                    x, y = load(a, tall, j, left), load(b, tall, j, right)
+                    x, y = load(a, row_matrix, j, left), load(b, row_matrix, j, right)
                     if weights is not None:
                         x, y = scale(x, weights[p]), scale(y, weights[p])
                     if before is None:
@@ -139,13 +139,13 @@ def sketch(indptr, indices, weights, code, out, start, stop):
 
 
 @compiled()
-def scatter(indptr, indices, values, tall, out, first, last):
+def scatter(indptr, indices, values, row_matrix, out, first, last):
     """out += MᵀT for columns [first, last) of T and out, in float64."""
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             for c in range(first, last):
-                out[j, c] += np.float64(values[p]) * tall[i, c]
+                out[j, c] += np.float64(values[p]) * row_matrix[i, c]
 
 
 @compiled()

@@ -1,10 +1,10 @@
-"""Talls as files: graphs larger than memory, under a budget.
+"""Row matrices as files: graphs larger than memory, under a budget.
 
     memory ≥ what the process holds + one slice of gathered columns (4 n bytes each) + a few blocks
 
 Operations on rows read and write runs of rows, in the layout of the engine in memory (`slimg.engine.blocks`): the bits are
-the same. A sparse product needs all rows of the tall at hand, but not all columns: it takes as many columns as fit, reads
-the indices of A from beginning to end, and does so once for each such slice. A sparse tall is kept in memory.
+the same. A sparse product needs all rows of the row matrix at hand, but not all columns: it takes as many columns as fit, reads
+the indices of A from beginning to end, and does so once for each such slice. A sparse row matrix is kept in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine import kernels
-from slimg.engine.base import Array, Scaling, Sparse, Tall
+from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul, one_thread
 from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks, runs, signed_rows
 from slimg.engine.buffers import aligned
@@ -78,7 +78,7 @@ class MappedEngine(Reporting):
         self.close()
 
     def close(self) -> None:
-        """Remove the work files; talls cannot be read any more."""
+        """Remove the work files; row matrices cannot be read any more."""
         self._finalizer()
 
     def require_room(self, size: int) -> None:
@@ -88,9 +88,9 @@ class MappedEngine(Reporting):
 
     # handing over and back ------------------------------------------------------------------------------------------
 
-    def tall(self, array: Any) -> Tall:
+    def row_matrix(self, array: Any) -> RowMatrix:
         if sparse.issparse(array):
-            matrix = self._memory.tall(array)
+            matrix = self._memory.row_matrix(array)
             return _SparseTall(matrix, self._digest(matrix.indptr, matrix.indices, matrix.data))
         stored = stored_at(array) if isinstance(array, np.ndarray) and array.dtype == np.float32 else None
         if stored is not None:
@@ -102,9 +102,9 @@ class MappedEngine(Reporting):
         def fill(out: FileTall) -> None:
             self._threads.for_each(lambda start, stop: out.write(start, array[start:stop]), row_blocks([array]))
 
-        return self._steps.tall("tall", [self._digest(array)], (array.shape[0], array.shape[1]), fill)
+        return self._steps.row_matrix("tall", [self._digest(array)], (array.shape[0], array.shape[1]), fill)
 
-    def random(self, n: int, k: int, random_state: int) -> Tall:
+    def random(self, n: int, k: int, random_state: int) -> RowMatrix:
         def fill(out: FileTall) -> None:
             def draw(start: int, stop: int) -> None:
                 rows = np.empty((stop - start, k), np.float32)
@@ -113,35 +113,35 @@ class MappedEngine(Reporting):
 
             self._threads.for_each(draw, runs(n, RANDOM_ROWS))
 
-        return self._steps.tall("random", [n, k, random_state], (n, k), fill)
+        return self._steps.row_matrix("random", [n, k, random_state], (n, k), fill)
 
-    def rows(self, tall: Tall, index: Any) -> Array:
+    def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
         index = np.asarray(index)
         if index.dtype == bool:
             index = np.flatnonzero(index)
-        if isinstance(tall, _SparseTall):
-            return tall.value[index].toarray()
-        self._work.pin(tall.path)
-        out = np.empty((len(index), tall.shape[1]), np.float32)
+        if isinstance(row_matrix, _SparseTall):
+            return row_matrix.value[index].toarray()
+        self._work.pin(row_matrix.path)
+        out = np.empty((len(index), row_matrix.shape[1]), np.float32)
         order = np.argsort(index, kind="stable")
         for chosen in np.split(order, np.flatnonzero(np.diff(index[order] // RANDOM_ROWS)) + 1):
             if len(chosen):
                 start, stop = int(index[chosen[0]]), int(index[chosen[-1]]) + 1
-                out[chosen] = tall.read(start, stop)[index[chosen] - start]
+                out[chosen] = row_matrix.read(start, stop)[index[chosen] - start]
         return out
 
-    def is_sparse(self, tall: Tall) -> bool:
-        return isinstance(tall, _SparseTall)
+    def is_sparse(self, row_matrix: RowMatrix) -> bool:
+        return isinstance(row_matrix, _SparseTall)
 
-    def to_array(self, tall: Tall) -> Array:
-        if isinstance(tall, _SparseTall):
-            return tall.value.toarray()
-        self._work.pin(tall.path)
-        out = np.empty(tall.shape, np.float32)
-        self._threads.for_each(lambda start, stop: tall.read(start, stop, out=out[start:stop]), row_blocks([tall]))
+    def to_array(self, row_matrix: RowMatrix) -> Array:
+        if isinstance(row_matrix, _SparseTall):
+            return row_matrix.value.toarray()
+        self._work.pin(row_matrix.path)
+        out = np.empty(row_matrix.shape, np.float32)
+        self._threads.for_each(lambda start, stop: row_matrix.read(start, stop, out=out[start:stop]), row_blocks([row_matrix]))
         return out
 
-    def trim(self) -> None:
+    def release_unused(self) -> None:
         self._room = np.empty(0, np.float32)
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
@@ -149,9 +149,9 @@ class MappedEngine(Reporting):
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
+    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         rows = self._matrix(matrix)
-        n, k = rows.n, tall.shape[1]
+        n, k = rows.n, row_matrix.shape[1]
 
         computed: list[FileTall] = []
 
@@ -161,47 +161,47 @@ class MappedEngine(Reporting):
             computed.extend(outs)
             through = Pass(self._threads, rows, scalings, self._gathered)
             for first, last in slices:
-                through.run(tall, outs, first, last)
+                through.run(row_matrix, outs, first, last)
             return outs
 
-        inputs = [rows.key, tall.key, self._digest(*(part for each in scalings for part in each))]
-        outs = self._steps.talls("products", inputs, len(scalings), compute, 4 * n * k * len(scalings))
+        inputs = [rows.key, row_matrix.key, self._digest(*(part for each in scalings for part in each))]
+        outs = self._steps.row_matrices("products", inputs, len(scalings), compute, 4 * n * k * len(scalings))
         if not computed:
             self.progress.advance(k)  # done by the run that was killed
         return outs
 
-    def sketch(self, matrix: Sparse, k: int, random_state: int) -> Tall:
+    def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         draws = self.random(len(matrix.indptr) - 1, 1, random_state)
         return self.products(matrix, self.map_rows(lambda block: signed_rows(block, k), draws), [Scaling()])[0]
 
-    def gram(self, a: Tall, b: Tall | None = None) -> Array:
-        talls = (a,) if b is None else (a, b)
+    def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
+        row_matrices = (a,) if b is None else (a, b)
         if not isinstance(a, _SparseTall):
-            return self._sum("gram", block_gram, talls, gram_blocks(talls))
+            return self._sum("gram", block_gram, row_matrices, gram_blocks(row_matrices))
         if b is None:
             return self._steps.array("gram", [a.key], lambda: self._memory.gram(a.value))
 
         def scatter() -> Array:
             out = np.zeros((a.shape[1], b.shape[1]))
-            for start, stop in row_blocks(talls):
-                part, tall = a.value[start:stop], b.read(start, stop)
-                kernels.scatter(part.indptr, part.indices, part.data, tall, out, 0, b.shape[1])
+            for start, stop in row_blocks(row_matrices):
+                part, row_matrix = a.value[start:stop], b.read(start, stop)
+                kernels.scatter(part.indptr, part.indices, part.data, row_matrix, out, 0, b.shape[1])
             return out
 
         return self._steps.array("gram", [a.key, b.key], scatter)
 
-    def combine(self, tall: Tall, small: Array) -> Tall:
+    def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
         small = np.ascontiguousarray(small, np.float32)
-        if isinstance(tall, _SparseTall):
-            return self.map_rows(lambda block: self._memory.combine(block, small), tall)
-        return self.map_rows(lambda block: matmul(block, small), tall)
+        if isinstance(row_matrix, _SparseTall):
+            return self.map_rows(lambda block: self._memory.combine(block, small), row_matrix)
+        return self.map_rows(lambda block: matmul(block, small), row_matrix)
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
-    def map_rows(self, fn: Callable[..., Any], *talls: Tall, spend: bool = False) -> Tall:
-        blocks, n = row_blocks(talls), talls[0].shape[0]
-        call = lambda start, stop: fn(*(_rows(t, start, stop) for t in talls))  # noqa: E731
-        inputs = [self._digest(*parts_of(fn)), *(tall.key for tall in talls)]
+    def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
+        blocks, n = row_blocks(row_matrices), row_matrices[0].shape[0]
+        call = lambda start, stop: fn(*(_rows(t, start, stop) for t in row_matrices))  # noqa: E731
+        inputs = [self._digest(*parts_of(fn)), *(row_matrix.key for row_matrix in row_matrices)]
         kept: list[_SparseTall] = []
 
         def compute(new: Callable[..., FileTall]) -> list[FileTall]:
@@ -209,7 +209,7 @@ class MappedEngine(Reporting):
                 first = call(*blocks[0])
             if sparse.issparse(first):
                 rest = self._threads.in_order(call, blocks[1:])
-                matrix = self._memory.tall(sparse.vstack([first, *rest], format="csr"))
+                matrix = self._memory.row_matrix(sparse.vstack([first, *rest], format="csr"))
                 kept.append(_SparseTall(matrix, str(Digest(*inputs))))
                 return []
             out = new((n, first.shape[1]))
@@ -217,32 +217,32 @@ class MappedEngine(Reporting):
             self._threads.for_each(lambda start, stop: out.write(start, call(start, stop)), blocks[1:])
             return [out]
 
-        made = self._steps.talls("map_rows", inputs, 1, compute)
+        made = self._steps.row_matrices("map_rows", inputs, 1, compute)
         return made[0] if made else kept[0]
 
-    def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
-        return self._sum("sum_rows", fn, talls, row_blocks(talls))
+    def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
+        return self._sum("sum_rows", fn, row_matrices, row_blocks(row_matrices))
 
-    def _sum(self, what: str, fn: Callable[..., Any], talls: Sequence[Tall], blocks: Sequence[Run]) -> Array:
+    def _sum(self, what: str, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], blocks: Sequence[Run]) -> Array:
         def compute() -> Array:
-            results = self._threads.in_order(lambda start, stop: fn(*(_rows(t, start, stop) for t in talls)), blocks)
+            results = self._threads.in_order(lambda start, stop: fn(*(_rows(t, start, stop) for t in row_matrices)), blocks)
             total = np.array(next(results), dtype=np.float64)
             for part in results:
                 total += part
             return total
 
-        return self._steps.array(what, [self._digest(*parts_of(fn)), *(tall.key for tall in talls)], compute)
+        return self._steps.array(what, [self._digest(*parts_of(fn)), *(row_matrix.key for row_matrix in row_matrices)], compute)
 
-    def each_run(self, fn: Callable[..., Any], talls: Sequence[Tall], vectors: Sequence[Array] = ()) -> list[Any]:
-        self.trim()
-        width = sum(tall.shape[1] for tall in talls) + len(vectors)
+    def for_each_row_chunk(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()) -> list[Any]:
+        self.release_unused()
+        width = sum(row_matrix.shape[1] for row_matrix in row_matrices) + len(vectors)
         room = max(0, self.budget - resident() - RESERVE) // (2 * self._threads.count)
         step = int(np.clip(room // (RUN_BYTES * width), 1 << 10, PART_ROWS))
 
         def run(which: int, start: int, stop: int) -> Any:
-            return fn(which, *(_rows(t, start, stop) for t in talls), *(each[start:stop] for each in vectors))
+            return fn(which, *(_rows(t, start, stop) for t in row_matrices), *(each[start:stop] for each in vectors))
 
-        cuts = [(which, *cut) for which, cut in enumerate(runs(talls[0].shape[0], step))]
+        cuts = [(which, *cut) for which, cut in enumerate(runs(row_matrices[0].shape[0], step))]
         return list(self._threads.in_order(run, cuts))
 
     # memory ---------------------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ class MappedEngine(Reporting):
     def _gathered(self, rows: int, columns: int) -> Array:
         """The place for gathered rows, used again by the next product."""
         if self._room.size < rows * columns:
-            self.trim()
+            self.release_unused()
             self._room = aligned(rows, columns)
         return self._room.reshape(-1)[: rows * columns].reshape(rows, columns)
 
@@ -279,11 +279,11 @@ class MappedEngine(Reporting):
 
 
 class _SparseTall:
-    """A sparse tall, in memory."""
+    """A sparse row matrix, in memory."""
 
     def __init__(self, value: sparse.csr_matrix, key: str):
         self.value, self.shape, self.key = value, value.shape, key
 
 
-def _rows(tall: Tall, start: int, stop: int) -> Any:
-    return tall.value[start:stop] if isinstance(tall, _SparseTall) else tall.read(start, stop)
+def _rows(row_matrix: RowMatrix, start: int, stop: int) -> Any:
+    return row_matrix.value[start:stop] if isinstance(row_matrix, _SparseTall) else row_matrix.read(start, stop)

@@ -1,4 +1,4 @@
-"""Talls as numpy arrays (or scipy CSR), blocks on a pool of threads.
+"""Row matrices as numpy arrays (or scipy CSR), blocks on a pool of threads.
 
 A block is computed by one thread and its layout follows from the data's shape alone, so any number of threads gives the
 same bits. An operation that is called from inside a block or a task runs on the thread it is called from: the pool never
@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine import kernels
-from slimg.engine.base import Array, Scaling, Sparse, Tall
+from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.engine.blocks import DRAWN_ROWS, PART_ROWS, balanced_blocks, draw_random, gram_blocks, row_blocks, runs, signs_of
 from slimg.engine.buffers import Buffers
@@ -23,7 +23,7 @@ from slimg.engine.passes import gather_rows
 from slimg.engine.threads import Reporting, Threads
 
 DENSE_FROM = 0.1
-"""Density from which the Gram matrix of a sparse tall is faster through dense blocks."""
+"""Density from which the Gram matrix of a sparse row matrix is faster through dense blocks."""
 
 
 class MemoryEngine(Reporting):
@@ -45,10 +45,10 @@ class MemoryEngine(Reporting):
 
     # handing over and back ------------------------------------------------------------------------------------------
 
-    def tall(self, array: Any) -> Tall:
+    def row_matrix(self, array: Any) -> RowMatrix:
         return as_tall(array)
 
-    def random(self, n: int, k: int, random_state: int) -> Tall:
+    def random(self, n: int, k: int, random_state: int) -> RowMatrix:
         out = self._buffers.take(n, k)
 
         def draw(start: int, stop: int) -> None:
@@ -57,33 +57,33 @@ class MemoryEngine(Reporting):
         self._threads.for_each(draw, runs(n, DRAWN_ROWS))
         return out
 
-    def rows(self, tall: Tall, index: Any) -> Array:
-        chosen = tall[np.asarray(index)]
+    def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
+        chosen = row_matrix[np.asarray(index)]
         return chosen.toarray() if sparse.issparse(chosen) else chosen
 
-    def is_sparse(self, tall: Tall) -> bool:
-        return sparse.issparse(tall)
+    def is_sparse(self, row_matrix: RowMatrix) -> bool:
+        return sparse.issparse(row_matrix)
 
-    def to_array(self, tall: Tall) -> Array:
-        return tall.toarray() if sparse.issparse(tall) else tall
+    def to_array(self, row_matrix: RowMatrix) -> Array:
+        return row_matrix.toarray() if sparse.issparse(row_matrix) else row_matrix
 
-    def trim(self) -> None:
-        self._buffers.trim()
+    def release_unused(self) -> None:
+        self._buffers.release_unused()
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
-        return self._passes(matrix, as_tall(tall), scalings)
+    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
+        return self._passes(matrix, as_tall(row_matrix), scalings)
 
-    def _passes(self, matrix: Sparse, tall: Array, scalings: Sequence[Scaling]) -> list[Tall]:
-        outs = [self._buffers.take(len(matrix.indptr) - 1, tall.shape[1]) for _ in scalings]
+    def _passes(self, matrix: Sparse, row_matrix: Array, scalings: Sequence[Scaling]) -> list[RowMatrix]:
+        outs = [self._buffers.take(len(matrix.indptr) - 1, row_matrix.shape[1]) for _ in scalings]
         weights = None if matrix.weights is None else np.asarray(matrix.weights)
-        data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, tall
+        data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, row_matrix
         rows = partial(gather_rows, *data, scalings, outs)
-        self._threads.for_each(rows, balanced_blocks(matrix.indptr), worth=tall.shape[1])
+        self._threads.for_each(rows, balanced_blocks(matrix.indptr), worth=row_matrix.shape[1])
         return outs
 
-    def sketch(self, matrix: Sparse, k: int, random_state: int) -> Tall:
+    def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         n = len(matrix.indptr) - 1
         column, sign = signs_of(self.random(n, 1, random_state), k)
         code = (2 * column + (sign < 0)).astype(np.uint8 if 2 * k <= 256 else np.int32)
@@ -93,27 +93,27 @@ class MemoryEngine(Reporting):
         self._threads.for_each(rows, balanced_blocks(matrix.indptr))
         return out
 
-    def gram(self, a: Tall, b: Tall | None = None) -> Array:
+    def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
         if sparse.issparse(a):
             return self._sparse_gram(a, b)
-        talls = (a,) if b is None else (a, b)
-        return self._sum(block_gram, talls, gram_blocks(talls))
+        row_matrices = (a,) if b is None else (a, b)
+        return self._sum(block_gram, row_matrices, gram_blocks(row_matrices))
 
-    def combine(self, tall: Tall, small: Array) -> Tall:
+    def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
         small = np.ascontiguousarray(small, np.float32)
-        if not sparse.issparse(tall):
-            return self.map_rows(lambda block: matmul(block, small), tall)
-        out = self._buffers.take(tall.shape[0], small.shape[1])
+        if not sparse.issparse(row_matrix):
+            return self.map_rows(lambda block: matmul(block, small), row_matrix)
+        out = self._buffers.take(row_matrix.shape[0], small.shape[1])
 
         kernel = kernels.gather(kernels.lanes_for(small.shape[1]))
 
         def rows(start: int, stop: int) -> None:
-            kernel(tall.indptr, tall.indices, tall.data, small, None, None, 0.0, out, start, stop)
+            kernel(row_matrix.indptr, row_matrix.indices, row_matrix.data, small, None, None, 0.0, out, start, stop)
 
-        self._threads.for_each(rows, balanced_blocks(tall.indptr))
+        self._threads.for_each(rows, balanced_blocks(row_matrix.indptr))
         return out
 
-    def _sparse_gram(self, a: Tall, b: Tall | None) -> Array:
+    def _sparse_gram(self, a: RowMatrix, b: RowMatrix | None) -> Array:
         """Threads share out the columns of the result (its rows, without b): nothing needs to be added up."""
         rows = a.indptr, a.indices, a.data
         if b is None and a.nnz > DENSE_FROM * a.shape[0] * a.shape[1]:
@@ -128,39 +128,39 @@ class MemoryEngine(Reporting):
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
-    def map_rows(self, fn: Callable[..., Any], *talls: Tall, spend: bool = False) -> Tall:
-        blocks = row_blocks(talls)
+    def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
+        blocks = row_blocks(row_matrices)
         with one_thread():
-            first = fn(*(t[slice(*blocks[0])] for t in talls))
+            first = fn(*(t[slice(*blocks[0])] for t in row_matrices))
         if sparse.issparse(first):
-            rest = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), blocks[1:])
+            rest = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in row_matrices)), blocks[1:])
             return as_tall(sparse.vstack([first, *rest], format="csr"))
-        n, k = talls[0].shape[0], first.shape[1]
-        own = spend and k <= talls[0].shape[1] and self._buffers.made(talls[0])
-        out = talls[0][:, :k] if own else self._buffers.take(n, k)
+        n, k = row_matrices[0].shape[0], first.shape[1]
+        own = overwrite_input and k <= row_matrices[0].shape[1] and self._buffers.made(row_matrices[0])
+        out = row_matrices[0][:, :k] if own else self._buffers.take(n, k)
         out[slice(*blocks[0])] = first
 
         def rows(start: int, stop: int) -> None:
-            out[start:stop] = fn(*(t[start:stop] for t in talls))
+            out[start:stop] = fn(*(t[start:stop] for t in row_matrices))
 
         self._threads.for_each(rows, blocks[1:])
         return out
 
-    def sum_rows(self, fn: Callable[..., Any], *talls: Tall) -> Array:
-        return self._sum(fn, talls, row_blocks(talls))
+    def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
+        return self._sum(fn, row_matrices, row_blocks(row_matrices))
 
-    def _sum(self, fn: Callable[..., Any], talls: Sequence[Tall], blocks: Sequence[tuple[int, int]]) -> Array:
-        results = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in talls)), blocks)
+    def _sum(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], blocks: Sequence[tuple[int, int]]) -> Array:
+        results = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in row_matrices)), blocks)
         total = np.array(next(results), dtype=np.float64)
         for part in results:
             total += part
         return total
 
-    def each_run(self, fn: Callable[..., Any], talls: Sequence[Tall], vectors: Sequence[Array] = ()) -> list[Any]:
+    def for_each_row_chunk(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()) -> list[Any]:
         def run(which: int, start: int, stop: int) -> Any:
-            return fn(which, *(each[start:stop] for each in (*talls, *vectors)))
+            return fn(which, *(each[start:stop] for each in (*row_matrices, *vectors)))
 
-        cuts = [(which, *cut) for which, cut in enumerate(runs(talls[0].shape[0], PART_ROWS))]
+        cuts = [(which, *cut) for which, cut in enumerate(runs(row_matrices[0].shape[0], PART_ROWS))]
         return list(self._threads.in_order(run, cuts))
 
     # threads --------------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class MemoryEngine(Reporting):
         return self._threads.concurrently(*tasks)
 
 
-def as_tall(array: Any) -> Tall:
+def as_tall(array: Any) -> RowMatrix:
     """CSR with ascending columns, or a contiguous array; float32."""
     if sparse.issparse(array):
         matrix = sparse.csr_matrix(array, dtype=np.float32)

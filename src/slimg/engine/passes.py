@@ -12,14 +12,14 @@ def gather_rows(
     indptr: Array,
     indices: Array,
     weights: Array | None,
-    tall: Array,
+    row_matrix: Array,
     scalings: Sequence[Scaling],
     outs: Sequence[Array],
     start: int,
     stop: int,
 ) -> None:
     """Rows [start, stop) of after ⊙ (M + loop·I)(before ⊙ T) for each scaling, into its out."""
-    data, lanes = (indptr, indices, weights, tall), kernels.lanes_for(tall.shape[1])
+    data, lanes = (indptr, indices, weights, row_matrix), kernels.lanes_for(row_matrix.shape[1])
     for a in range(0, len(scalings) - 1, 2):
         kernels.gather_two(lanes)(*data, *scalings[a], outs[a], *scalings[a + 1], outs[a + 1], start, stop)
     if len(scalings) % 2:

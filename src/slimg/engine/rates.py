@@ -1,7 +1,7 @@
 """How fast this machine is, by a measurement of about two seconds.
 
 gather   seconds of a stored entry of A = start + line · (cache lines of a gathered row)
-single   seconds of a multiply-add in float32 (tall × small);    double   the same in float64 (Gram matrices)
+single   seconds of a multiply-add in float32 (row matrix × small);    double   the same in float64 (Gram matrices)
 stream   seconds of a byte through memory;    disk   of a byte to or from a file in the work folder
 """
 
@@ -20,7 +20,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.graph.adjacency import Adjacency
 
 NODES, ENTRIES, WIDTHS = 400_000, 4_000_000, (16, 64)
-"""Sizes of the measurement: the tall is larger than the caches."""
+"""Sizes of the measurement: the row matrix is larger than the caches."""
 FILE_BYTES = 1 << 26
 
 
@@ -48,13 +48,13 @@ def measure(folder: str | Path | None = None) -> Rates:
     matrix = Adjacency(np.linspace(0, ENTRIES, NODES + 1).astype(np.int64), indices)
     seconds = []
     for width in WIDTHS:
-        tall = np.ones((NODES, width), np.float32)
-        seconds.append(_best(lambda tall=tall: engine.products(matrix, tall, [Scaling()])) / ENTRIES)  # type: ignore[misc]
+        row_matrix = np.ones((NODES, width), np.float32)
+        seconds.append(_best(lambda row_matrix=row_matrix: engine.products(matrix, row_matrix, [Scaling()])) / ENTRIES)  # type: ignore[misc]
     line = max((seconds[1] - seconds[0]) / (WIDTHS[1] // 16 - 1), 1e-12)
     small = np.ones((WIDTHS[1], WIDTHS[1]), np.float32)
     work = NODES * WIDTHS[1] ** 2
-    single, double = _best(lambda: engine.combine(tall, small)) / work, _best(lambda: engine.gram(tall)) / work
-    stream = _best(lambda: engine.sum_rows(lambda block: block.sum(axis=0), tall)) / tall.nbytes
+    single, double = _best(lambda: engine.combine(row_matrix, small)) / work, _best(lambda: engine.gram(row_matrix)) / work
+    stream = _best(lambda: engine.sum_rows(lambda block: block.sum(axis=0), row_matrix)) / row_matrix.nbytes
     return Rates(max(seconds[0] - line, line / 4), line, single, double, stream, _disk(folder))
 
 

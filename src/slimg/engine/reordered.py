@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from slimg.engine.base import Array, Scaling, Sparse, Tall
+from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
 from slimg.engine.blocks import DRAWN_ROWS, PART_ROWS, balanced_blocks, draw_random, row_blocks, runs
 from slimg.engine.memory import MemoryEngine, as_tall
 from slimg.engine.ordering import community_order, move_rows, places_of
@@ -53,7 +53,7 @@ class ReorderedEngine(MemoryEngine):
 
     # handing over and back ------------------------------------------------------------------------------------------
 
-    def tall(self, array: Any) -> Tall:
+    def row_matrix(self, array: Any) -> RowMatrix:
         order, _ = self._known(array.shape[0])
         if order is None:
             return as_tall(array)
@@ -61,7 +61,7 @@ class ReorderedEngine(MemoryEngine):
             return as_tall(sparse.csr_matrix(array)[order])
         return self._picked(np.asarray(array), order)
 
-    def random(self, n: int, k: int, random_state: int) -> Tall:
+    def random(self, n: int, k: int, random_state: int) -> RowMatrix:
         _, places = self._known(n)
         if places is None:
             return super().random(n, k, random_state)
@@ -75,37 +75,37 @@ class ReorderedEngine(MemoryEngine):
         self._threads.for_each(draw, runs(n, DRAWN_ROWS))
         return out
 
-    def rows(self, tall: Tall, index: Any) -> Array:
-        _, places = self._known(tall.shape[0])
-        return super().rows(tall, index if places is None else places[np.asarray(index)])
+    def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
+        _, places = self._known(row_matrix.shape[0])
+        return super().rows(row_matrix, index if places is None else places[np.asarray(index)])
 
-    def to_array(self, tall: Tall) -> Array:
-        _, places = self._known(tall.shape[0])
-        if places is None or sparse.issparse(tall):
-            return super().to_array(tall if places is None else tall[places])
-        return self._picked(tall, places)
+    def to_array(self, row_matrix: RowMatrix) -> Array:
+        _, places = self._known(row_matrix.shape[0])
+        if places is None or sparse.issparse(row_matrix):
+            return super().to_array(row_matrix if places is None else row_matrix[places])
+        return self._picked(row_matrix, places)
 
-    def each_run(self, fn: Callable[..., Any], talls: Sequence[Tall], vectors: Sequence[Array] = ()) -> list[Any]:
-        n = talls[0].shape[0]
+    def for_each_row_chunk(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()) -> list[Any]:
+        n = row_matrices[0].shape[0]
         _, places = self._known(n)
         if places is None:
-            return super().each_run(fn, talls, vectors)
+            return super().for_each_row_chunk(fn, row_matrices, vectors)
 
         def run(which: int, start: int, stop: int) -> Any:
-            return fn(which, *(tall[places[start:stop]] for tall in talls), *(each[start:stop] for each in vectors))
+            return fn(which, *(row_matrix[places[start:stop]] for row_matrix in row_matrices), *(each[start:stop] for each in vectors))
 
         return list(self._threads.in_order(run, [(which, *cut) for which, cut in enumerate(runs(n, PART_ROWS))]))
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(self, matrix: Sparse, tall: Tall, scalings: Sequence[Scaling]) -> list[Tall]:
+    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         order, _ = self._known(len(matrix.indptr) - 1)
         if order is None:
-            return super().products(matrix, tall, scalings)
+            return super().products(matrix, row_matrix, scalings)
         moved = [Scaling(self._vector(each.before), self._vector(each.after), each.loop) for each in scalings]
-        return self._passes(self._matrix(matrix), tall, moved)
+        return self._passes(self._matrix(matrix), row_matrix, moved)
 
-    def sketch(self, matrix: Sparse, k: int, random_state: int) -> Tall:
+    def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         known = self._known(len(matrix.indptr) - 1)[0] is not None
         return super().sketch(self._matrix(matrix) if known else matrix, k, random_state)
 

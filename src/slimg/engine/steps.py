@@ -17,23 +17,23 @@ from slimg.sizes import require_room
 
 
 class Steps:
-    """The steps of one engine; ``panel(rows)`` is the width of the panels of a new tall."""
+    """The steps of one engine; ``panel(rows)`` is the width of the panels of a new row matrix."""
 
     def __init__(self, work: Workdir, panel: Callable[[int], int]):
         self.work, self._panel = work, panel
         self._numbers = _Numbers()
 
-    def tall(self, what: str, inputs: list[Any], shape: tuple[int, int], fill: Callable[[FileTall], None]) -> FileTall:
-        """A step whose result is one tall of a known shape."""
+    def row_matrix(self, what: str, inputs: list[Any], shape: tuple[int, int], fill: Callable[[FileTall], None]) -> FileTall:
+        """A step whose result is one row matrix of a known shape."""
 
         def compute(new: Callable[..., FileTall]) -> list[FileTall]:
             out = new(shape)
             fill(out)
             return [out]
 
-        return self.talls(what, inputs, 1, compute, 4 * shape[0] * shape[1])[0]
+        return self.row_matrices(what, inputs, 1, compute, 4 * shape[0] * shape[1])[0]
 
-    def talls(
+    def row_matrices(
         self,
         what: str,
         inputs: list[Any],
@@ -41,7 +41,7 @@ class Steps:
         compute: Callable[[Callable[..., FileTall]], list[FileTall]],
         size: int = 0,
     ) -> list[FileTall]:
-        """A step whose results are talls: compute(new) with new(shape, panel=None) for each, in order."""
+        """A step whose results are row matrices: compute(new) with new(shape, panel=None) for each, in order."""
         names = [f"{step}-{which}" for step in [self._numbers.next()] for which in range(count)]
         digest = str(Digest(*inputs))
         records = [self.work.recorded(name, what, digest) for name in names]

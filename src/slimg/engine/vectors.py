@@ -95,7 +95,7 @@ def scale(typing: Any, a: Any, factor: Any):
 def prefetch(typing: Any, array: Any, place: Any):
     """Ask for the cache line of array[place], a tuple of indices, in the second level of the cache.
 
-    The first level has places for only a dozen lines under way, two rows of a tall; the second for four times as many.
+    The first level has places for only a dozen lines under way, two rows of a row matrix; the second for four times as many.
     """
 
     def build(context: Any, builder: Any, signature: Any, args: Any):

@@ -6,9 +6,9 @@ what it was, a digest of its inputs, and where its result is. A run that starts 
 results as long as there are any, and computes from there on: the bits are those of a run that was not killed.
 
     journal.jsonl     a line is written after the result's file is complete
-    12.tall, 13.npy   results: talls, and arrays (sums, Gram matrices)
+    12.row matrix, 13.npy   results: row matrices, and arrays (sums, Gram matrices)
 
-Files of talls that nobody holds any more are removed when the next operation is finished: then no line of the journal
+Files of row matrices that nobody holds any more are removed when the next operation is finished: then no line of the journal
 needs them. All files are removed at the end, unless the run ended by an error or was interrupted.
 """
 
@@ -74,12 +74,12 @@ class Workdir:
                 self._dropped.popleft().unlink(missing_ok=True)
 
     def drop(self, path: Path) -> None:
-        """Nobody holds this tall any more."""
+        """Nobody holds this row matrix any more."""
         if path not in self._pinned:
             self._dropped.append(path)  # without a lock: the collector may call this at any moment
 
     def pin(self, path: Path) -> None:
-        """Keep a tall to the end: its rows were read, so a run that goes on will read them again."""
+        """Keep a row matrix to the end: its rows were read, so a run that goes on will read them again."""
         if self.journaled:
             self._pinned.add(path)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from slimg.components.neighbourhood import Steps, around, gathered, steps
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.explain.explainer import Scorer, View
@@ -27,7 +28,6 @@ from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 from slimg.learn.sparse_group import softmax
 from slimg.linalg.operators import operator
-from slimg.propagate.neighbourhood import Steps, around, gathered, steps
 
 Pair = tuple[int, int]
 """Rows of the two ends of an edge."""
@@ -165,23 +165,23 @@ class _Lens:
 
     def _contributions(self, graph: Graph, neighbours: Array, own: int) -> Array:
         """Σ over components of what each first step of a walk carries to the class, up to the row's length."""
-        placing, total = self.scorer.placing, np.zeros(len(neighbours))
+        projector, total = self.scorer.projector, np.zeros(len(neighbours))
         for name, weights in self.scorer.weights.items():
-            walk = placing.walks[name]
+            walk = projector.walks[name]
             if not weights.any() or (walk is not None and walk.hops == 0):
                 continue
             z = np.full(weights.shape[1], -1 / weights.shape[1])
             z[own] += 1
-            _, length = placing.rows(name, graph, self.centre, self.known)
+            _, length = projector.rows(name, graph, self.centre, self.known)
             if walk is None:
                 links = gathered(graph.adjacency, self.centre)
-                carried = links.data * (placing.right_vectors(links.indices, self.known) @ (weights @ z))
+                carried = links.data * (projector.right_vectors(links.indices, self.known) @ (weights @ z))
                 total += carried / max(length[0], 1e-12)
                 continue
             way = steps(operator(walk.operator, graph.adjacency), self.centre, walk.hops)
-            mean, _ = placing.affine(name, graph.d)
+            mean, _ = projector.affine(name, graph.d)
             beta = self.scorer.loadings[name] @ z
-            far = placing.prepared(graph, way.reached) @ beta - mean @ beta
+            far = projector.prepared(graph, way.reached) @ beta - mean @ beta
             first, tail = way.matrices[0], Steps(way.matrices[1:], way.reached).apply(far)
             near = steps(operator(walk.operator, graph.adjacency), self.centre, 1).reached
             total += (first.toarray()[0] * tail)[np.searchsorted(near, neighbours)] / max(length[0], 1e-12)

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from slimg.components.components import Components, compute_components
 from slimg.engine.base import Engine
 from slimg.errors import InputError
 from slimg.explain.agreement import Agreement, agreement
 from slimg.explain.evidence import SURE, Evidence, gather
 from slimg.explain.wording import advise, judge, numbers
 from slimg.graph.graph import Graph
-from slimg.propagate.components import Components, compute_components
 
 HOMOPHILY = 0.1
 """Adjusted homophily from which neighbours are said to share classes."""

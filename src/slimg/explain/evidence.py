@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from slimg.components.components import Components
 from slimg.engine.base import Array, Engine
 from slimg.explain.learning_curve import LearningCurve, learning_curve
 from slimg.explain.ridge import Gain, Held, Ridge, gain
 from slimg.graph.digest import feature_digests
 from slimg.graph.graph import Graph
 from slimg.linalg.reduction import twins
-from slimg.propagate.components import Components
 
 SURE, GAIN = 0.01, 0.02
 """p-value and accuracy above chance from which a component is said to tell the classes."""
@@ -196,7 +196,7 @@ def _restated(parts: Components) -> float | None:
         return None
     engine, block, spectrum = parts.engine, parts.blocks["X"], parts.states["U"]
     n, r = block.shape[0], spectrum.rank  # type: ignore[union-attr]
-    ones = engine.tall(np.ones((n, 1), np.float32))
+    ones = engine.row_matrix(np.ones((n, 1), np.float32))
     mean, reach = engine.gram(block, ones)[:, 0] / n, engine.gram(spectrum.vectors, ones)[:, 0]  # type: ignore[union-attr]
     inside = engine.gram(spectrum.vectors, block) - np.outer(reach, mean)  # type: ignore[union-attr]
     total = float(engine.sum_rows(lambda rows: np.square(rows, dtype=np.float64).sum(keepdims=True), block).sum())

@@ -1,6 +1,6 @@
 """Scores of a linear model on P(A, X), and their decomposition.
 
-    scores_i = b + Σ_g p_g,i W_g                            p_g,i as placed (`slimg.propagate.placing`)
+    scores_i = b + Σ_g p_g,i W_g                            p_g,i as placed (`slimg.components.projector`)
              = b + Σ_g (b_g,i − μ_g) β_g / ‖s_g,i‖          β_g = C_gᵀ W_g   (d × c),  b_g,i = Σ_s Opʰ_is x_s
              … + Σ_s A_is V_s W_U / ‖s_U,i‖                 the part of U
 """
@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from slimg.components.features import dense_rows
+from slimg.components.neighbourhood import gathered, steps
+from slimg.components.projector import Projector, Walk
 from slimg.engine.base import Array
 from slimg.explain.explanation import Explanation, Part
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import operator
-from slimg.propagate.features import dense_rows
-from slimg.propagate.neighbourhood import gathered, steps
-from slimg.propagate.placing import Placing, Walk
 
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
     """A fitted model without its rows: how nodes are placed, and the weights (width × c) of each component."""
 
-    placing: Placing
+    projector: Projector
     weights: dict[str, Array]
     intercept: Array
     classes: Array
@@ -36,7 +36,7 @@ class Scorer:
     @property
     def reach(self) -> int:
         """Hops within which a change of the graph is felt."""
-        walks = [self.placing.walks[name] for name, weights in self.weights.items() if weights.any()]
+        walks = [self.projector.walks[name] for name, weights in self.weights.items() if weights.any()]
         return max((1 if walk is None else walk.hops for walk in walks), default=0)
 
     def scores(self, graph: Graph, rows: Array, known: Array | None = None) -> Array:
@@ -44,7 +44,7 @@ class Scorer:
         total = np.tile(self.intercept.astype(np.float64), (len(rows), 1))
         for name, weights in self.weights.items():
             if weights.any():
-                placed, _ = self.placing.rows(name, graph, rows, known)
+                placed, _ = self.projector.rows(name, graph, rows, known)
                 total += placed @ weights
         return total
 
@@ -53,8 +53,8 @@ class Scorer:
         """β = CᵀW (d × c), float64, of each feature component that was not removed."""
         found = {}
         for name, weights in self.weights.items():
-            if self.placing.walks[name] is not None and weights.any():
-                _, components = self.placing.affine(name, weights.shape[0])
+            if self.projector.walks[name] is not None and weights.any():
+                _, components = self.projector.affine(name, weights.shape[0])
                 wide = weights.astype(np.float64)
                 found[name] = wide if components is None else np.asarray(components, np.float64).T @ wide
         return found
@@ -90,7 +90,7 @@ class Explainer:
         return found
 
     def _parts(self, name: str, rows: Array) -> list[Part]:
-        walk = self.scorer.placing.walks[name]
+        walk = self.scorer.projector.walks[name]
         if not self.scorer.weights[name].any():
             return [self._removed(name)] * len(rows)
         return self._structure(name, rows) if walk is None else self._features(name, walk, rows)
@@ -103,20 +103,20 @@ class Explainer:
         )
 
     def _structure(self, name: str, rows: Array) -> list[Part]:
-        placing, weights = self.scorer.placing, self.scorer.weights[name].astype(np.float64)
-        _, lengths = placing.rows(name, self.graph, rows, self.known)
+        projector, weights = self.scorer.projector, self.scorer.weights[name].astype(np.float64)
+        _, lengths = projector.rows(name, self.graph, rows, self.known)
         links = gathered(self.graph.adjacency, rows)
         reached, place = np.unique(links.indices, return_inverse=True)
         links = sp.csr_array((links.data, place, links.indptr), shape=(len(rows), len(reached)))
-        own = placing.right_vectors(reached, self.known) @ weights
+        own = projector.right_vectors(reached, self.known) @ weights
         return [self._part(name, lengths[k], _row(links, k), reached, own) for k in range(len(rows))]
 
     def _features(self, name: str, walk: Walk, rows: Array) -> list[Part]:
-        placing, beta = self.scorer.placing, self.scorer.loadings[name]
+        projector, beta = self.scorer.projector, self.scorer.loadings[name]
         paths, reached = self._paths(walk, rows)
-        prepared = placing.prepared(self.graph, reached)
+        prepared = projector.prepared(self.graph, reached)
         values = dense_rows(paths @ prepared)
-        mean, components = placing.affine(name, len(beta))
+        mean, components = projector.affine(name, len(beta))
         raw = values - mean if components is None else (values - mean) @ np.asarray(components, np.float64).T
         lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
         own = prepared @ beta - mean @ beta

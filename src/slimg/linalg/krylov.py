@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slimg.engine.base import Array, Engine, Tall
+from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.linalg.eigen import tridiagonalise
 from slimg.linalg.rank import RankRule
@@ -42,12 +42,12 @@ INDEPENDENT = 1e-4
 
 def leading_eigenpairs(
     engine: Engine,
-    apply: Callable[[Tall], Tall],
+    apply: Callable[[RowMatrix], RowMatrix],
     n: int,
     rule: RankRule,
     tolerance: float = 1e-2,
     random_state: int = 0,
-) -> tuple[Array, Tall]:
+) -> tuple[Array, RowMatrix]:
     """Eigenvalues (r) by falling magnitude and eigenvectors (n × r), r by the rule; about 2 cap columns are held."""
     width = int(np.clip(-(-rule.cap // 128) * 16, 16, 64))
     limit, restarts = min(n, 2 * rule.cap + 4 * width), RESTARTS
@@ -88,10 +88,10 @@ class Ritz(NamedTuple):
 class _Search:
     """The state of the iteration: the blocks of Q, T, and the block that comes next."""
 
-    def __init__(self, engine: Engine, apply: Callable[[Tall], Tall], n: int, width: int, random_state: int):
+    def __init__(self, engine: Engine, apply: Callable[[RowMatrix], RowMatrix], n: int, width: int, random_state: int):
         self._engine, self._apply, self._n, self._width = engine, apply, n, width
         self._seed = random_state
-        self._basis: list[Tall] = []
+        self._basis: list[RowMatrix] = []
         self._small = np.zeros((0, 0))
         start = apply(engine.random(n, width, random_state))
         self._next = orthonormal(engine, start, engine.gram(start), 0.0)
@@ -138,7 +138,7 @@ class _Search:
         if len(narrow) == TOGETHER and narrow[0].shape[1] <= self._width:
             self._basis[-2 - TOGETHER : -2] = [self._engine.map_rows(_side_by_side, *narrow)]
 
-    def _carefully(self, image: Tall, columns: Array) -> Tall:
+    def _carefully(self, image: RowMatrix, columns: Array) -> RowMatrix:
         """The next block when what is left of the image is small or nearly dependent, so that rounding shows."""
         remainder = self._without(image, columns)
         self._gram = self._engine.gram(remainder)
@@ -161,7 +161,7 @@ class _Search:
         against = self._coordinates(self._engine.random(self._n, 1, 0))[:, 0] @ coordinates
         return coordinates * np.where(against < 0, -1, 1).astype(coordinates.dtype)
 
-    def vectors(self, coordinates: Array) -> Tall:
+    def vectors(self, coordinates: Array) -> RowMatrix:
         """Q · coordinates."""
         parts = split(coordinates, self._basis)
 
@@ -178,14 +178,14 @@ class _Search:
         self._basis = [self.vectors(ritz.coordinates)]
         self._small = np.diag(ritz.values)
 
-    def _fresh(self) -> Tall:
+    def _fresh(self) -> RowMatrix:
         """Random columns outside of Q."""
         self._seed += 1
         engine = self._engine
         block = engine.random(self._n, min(self._width, self._n - self.size), self._seed)
         return self._outside(orthonormal(engine, block, engine.gram(block), 0.0))
 
-    def _outside(self, block: Tall) -> Tall:
+    def _outside(self, block: RowMatrix) -> RowMatrix:
         """An orthonormal block freed of what it has inside of Q, twice if need be; directions mostly inside are dropped."""
         for _ in range(3):
             inside = self._coordinates(block) if block.shape[1] else np.zeros(0)
@@ -195,23 +195,23 @@ class _Search:
             block = orthonormal(self._engine, rest, self._engine.gram(rest), 0.1)
         return block
 
-    def _coordinates(self, tall: Tall) -> Array:
-        """Qᵀ tall, in one pass: float32 products of row blocks, added in float64."""
-        return self._engine.sum_rows(against, tall, *self._basis)
+    def _coordinates(self, row_matrix: RowMatrix) -> Array:
+        """Qᵀ row matrix, in one pass: float32 products of row blocks, added in float64."""
+        return self._engine.sum_rows(against, row_matrix, *self._basis)
 
-    def _rounding(self, tall: Tall, local: Array) -> tuple[Array, Array]:
-        """Qᵀ rest and restᵀ rest, where rest is what the last two blocks leave of tall, in one pass."""
+    def _rounding(self, row_matrix: RowMatrix, local: Array) -> tuple[Array, Array]:
+        """Qᵀ rest and restᵀ rest, where rest is what the last two blocks leave of row matrix, in one pass."""
         parts = split(local, self._basis)
 
         def project(rows: Array, *blocks: Array) -> Array:
             rest = minus(rows, blocks, parts)
             return against(rest, *blocks, rest)
 
-        both = self._engine.sum_rows(project, tall, *self._basis)
-        return both[: -tall.shape[1]], both[-tall.shape[1] :]
+        both = self._engine.sum_rows(project, row_matrix, *self._basis)
+        return both[: -row_matrix.shape[1]], both[-row_matrix.shape[1] :]
 
-    def _without(self, tall: Tall, *coordinates: Array, factor: Array | None = None) -> Tall:
-        """(tall − Q · coordinates) · factor, in one pass; several coordinates are taken away one after the other."""
+    def _without(self, row_matrix: RowMatrix, *coordinates: Array, factor: Array | None = None) -> RowMatrix:
+        """(row matrix − Q · coordinates) · factor, in one pass; several coordinates are taken away one after the other."""
         steps = [split(each, self._basis) for each in coordinates]
         small = None if factor is None else np.ascontiguousarray(factor, np.float32)
 
@@ -220,7 +220,7 @@ class _Search:
                 rows = minus(rows, blocks, parts)
             return rows if small is None else matmul(rows, small)
 
-        return self._engine.map_rows(subtract, tall, *self._basis)
+        return self._engine.map_rows(subtract, row_matrix, *self._basis)
 
 
 def _side_by_side(*blocks: Array) -> Array:
@@ -240,7 +240,7 @@ def minus(rows: Array, blocks: Sequence[Array], parts: list[Array]) -> Array:
     return rest
 
 
-def split(coordinates: Array, basis: list[Tall]) -> list[Array]:
+def split(coordinates: Array, basis: list[RowMatrix]) -> list[Array]:
     """The rows of coordinates that belong to each of the last blocks of the basis, as many as they cover."""
     parts, stop = [], len(coordinates)
     for block in reversed(basis):
@@ -261,22 +261,22 @@ def _bordered(small: Array, columns: Array) -> Array:
     return grown
 
 
-def _polished(engine: Engine, tall: Tall) -> Tall:
+def _polished(engine: Engine, row_matrix: RowMatrix) -> RowMatrix:
     """A nearly orthonormal block made orthonormal to rounding, if it is not."""
-    gram = engine.sum_rows(self_gram, tall)
+    gram = engine.sum_rows(self_gram, row_matrix)
     if np.abs(gram - np.eye(len(gram))).max() <= 10 * ROUNDING:
-        return tall
+        return row_matrix
     values, vectors = np.linalg.eigh(gram)
-    return engine.combine(tall, vectors / np.sqrt(values))
+    return engine.combine(row_matrix, vectors / np.sqrt(values))
 
 
-def orthonormal(engine: Engine, tall: Tall, gram: Array, floor: float) -> Tall:
+def orthonormal(engine: Engine, row_matrix: RowMatrix, gram: Array, floor: float) -> RowMatrix:
     """An orthonormal basis of the columns, twice through the Gram matrix, without directions no longer than ``floor``."""
     for _ in range(2):
         values, vectors = np.linalg.eigh(gram)
         keep = values > max(floor**2, ROUNDING**2 * max(values[-1], 0.0))
-        tall = engine.combine(tall, vectors[:, keep] / np.sqrt(values[keep]))
+        row_matrix = engine.combine(row_matrix, vectors[:, keep] / np.sqrt(values[keep]))
         if not keep.any():
-            return tall
-        gram, floor = engine.gram(tall), 0.0
-    return tall
+            return row_matrix
+        gram, floor = engine.gram(row_matrix), 0.0
+    return row_matrix

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slimg.engine.base import Engine, Scaling, Sparse, Tall
+from slimg.engine.base import Engine, RowMatrix, Scaling, Sparse
 from slimg.errors import choices
 from slimg.graph.adjacency import Adjacency
 
@@ -38,23 +38,23 @@ class Operator:
         before, after, loop = self.scaling
         return Operator(f"{self.name}ᵀ", self.matrix, Scaling(after, before, loop))
 
-    def apply(self, engine: Engine, tall: Tall) -> Tall:
-        """One pass: the operator times a tall (n × k)."""
-        return engine.products(self.matrix, tall, [self.scaling])[0]
+    def apply(self, engine: Engine, row_matrix: RowMatrix) -> RowMatrix:
+        """One pass: the operator times a row matrix (n × k)."""
+        return engine.products(self.matrix, row_matrix, [self.scaling])[0]
 
     def hop(self, scaled: bool, onward: bool) -> Scaling:
-        """One of several hops. A tall that goes on to the next is multiplied by ``before`` as it is written (onward), not as
+        """One of several hops. A row matrix that goes on to the next is multiplied by ``before`` as it is written (onward), not as
         it is gathered (scaled): the same product, in which each gathered row needs no number of its own."""
         before, after, loop = self.scaling
         if onward and before is not None:
             after = before if after is None else after * before
         return Scaling(None if scaled else before, after, loop)
 
-    def power(self, engine: Engine, tall: Tall, hops: int) -> Tall:
-        """``hops`` passes; the tall itself for zero."""
+    def power(self, engine: Engine, row_matrix: RowMatrix, hops: int) -> RowMatrix:
+        """``hops`` passes; the row matrix itself for zero."""
         for _ in range(hops):
-            tall = self.apply(engine, tall)
-        return tall
+            row_matrix = self.apply(engine, row_matrix)
+        return row_matrix
 
 
 def operator(name: str, adjacency: Adjacency) -> Operator:
@@ -71,9 +71,9 @@ def operator(name: str, adjacency: Adjacency) -> Operator:
     return Operator(name, adjacency, Scaling(scale, scale, loop))
 
 
-def products(engine: Engine, operators: Sequence[Operator], tall: Tall) -> list[Tall]:
-    """Several operators of one graph times the same tall, in one pass over the rows that are gathered."""
-    return engine.products(operators[0].matrix, tall, [each.scaling for each in operators])
+def products(engine: Engine, operators: Sequence[Operator], row_matrix: RowMatrix) -> list[RowMatrix]:
+    """Several operators of one graph times the same row matrix, in one pass over the rows that are gathered."""
+    return engine.products(operators[0].matrix, row_matrix, [each.scaling for each in operators])
 
 
 def _inverse_power(degree: np.ndarray, power: float) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Centred principal components of B = Opʰ X (n × d), by the cheaper of two Gram matrices or by block Lanczos.
 
-With μ = Bᵀ1/n, the centred B̄ = B − 1μᵀ is never formed when B is tall:
+With μ = Bᵀ1/n, the centred B̄ = B − 1μᵀ is never formed when B is row matrix:
 
     B̄ᵀB̄ = BᵀB − n μμᵀ   (d × d),  n ≥ d:   eigenvectors V, eigenvalues σ²;   scores  B V − 1(μᵀV)
     B̄B̄ᵀ                 (n × n),  n < d:   eigenvectors U, eigenvalues σ²;   scores  U σ,   V = B̄ᵀU σ⁻¹
@@ -20,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from slimg.engine.base import Array, Engine, Tall
+from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.engine.memory import MemoryEngine
 from slimg.linalg.eigen import Tridiagonal, tridiagonalise
@@ -56,9 +56,9 @@ class PCA:
 
 @dataclass(frozen=True)
 class Chain:
-    """B = Opʰ X, known by what it does to small matrices (d × k) and talls (n × k)."""
+    """B = Opʰ X, known by what it does to small matrices (d × k) and row matrices (n × k)."""
 
-    features: Tall
+    features: RowMatrix
     operator: Operator | None = None
     hops: int = 0
 
@@ -66,27 +66,27 @@ class Chain:
     def shape(self) -> tuple[int, int]:
         return self.features.shape
 
-    def times(self, engine: Engine, small: Array) -> Tall:
+    def times(self, engine: Engine, small: Array) -> RowMatrix:
         """B · small."""
-        tall = engine.combine(self.features, small)
-        return self.operator.power(engine, tall, self.hops) if self.operator else tall
+        row_matrix = engine.combine(self.features, small)
+        return self.operator.power(engine, row_matrix, self.hops) if self.operator else row_matrix
 
-    def transposed_times(self, engine: Engine, tall: Tall) -> Array:
-        """Bᵀ · tall."""
+    def transposed_times(self, engine: Engine, row_matrix: RowMatrix) -> Array:
+        """Bᵀ · row matrix."""
         if self.operator:
-            tall = self.operator.transposed.power(engine, tall, self.hops)
-        return engine.gram(self.features, tall)
+            row_matrix = self.operator.transposed.power(engine, row_matrix, self.hops)
+        return engine.gram(self.features, row_matrix)
 
 
 class PCAPlan(Protocol):
     """A decomposition prepared as far as it can be before the rank is known."""
 
-    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
+    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, RowMatrix]:
         """The first ``rank`` components and the scores (n × k, k ≤ rank), to whose rows ``then`` is applied."""
 
 
 def plan_pca(
-    engine: Engine, source: Tall | Chain, expected_rank: int | None = None, spend: bool = False
+    engine: Engine, source: RowMatrix | Chain, expected_rank: int | None = None, overwrite_input: bool = False
 ) -> PCAPlan:
     """The cheapest way for this shape; a `Chain` is always taken implicitly.
 
@@ -98,32 +98,32 @@ def plan_pca(
         return _Implicit(engine, source)
     if min(n, d) > GRAM_AT_MOST:
         return _Implicit(engine, Chain(source))
-    return _ByColumns(engine, source, expected_rank, spend) if n >= d else _ByRows(engine, source, expected_rank)
+    return _ByColumns(engine, source, expected_rank, overwrite_input) if n >= d else _ByRows(engine, source, expected_rank)
 
 
 def principal_components(
-    engine: Engine, source: Tall | Chain, rank: int, then: RowMap | None = None
-) -> tuple[PCA, Tall]:
-    """The first ``rank`` components of a tall and its scores."""
+    engine: Engine, source: RowMatrix | Chain, rank: int, then: RowMap | None = None
+) -> tuple[PCA, RowMatrix]:
+    """The first ``rank`` components of a row matrix and its scores."""
     return plan_pca(engine, source).solve(rank, then)
 
 
 class _ByColumns:
     """Through B̄ᵀB̄."""
 
-    def __init__(self, engine: Engine, tall: Tall, expected_rank: int | None, spend: bool):
-        self._engine, self._tall, self._spend = engine, tall, spend
-        n, d = tall.shape
-        if d <= MOMENTS_AT_MOST and not engine.is_sparse(tall):
-            moments = engine.sum_rows(_moments, tall)
+    def __init__(self, engine: Engine, row_matrix: RowMatrix, expected_rank: int | None, overwrite_input: bool):
+        self._engine, self._tall, self._overwrite_input = engine, row_matrix, overwrite_input
+        n, d = row_matrix.shape
+        if d <= MOMENTS_AT_MOST and not engine.is_sparse(row_matrix):
+            moments = engine.sum_rows(_moments, row_matrix)
             self._mean, gram = moments[-1] / n, moments[:-1]
         else:
-            self._mean, gram = engine.sum_rows(_column_sums, tall) / n, engine.gram(tall)
+            self._mean, gram = engine.sum_rows(_column_sums, row_matrix) / n, engine.gram(row_matrix)
         norm = float(np.trace(gram))
         gram -= n * np.outer(self._mean, self._mean)
         self._top = _Top(gram.astype, d, norm, expected_rank)
 
-    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
+    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, RowMatrix]:
         values, vectors = self._top.eigenpairs(rank)
         pca = PCA(self._mean, (vectors * _signs(vectors)).T, np.sqrt(values))
         loadings, shift = _loadings(pca)
@@ -132,15 +132,15 @@ class _ByColumns:
             scores = self._engine.combine(self._tall, loadings)
             return pca, self._engine.map_rows(lambda block: finish(block - shift), scores)
         scores = lambda block: finish(_centred_product(block, loadings, shift))  # noqa: E731
-        return pca, self._engine.map_rows(scores, self._tall, spend=self._spend)
+        return pca, self._engine.map_rows(scores, self._tall, overwrite_input=self._overwrite_input)
 
 
 class _ByRows:
     """Through B̄B̄ᵀ: n < d, so B is small enough to be an array."""
 
-    def __init__(self, engine: Engine, tall: Tall, expected_rank: int | None):
+    def __init__(self, engine: Engine, row_matrix: RowMatrix, expected_rank: int | None):
         self._engine = engine
-        rows = engine.to_array(tall)
+        rows = engine.to_array(row_matrix)
         norm = float(np.square(rows, dtype=np.float64).sum())
         self._mean = rows.mean(axis=0, dtype=np.float64)
         self._centred = rows - self._mean.astype(np.float32)
@@ -150,26 +150,26 @@ class _ByRows:
         with one_thread():
             return self_gram(np.ascontiguousarray(self._centred.T, dtype))
 
-    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
+    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, RowMatrix]:
         values, vectors = self._top.eigenpairs(rank)
         sigma = np.sqrt(values)
         with one_thread():
             components = matmul(vectors.T.astype(np.float32), self._centred) / sigma[:, None]
         sign = _signs(components.T)
         pca = PCA(self._mean, components * sign[:, None], sigma)
-        scores = self._engine.tall(vectors * (sigma * sign))
+        scores = self._engine.row_matrix(vectors * (sigma * sign))
         return pca, self._engine.map_rows(then, scores) if then else scores
 
 
 class _Implicit:
-    """By block Lanczos in the space of features; vectors there (d × k) are talls of an engine in memory."""
+    """By block Lanczos in the space of features; vectors there (d × k) are row matrices of an engine in memory."""
 
     def __init__(self, engine: Engine, chain: Chain):
         self._engine, self._chain = engine, chain
         n = chain.shape[0]
-        self._mean = chain.transposed_times(engine, engine.tall(np.ones((n, 1), np.float32)))[:, 0] / n
+        self._mean = chain.transposed_times(engine, engine.row_matrix(np.ones((n, 1), np.float32)))[:, 0] / n
 
-    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, Tall]:
+    def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, RowMatrix]:
         engine, chain = self._engine, self._chain
         memory = engine if isinstance(engine, MemoryEngine) else MemoryEngine()
         n, d = chain.shape
@@ -182,7 +182,7 @@ class _Implicit:
         finish = then or _as_is
         return pca, engine.map_rows(lambda block: finish(block - shift), chain.times(engine, loadings))
 
-    def _covariance(self, small: Tall) -> Tall:
+    def _covariance(self, small: RowMatrix) -> RowMatrix:
         """B̄ᵀB̄ · small."""
         engine = self._engine
         shift = (self._mean @ small).astype(np.float32)

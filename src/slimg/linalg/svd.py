@@ -7,7 +7,7 @@ A = Σ_i λ_i q_i q_iᵀ with |λ₁| ≥ |λ₂| ≥ …, so σ_i = |λ_i|, u_i
 Twins are merged and connected parts split off first (`slimg.linalg.reduction`). Then
 
 - dense, exactly: LAPACK gives all eigenvalues of each part, hence r, and only then r vectors;
-- block Lanczos, to a tolerance (on a large graph in few passes), when parts are large or r is small beside them, which
+- block Lanczos, to a tolerance (on a large graph in sketched Lanczos), when parts are large or r is small beside them, which
   is known beforehand: since (Σ_{i≤r} σ_i²)² ≤ r Σ σ_i⁴,
 
       r ≥ (energy · ‖A‖_F²)² / ‖A²‖_F²,        on real graphs about a third of r,

@@ -16,13 +16,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from slimg.engine.base import Array, Engine, Scaling, Sparse, Tall
+from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import one_thread
 from slimg.linalg.eigen import Tridiagonal, tridiagonalise
-from slimg.linalg.few_passes import Pairs, pairs_in_few_passes
 from slimg.linalg.krylov import leading_eigenpairs
 from slimg.linalg.rank import RankRule
 from slimg.linalg.reduction import Reduction
+from slimg.linalg.sketched_lanczos import Pairs, pairs_in_few_passes
 
 SINGLE_BEYOND = 1_500
 """Nodes of a part beyond which it is decomposed in float32."""
@@ -32,13 +32,13 @@ TINY = 32
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The leading part of A: vectors (n × r, a tall with orthonormal columns) and eigenvalues by falling magnitude.
+    """The leading part of A: vectors (n × r, a row matrix with orthonormal columns) and eigenvalues by falling magnitude.
 
     A ≈ U Σ Vᵀ with U = vectors, Σ = |eigenvalues|, V = vectors · sign(eigenvalues). A row a of new edges folds in as
     the row a·V of U·Σ.
     """
 
-    vectors: Tall
+    vectors: RowMatrix
     eigenvalues: Array
 
     @property
@@ -53,11 +53,11 @@ class Spectrum:
 class _SpectrumOfRows(Spectrum):
     """A spectrum known by the rows of U·Σ divided by their lengths; its vectors are made when they are first asked for."""
 
-    def __init__(self, engine: Engine, rows: Tall, lengths: Tall, eigenvalues: Array):
+    def __init__(self, engine: Engine, rows: RowMatrix, lengths: RowMatrix, eigenvalues: Array):
         self.__dict__.update(engine=engine, rows=rows, lengths=lengths, eigenvalues=eigenvalues)
 
     @cached_property
-    def vectors(self) -> Tall:  # type: ignore[override]
+    def vectors(self) -> RowMatrix:  # type: ignore[override]
         inverse = (1 / self.singular_values).astype(np.float32)
         engine, rows, lengths = (self.__dict__[name] for name in ("engine", "rows", "lengths"))
         return engine.map_rows(lambda block, length: block * length * inverse, rows, lengths)
@@ -79,7 +79,7 @@ class SVDPlan(Protocol):
     def solve(self) -> Spectrum:
         """The vectors."""
 
-    def solve_rows(self, unit: Finish) -> tuple[Spectrum, Tall]:
+    def solve_rows(self, unit: Finish) -> tuple[Spectrum, RowMatrix]:
         """The vectors, and the rows of U·Σ divided by their lengths (``unit`` does it, and may make rows zero)."""
 
 
@@ -91,7 +91,7 @@ class _ByVectors:
     def solve(self) -> Spectrum:
         raise NotImplementedError
 
-    def solve_rows(self, unit: Finish) -> tuple[Spectrum, Tall]:
+    def solve_rows(self, unit: Finish) -> tuple[Spectrum, RowMatrix]:
         spectrum = self.solve()
         sigma = spectrum.singular_values.astype(np.float32)
         return spectrum, self._engine.map_rows(lambda block: unit(block * sigma, sigma), spectrum.vectors)
@@ -136,7 +136,7 @@ class DenseSVD(_ByVectors):
                 eigenvalues[column : column + len(values)] = values
                 column += len(values)
         order = np.argsort(-np.abs(eigenvalues), kind="stable")
-        return _signed(self._engine, self._engine.tall(vectors[:, order]), eigenvalues[order])
+        return _signed(self._engine, self._engine.row_matrix(vectors[:, order]), eigenvalues[order])
 
 
 class _Tiny(NamedTuple):
@@ -183,16 +183,16 @@ class KrylovSVD(_ByVectors):
 
     def solve(self) -> Spectrum:
         values, vectors = self._pairs
-        del self._pairs  # a tall of n × r that nobody needs twice
+        del self._pairs  # a row matrix of n × r that nobody needs twice
         if self._reduction is not None:
             rows = self._engine.rows(vectors, self._reduction.classes)
             scale = (1 / self._reduction.root_sizes[self._reduction.classes]).astype(np.float32)
-            return _signed(self._engine, self._engine.tall(rows * scale[:, None]), values)
+            return _signed(self._engine, self._engine.row_matrix(rows * scale[:, None]), values)
         return Spectrum(vectors, values)
 
 
 class FewPassesSVD:
-    """For large graphs. The vectors are a tall as large as U·Σ and few ask for them: rows and their lengths are kept."""
+    """For large graphs. The vectors are a row matrix as large as U·Σ and few ask for them: rows and their lengths are kept."""
 
     def __init__(self, engine: Engine, matrix: Sparse, rule: RankRule, random_state: int):
         self._engine, self._matrix, self._rule, self._random_state = engine, matrix, rule, random_state
@@ -206,13 +206,13 @@ class FewPassesSVD:
         pairs = self._taken()
         return Spectrum(pairs.rows(np.ones(self.rank), lambda block: block), pairs.values)
 
-    def solve_rows(self, unit: Finish) -> tuple[Spectrum, Tall]:
+    def solve_rows(self, unit: Finish) -> tuple[Spectrum, RowMatrix]:
         pairs = self._taken()
         values, sigma = pairs.values, np.abs(pairs.values)
         rows = pairs.rows(sigma, lambda block: block)
         del pairs  # its basis is as large as the rows
         lengths = self._engine.map_rows(_lengths, rows)
-        rows = self._engine.map_rows(lambda block: unit(block, sigma), rows, spend=True)
+        rows = self._engine.map_rows(lambda block: unit(block, sigma), rows, overwrite_input=True)
         return _SpectrumOfRows(self._engine, rows, lengths, values), rows
 
     def _taken(self) -> Pairs:
@@ -226,7 +226,7 @@ def _lengths(block: Array) -> Array:
     return np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
 
 
-def _signed(engine: Engine, vectors: Tall, values: Array) -> Spectrum:
+def _signed(engine: Engine, vectors: RowMatrix, values: Array) -> Spectrum:
     """Columns turned so that hᵀq > 0."""
     against = engine.gram(engine.random(vectors.shape[0], 1, 0), vectors)[0]
     sign = np.where(against < 0, -1, 1).astype(np.float32)

@@ -1,6 +1,0 @@
-"""Models to compare with, by name, and processes of their own to run them in."""
-
-from slimg.baselines.limited import Outcome, run
-from slimg.baselines.models import get, names
-
-__all__ = ["Outcome", "get", "names", "run"]

@@ -1,9 +1,0 @@
-"""Every table and figure of the paper from one command: recipes × models × graphs × seeds → records → tables.
-
-    recipe ─▶ cells ─▶ batches (cells that share features) ─▶ child processes ─▶ store ─▶ tables, figures, page
-"""
-
-from slimg.bench.recipe import Recipe
-from slimg.bench.store import Store
-
-__all__ = ["Recipe", "Store"]

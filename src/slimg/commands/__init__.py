@@ -1,1 +1,0 @@
-"""The commands that a person types: fit, predict, explain, diagnose, report, demo, completion."""

@@ -1,0 +1,1 @@
+"""What a fitted model is asked: scores, new nodes, tables of predictions, its file."""

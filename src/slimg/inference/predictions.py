@@ -1,0 +1,104 @@
+"""Predictions of all nodes as a folder of Parquet files, one for each run of rows.
+
+    predictions/part-00000.parquet    id, prediction, probability, margin[, p(CLASS) for each class]
+
+``prediction`` is the class of the largest probability, ``margin`` how far that is above the second largest. Files follow
+the order of the nodes and each run is scored by itself, where its rows are: in the engine of files within the budget, on a
+cluster by the worker that holds them. So scores of all nodes and classes are never in one place. The folder appears when
+it is complete, and what was written before an error or an interruption is removed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slimg.engine.base import Array, Engine, RowMatrix
+from slimg.errors import InputError
+from slimg.learn.sparse_group import softmax
+
+
+def write_predictions(
+    folder: str | os.PathLike[str],
+    engine: Engine,
+    scores: RowMatrix,
+    intercept: Array,
+    classes: Array,
+    ids: Array,
+    probabilities: bool = False,
+) -> Path:
+    """Write the folder from scores without the intercept (n × c); ``probabilities`` adds a column for each class."""
+    place = Path(folder)
+    part = place.with_name(place.name + ".part")
+    if place.exists():
+        raise InputError(f"{place} exists already: choose another folder for the predictions or remove it")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"the folder {place} cannot be made ({error.strerror}): choose another") from None
+    try:
+        writer = _Writer(str(part.absolute()), np.asarray(intercept, np.float32), _one_type(classes), probabilities)
+        for name in engine.for_each_row_chunk(writer, [scores], [_one_type(ids)]):
+            if not (part / name).exists():
+                raise InputError(f"a worker wrote {part / name} where it is not seen here: choose a folder that all share")
+        part.replace(place)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return place
+
+
+def largest(engine: Engine, scores: RowMatrix, intercept: Array) -> Array:
+    """The column of each row's largest score, as int64; scores stay where they are."""
+
+    def column(block: Array) -> Array:
+        return (block + intercept).argmax(axis=1)[:, None].astype(np.float32)  # exact up to 2²⁴ classes
+
+    return engine.to_array(engine.map_rows(column, scores))[:, 0].astype(np.int64)
+
+
+def _one_type(values: Array) -> Array:
+    """Values of several types as text: a column of a file has one type."""
+    if values.dtype == object and len({type(value) for value in values}) > 1:
+        return np.array([str(value) for value in values], object)
+    return values
+
+
+class _Writer:
+    """Writes the file of one run; an object, as it travels to the workers of a cluster."""
+
+    def __init__(self, folder: str, intercept: Array, classes: Array, probabilities: bool):
+        self._folder, self._intercept, self._classes, self._probabilities = folder, intercept, classes, probabilities
+
+    def __call__(self, which: int, scores: Array, ids: Array) -> str:
+        """The name of the file, after it is complete: a task that a cluster repeats writes the same file again."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        name = f"part-{which:05}.parquet"
+        draft = Path(self._folder) / f"{name}.{os.getpid()}"
+        try:
+            parquet.write_table(pa.table(self._columns(scores, ids)), draft)
+            draft.replace(Path(self._folder) / name)
+        finally:
+            draft.unlink(missing_ok=True)
+        return name
+
+    def _columns(self, scores: Array, ids: Array) -> dict[str, Any]:
+        chances = softmax(scores + self._intercept)
+        best = chances.argmax(axis=1)
+        ordered = np.sort(chances, axis=1)
+        second = ordered[:, -2] if ordered.shape[1] > 1 else np.zeros(len(ordered), ordered.dtype)
+        columns = {
+            "id": ids,
+            "prediction": self._classes[best],
+            "probability": ordered[:, -1],
+            "margin": ordered[:, -1] - second,
+        }
+        if self._probabilities:
+            columns |= {f"p({name})": chances[:, k] for k, name in enumerate(self._classes)}
+        return columns

@@ -1,0 +1,127 @@
+"""Parquet, numpy archives (.npz), numpy arrays (.npy) and Matrix Market files (.mtx).
+
+An archive holds a graph in one of the layouts in use:
+
+    edges or edge_index (m × 2 or 2 × m), or a sparse adjacency: adj_* / adjacency_* parts, or the parts of scipy's save_npz
+    features, x, node_features, node_feat, or attr_* parts (sparse);  labels, y, node_labels, label;  ids, node_ids
+"""
+
+from __future__ import annotations
+
+import zipfile
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from slimg.errors import InputError
+from slimg.graph.columns import show
+from slimg.io.source import Reading, Source
+
+_EDGES = ("edges", "edge_index")
+_FEATURES = ("features", "x", "node_features", "node_feat", "attr", "attr_matrix")
+_LABELS = ("labels", "y", "node_labels", "label")
+_IDS = ("ids", "node_ids", "id")
+_ADJACENCIES = ("adj", "adjacency", "adj_matrix", "")
+
+
+def read_parquet(source: Source) -> Reading:
+    """A table; whole numbers stay whole where others are missing."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return Reading(pq.read_table(source.path).to_pandas(integer_object_nulls=True))
+    except pa.ArrowInvalid as error:
+        raise InputError(f"it is no Parquet file, or damaged ({str(error).splitlines()[0]}): write it again") from None
+
+
+def read_npz(source: Source) -> Reading:
+    """A graph, or a matrix of features alone."""
+    try:
+        with np.load(source.path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"it is no numpy archive of plain arrays ({error}): write it with numpy.savez") from None
+    edges = _edges_of(arrays)
+    matrix = _sparse_part(arrays, [name for name in _FEATURES]) if edges is not None else None
+    if matrix is None:
+        matrix = _first(arrays, _FEATURES)
+    labels, ids = _first(arrays, _LABELS), _first(arrays, _IDS)
+    if edges is None and matrix is None:
+        whole = _sparse_part(arrays, [""])
+        if whole is None:
+            raise InputError(f"neither edges nor features are in it, only {show(arrays)}: name one edges or features")
+        return Reading(matrix=whole)
+    frame = None if labels is None and ids is None and matrix is None else _nodes(matrix, labels, ids)
+    return Reading(frame, edges, matrix)
+
+
+def read_npy(source: Source) -> Reading:
+    """A matrix of features, or m × 2 edges."""
+    try:
+        array = np.load(source.path, allow_pickle=False)
+    except ValueError as error:
+        raise InputError(f"it is no numpy array of plain values ({error})") from None
+    return Reading(matrix=array)
+
+
+def read_matrix_market(source: Source) -> Reading:
+    """A square sparse matrix is a graph whose nodes are 1 … n; any other is features."""
+    from scipy.io import mmread
+
+    try:
+        matrix = mmread(source.path)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"it is no Matrix Market file ({error})") from None
+    if sp.issparse(matrix) and matrix.shape[0] == matrix.shape[1]:
+        return Reading(edges=_as_edges(matrix, first=1), matrix=matrix)
+    return Reading(matrix=matrix)
+
+
+def _edges_of(arrays: dict[str, np.ndarray]) -> pd.DataFrame | None:
+    pairs = _first(arrays, _EDGES)
+    if pairs is not None:
+        pairs = pairs.T if pairs.ndim == 2 and pairs.shape[0] == 2 and pairs.shape[1] != 2 else pairs
+        if pairs.ndim != 2 or pairs.shape[1] not in (2, 3):
+            raise InputError(f"its edges need 2 columns (or 3, with weights), not the shape {pairs.shape}")
+        return pd.DataFrame(pairs, columns=["source", "target", "weight"][: pairs.shape[1]])
+    matrix = _sparse_part(arrays, list(_ADJACENCIES[:-1]))
+    square = matrix if matrix is not None else _sparse_part(arrays, [""])
+    return _as_edges(square, first=0) if square is not None and square.shape[0] == square.shape[1] else None
+
+
+def _as_edges(matrix: Any, first: int) -> pd.DataFrame:
+    entries = matrix.tocoo()
+    columns = {"source": entries.row + first, "target": entries.col + first}
+    if not np.all(entries.data == 1):
+        columns["weight"] = entries.data
+    return pd.DataFrame(columns)
+
+
+def _sparse_part(arrays: dict[str, np.ndarray], names: list[str]) -> sp.csr_array | None:
+    """CSR from its parts, ``NAME_data``, ``NAME_indices``, … (or ``NAME.data``, or bare)."""
+    for name in names:
+        for mark in ("_", ".") if name else ("",):
+            parts = [arrays.get(f"{name}{mark}{part}") for part in ("data", "indices", "indptr", "shape")]
+            if all(part is not None for part in parts):
+                data, indices, indptr, shape = parts
+                kind = sp.csc_array if b"csc" in arrays.get("format", np.array(b"csr")).tobytes() else sp.csr_array
+                return sp.csr_array(kind((data, indices, indptr), shape=tuple(map(int, shape))))  # type: ignore[arg-type]
+    return None
+
+
+def _nodes(matrix: Any, labels: np.ndarray | None, ids: np.ndarray | None) -> pd.DataFrame:
+    n = next(len(part) if part.ndim == 1 else part.shape[0] for part in (ids, labels, matrix) if part is not None)
+    columns: dict[str, Any] = {"id": np.arange(n) if ids is None else ids}
+    if labels is not None:
+        columns["label"] = labels.reshape(n, -1)[:, 0] if labels.ndim > 1 else labels
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"its arrays need one row per node, but their lengths are {lengths}")
+    return pd.DataFrame(columns)
+
+
+def _first(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray | None:
+    return next((arrays[name] for name in names if name in arrays), None)

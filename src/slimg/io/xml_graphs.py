@@ -1,0 +1,125 @@
+"""GraphML and GEXF: nodes and edges with attributes, in one XML file.
+
+GraphML   <key id for attr.name attr.type>   <node id> <data key>   <edge source target> <data key>
+GEXF      <attribute id title type>   <node id label> <attvalue for value>   <edge source target weight>
+"""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+
+from slimg.errors import InputError
+from slimg.io.source import Reading, Source
+
+_NUMBERS = {"int": int, "integer": int, "long": int, "short": int, "byte": int, "float": float, "double": float}
+
+
+def read_graphml(source: Source) -> Reading:
+    """Attributes get the names and types of their keys; defaults are filled in."""
+    root = _root(source, "graphml")
+    keys = {key.get("id"): key for key in _all(root, "key")}
+    graph = next(iter(_all(root, "graph")), None)
+    if graph is None:
+        raise InputError("there is no <graph> in it")
+
+    def row(element: ElementTree.Element, kind: str, own: dict[str, Any]) -> dict[str, Any]:
+        scope = (kind, "all", None)
+        declared = [key for key in keys.values() if key.get("for") in scope]
+        defaults = {key.get("attr.name") or str(key.get("id")): _default(key) for key in declared}
+        values = {name: value for name, value in defaults.items() if value is not None}
+        for data in _children(element, "data"):
+            key = keys.get(data.get("key"))
+            if key is None:
+                raise InputError(f"a {kind} refers to key {data.get('key')!r}, which is not declared")
+            values[key.get("attr.name") or str(data.get("key"))] = _typed(data.text or "", key.get("attr.type"))
+        return {**own, **values}
+
+    nodes = [row(node, "node", {"id": node.get("id")}) for node in _all(graph, "node")]
+    edges = [row(edge, "edge", {"source": edge.get("source"), "target": edge.get("target")}) for edge in _all(graph, "edge")]
+    return _reading(nodes, edges, graph.get("edgedefault") != "undirected")
+
+
+def read_gexf(source: Source) -> Reading:
+    """Labels of nodes are their column ``label``; attributes get their titles and types."""
+    root = _root(source, "gexf")
+    declared: dict[tuple[str | None, str | None], tuple[str, str | None]] = {}
+    for group in _all(root, "attributes"):
+        for entry in _all(group, "attribute"):
+            declared[group.get("class"), entry.get("id")] = entry.get("title") or str(entry.get("id")), entry.get("type")
+    graph = next(iter(_all(root, "graph")), None)
+    if graph is None:
+        raise InputError("there is no <graph> in it")
+
+    def row(element: ElementTree.Element, kind: str, own: dict[str, Any]) -> dict[str, Any]:
+        values = dict(own)
+        for value in _all(element, "attvalue"):
+            name, type_name = declared.get((kind, value.get("for")), (str(value.get("for")), None))
+            values[name] = _typed(value.get("value"), type_name)
+        return values
+
+    nodes = [row(node, "node", {"id": node.get("id"), **_given(node, "label")}) for node in _all(graph, "node")]
+    edges = [
+        row(edge, "edge", {"source": edge.get("source"), "target": edge.get("target"), **_weight(edge)})
+        for edge in _all(graph, "edge")
+    ]
+    return _reading(nodes, edges, graph.get("defaultedgetype") == "directed")
+
+
+def _reading(nodes: list[dict], edges: list[dict], directed: bool) -> Reading:
+    if not nodes:
+        raise InputError("there are no nodes in it")
+    return Reading(
+        pd.DataFrame(nodes), pd.DataFrame(edges, columns=None if edges else ["source", "target"]), directed=directed
+    )
+
+
+def _root(source: Source, name: str) -> ElementTree.Element:
+    try:
+        with gzip.open(source.path) if source.compressed else open(source.path, "rb") as file:
+            root = ElementTree.parse(file).getroot()
+    except ElementTree.ParseError as error:
+        raise InputError(f"it is not well-formed XML ({error})") from None
+    if _local(root) != name:
+        raise InputError(f"its outermost element is <{_local(root)}>, not <{name}>")
+    return root
+
+
+def _default(key: ElementTree.Element) -> Any:
+    return next((_typed(child.text, key.get("attr.type")) for child in _children(key, "default")), None)
+
+
+def _typed(text: str | None, kind: str | None) -> Any:
+    if text is None:
+        return None
+    if kind in ("boolean", "bool"):
+        return text.strip().lower() in ("true", "1")
+    try:
+        return _NUMBERS[kind](text) if kind in _NUMBERS else text
+    except ValueError:
+        raise InputError(f"the value {text!r} is no {kind}") from None
+
+
+def _given(element: ElementTree.Element, name: str) -> dict[str, Any]:
+    value = element.get(name)
+    return {} if value is None or value == element.get("id") else {name: value}
+
+
+def _weight(edge: ElementTree.Element) -> dict[str, Any]:
+    value = edge.get("weight")
+    return {} if value is None else {"weight": _typed(value, "double")}
+
+
+def _local(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _children(element: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+    return [child for child in element if _local(child) == name]
+
+
+def _all(element: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+    return [child for child in element.iter() if _local(child) == name and child is not element]

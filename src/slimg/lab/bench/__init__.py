@@ -1,0 +1,9 @@
+"""Every table and figure of the paper from one command: recipes × models × graphs × seeds → records → tables.
+
+    recipe ─▶ cells ─▶ batches (cells that share features) ─▶ child processes ─▶ store ─▶ tables, figures, page
+"""
+
+from slimg.lab.bench.recipe import Recipe
+from slimg.lab.bench.store import Store
+
+__all__ = ["Recipe", "Store"]

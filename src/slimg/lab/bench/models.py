@@ -1,0 +1,251 @@
+"""Models of the cells, by a kind and its settings: {"kind": "slimg", "grid": "paper"}.
+
+    slimg                     SlimG with its parameters
+    lr, sgc, dgc, …           LinearGNN with that propagator and its parameters
+    gcn, gat, …               other models of `slimg.lab.baselines`, with their parameters
+    FILE.py:NAME              a user's own, as `slimg.lab.sanity.contender` accepts it
+
+A kind is begun once per graph with the settings of all cells of a batch, so that they share what does not depend on labels;
+then it runs cell by cell. A model sees the labels of train and validation rows and no others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from sklearn.base import clone
+
+from slimg.classifier import SlimG
+from slimg.components.components import Components
+from slimg.components.options import COMPONENTS
+from slimg.errors import InputError, choices
+from slimg.graph import Graph, Split
+from slimg.lab import baselines
+from slimg.lab.baselines.base import best_of
+from slimg.lab.linear_gnn import LinearGNN
+from slimg.lab.propagators.registry import kind_of
+from slimg.lab.sanity.contender import as_contender
+from slimg.lab.sanity.models import LINEAR
+from slimg.lab.user_code import load_object
+
+Settings: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a model gave: a class for each of the n nodes, and what it took.
+
+    ``seconds`` has features (shared by the cells of a batch), tuning, training (with the chosen values alone) and
+    prediction; ``iterations`` are those of the training.
+    """
+
+    answers: Any
+    seconds: dict[str, float]
+    chosen: dict[str, Any] = field(default_factory=dict)
+    grid: int = 1
+    iterations: int | None = None
+    weights: dict[str, float] | None = None
+
+
+Run: TypeAlias = Callable[[Settings, Graph, Split, int], Ran]
+
+
+class Kind(Protocol):
+    """A family of models; kinds of one family that share a graph run in one process."""
+
+    @property
+    def family(self) -> str:
+        """Its name; equal for kinds that may share a process."""
+
+    def check(self, settings: Settings) -> None:
+        """`InputError` when it has no such setting."""
+
+    def sharing(self, settings: Settings) -> Settings:
+        """Cells of a graph for which this is equal share features."""
+
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        """Compute what the cells share, from edges and features alone."""
+
+
+def kind(name: str) -> Kind:
+    """The kind of that name, or of a user's file."""
+    if name == "slimg":
+        return SlimGKind()
+    if name in LINEAR:
+        return LinearKind(name)
+    if name in baselines.names():
+        return BaselineKind(name)
+    if ":" in name:
+        return UserKind(name)
+    raise choices("model", name, [*names(), "FILE.py:NAME"])
+
+
+def names() -> list[str]:
+    """Kinds that need no file."""
+    return ["slimg", *LINEAR, *(name for name in baselines.names() if name not in ("slimg", *LINEAR))]
+
+
+class SlimGKind:
+    """SlimG: variants that differ in the components they use, or in how they learn, share the components.
+
+    ``"timed": true`` trains once more with the chosen pair alone, to know what that takes without a warm start.
+    """
+
+    family = "slimg"
+
+    def check(self, settings: Settings) -> None:
+        _known("slimg", settings, {**SlimG().get_params(), "timed": bool})
+
+    def sharing(self, settings: Settings) -> Settings:
+        return {key: settings[key] for key in ("pca", "k_row", "k_sym", "energy", "max_rank") if key in settings}
+
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        wanted = {name for settings in several for name in settings.get("components", COMPONENTS)}
+        union = {**self.sharing(several[0]), "components": [name for name in COMPONENTS if name in wanted]}
+        parts = SlimG(normalize_features=normalize, **union).propagate(graph)
+
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+            given = {key: value for key, value in settings.items() if key != "timed"}
+            model = SlimG(normalize_features=normalize, random_state=seed, **given)
+            own = _restricted(parts, settings.get("components", COMPONENTS))
+            model.fit(seen, train=split.train, val=split.val, propagated=own)
+            begun = time.perf_counter()
+            answers = model.predict()
+            predicting = time.perf_counter() - begun
+            training, iterations = _training(model, own, seen, split, settings.get("timed", False))
+            seconds = {"features": parts.seconds["total"], "tuning": model.seconds_["learning"]}
+            seconds |= {"training": training, "prediction": predicting}
+            chosen: dict[str, Any] = {key: model.chosen_[key] for key in ("l1", "group", "joint", "apart")}
+            chosen |= {"rank": model.rank_, "zero": list(model.zero_components_), "gap": _finite(model.dual_gap_)}
+            return Ran(answers, seconds, chosen, len(model.selection_), iterations, model.component_weights())
+
+        return run
+
+
+@dataclass(frozen=True)
+class LinearKind:
+    """A propagator with logistic regression; all settings of its grid are propagated once per graph."""
+
+    name: str
+    family = "linear"
+
+    def check(self, settings: Settings) -> None:
+        own = set(kind_of(self.name).hyperparameters())
+        _known(self.name, settings, own | set(LinearGNN().get_params()) - {"propagator"})
+
+    def sharing(self, settings: Settings) -> Settings:
+        return {key: value for key, value in settings.items() if key not in ("wd", "epochs", "patience")}
+
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        begun = time.perf_counter()
+        fixed = {**self.sharing(several[0]), "normalize_features": normalize}
+        propagated = LinearGNN(self.name, **fixed).propagate(graph)
+        propagating = time.perf_counter() - begun
+
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+            model = LinearGNN(self.name, random_state=seed, **{**fixed, **settings})
+            model.fit(seen, train=split.train, val=split.val, propagated=propagated)
+            best = min(model.selection_, key=lambda each: (-each["val_accuracy"], each["val_loss"]))
+            begun = time.perf_counter()
+            answers = model.predict()
+            seconds = {"features": propagating, "tuning": model.seconds_["learning"], "training": best["seconds"]}
+            seconds["prediction"] = time.perf_counter() - begun
+            chosen = {key: value for key, value in best.items() if key not in ("seconds", "epoch")}
+            return Ran(answers, seconds, chosen, len(model.selection_), best["epoch"])
+
+        return run
+
+
+@dataclass(frozen=True)
+class BaselineKind:
+    """Any other model of `slimg.lab.baselines`; all of them on one graph are one batch, since starting torch takes long."""
+
+    name: str
+    family = "baselines"
+
+    def check(self, settings: Settings) -> None:
+        baselines.get(self.name, **settings)
+
+    def sharing(self, settings: Settings) -> Settings:
+        return {}
+
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+            model = baselines.get(self.name, **settings)
+            fitting = {"random_state": seed, "normalize_features": normalize}
+            model.set_params(**{key: value for key, value in fitting.items() if key in model.get_params()})
+            model.fit(seen, train=split.train, val=split.val)
+            begun = time.perf_counter()
+            answers = model.predict()
+            predicting = time.perf_counter() - begun
+            chosen = model.selection_[best_of(model.selection_)]
+            seconds = {"features": model.seconds_["features"], "tuning": model.seconds_["learning"]}
+            seconds |= {"training": chosen["seconds"], "prediction": predicting}
+            told = {key: value for key, value in chosen.items() if key not in ("seconds", "epochs")}
+            return Ran(answers, seconds, told, len(model.selection_), chosen["epochs"] or None)
+
+        return run
+
+
+@dataclass(frozen=True)
+class UserKind:
+    """A user's own object with fit and predict; settings are its parameters if it is a function or class."""
+
+    address: str
+
+    @property
+    def family(self) -> str:
+        return self.address
+
+    def check(self, settings: Settings) -> None:
+        if settings:
+            raise InputError(f"{self.address} takes no settings from a recipe: give {next(iter(settings))!r} in the file")
+
+    def sharing(self, settings: Settings) -> Settings:
+        return {}
+
+    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        begun = time.perf_counter()
+        answer = as_contender(load_object(self.address), self.address.rpartition(":")[2]).begin(graph)
+        beginning = time.perf_counter() - begun
+
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+            begun = time.perf_counter()
+            answers = answer(seen, split.train.copy(), split.val.copy(), seed)
+            return Ran(answers, {"features": beginning, "training": time.perf_counter() - begun})
+
+        return run
+
+
+def _known(name: str, settings: Settings, known: Any) -> None:
+    for key in settings:
+        if key not in known:
+            raise choices(f"setting of the model {name}", key, sorted(known))
+
+
+def _restricted(parts: Components, wanted: Any) -> Components:
+    """The blocks of some components; U, X, or the hops of row and sym."""
+    kept = [name for name in parts.names if _component(name) in wanted]
+    blocks, states = ({name: each[name] for name in kept} for each in (parts.blocks, parts.states))
+    return replace(parts, blocks=blocks, states=states)
+
+
+def _component(block: str) -> str:
+    return "row" if block.startswith("A_row") else "sym" if block.startswith("A_sym") else block
+
+
+def _training(model: SlimG, parts: Components, seen: Graph, split: Split, timed: bool) -> tuple[float, int | None]:
+    """Seconds of what was chosen, along its path; or, if ``timed``, from zero, and the Newton steps that this takes."""
+    if not timed or not model.sparsity:
+        return model.chosen_["seconds"], None
+    alone = clone(model).set_params(grid=model.chosen_grid())
+    alone.fit(seen, train=split.train, val=split.val, propagated=parts)
+    return alone.seconds_["learning"], alone.n_iter_
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,147 @@
+"""Pages about time: accuracy against time, and how time grows with features and edges.
+
+Seconds are those of the features and of training with the chosen values alone, as the paper counts them; the search over
+the grid is told in a column of its own. Means over the seeds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from slimg.lab.bench import paper
+from slimg.lab.bench.accuracy_table import protocols
+from slimg.lab.bench.figures import Measured, accuracy_against_time, growth
+from slimg.lab.bench.grid import Grid
+from slimg.lab.bench.page import Page, Picture, Table, entry
+from slimg.lab.bench.store import Record
+from slimg.lab.bench.titles import marked_title, title_of_column
+
+OURS = "slimg"
+
+
+def speed_page(grid: Grid, folder: Path | None) -> Page:
+    """For each graph a table of accuracy, seconds, iterations and memory, and a figure."""
+    recipe = grid.recipe
+    page = Page(recipe.title).add(
+        "Test accuracy in percent; seconds of features and of training with the chosen values alone (the paper's measure)"
+        " and of the search over the grid; iterations of that training; peak memory."
+        f" {_number(recipe.seeds)} of 2.5 / 2.5 / 95 %."
+        f" {' '.join([*protocols(grid), recipe.about])}"
+        " An iteration is a Newton step of SlimG, an epoch (20 steps of L-BFGS) of the other linear models, or an epoch of"
+        " Adam."
+    )
+    quick = recipe.label
+    for column in recipe.data:
+        measured = [_measured(grid, row, column) for row in recipe.models if (row, column) in grid.records]
+        if not measured:
+            continue
+        standin = " (generated stand-in)" if column in recipe.standins else ""
+        title = f"{quick}{title_of_column(column)}{standin}"
+        page.add(Table(title, _HEADING, [_line(grid, row, column, each) for row, each in _pairs(grid, column, measured)]))
+        page.add(_speedup(grid, column))
+        if folder is not None:
+            name = f"speed-{column}{'-quick' if recipe.quick else ''}.svg"
+            accuracy_against_time(folder / name, measured, title)
+            page.add(Picture(name, f"Accuracy against time on {title}; beside each model the iterations of its training"))
+    return page
+
+
+def scalability_page(grid: Grid, folder: Path | None) -> Page:
+    """Seconds of SlimG for growing numbers of features and of edges, and the exponent of the growth."""
+    recipe = grid.recipe
+    quick = recipe.label
+    page = Page(recipe.title)
+    page.add(
+        "Generated graphs: the paper removes features and edges of ogbn-Products, whose files are not here. Seconds of"
+        " features and of training with the chosen pair, mean over the seeds; the paper's are of its own machine and of the"
+        " whole graph, so that only the growth can be compared.",
+        recipe.about,
+    )
+    series = {}
+    for kind in ("features", "edges"):
+        columns = [column for column in recipe.data if column.endswith(kind) and (OURS, column) in grid.records]
+        if len(columns) < 2:
+            continue
+        sizes = np.array([recipe.data[column][kind] for column in columns], float)
+        seconds = np.array([_seconds(grid.records[OURS, column]) for column in columns])
+        theirs = paper.scalability(kind)
+        series[kind] = (sizes, seconds)
+        rows = [[entry("seconds"), *(entry(f"{each:.2f}") for each in seconds)]]
+        rows.append([entry("relative to the largest"), *(entry(f"{each / seconds[-1]:.2f}") for each in seconds)])
+        largest = list(theirs.values())[-1]
+        rows.append([entry("paper, seconds"), *(entry(f"{each:g}") for each in theirs.values())])
+        rows.append([entry("paper, relative to the largest"), *(entry(f"{each / largest:.2f}") for each in theirs.values())])
+        heading = (f"{kind} (the paper's in brackets)", *(f"{int(a):,} ({b})" for a, b in zip(sizes, theirs, strict=True)))
+        page.add(Table(f"{quick}Time by the number of {kind}", heading, rows))
+        power = _exponent(sizes, seconds)
+        page.add(f"Seconds grow as the number of {kind} to the power {power:.2f} (least squares, logarithms).")
+    if folder is not None and series:
+        name = f"scalability{'-quick' if recipe.quick else ''}.svg"
+        growth(folder / name, series, recipe.label.removesuffix(": "))
+        page.add(Picture(name, "Seconds of SlimG by the number of features and of edges, on generated graphs"))
+    return page
+
+
+_HEADING = ("", "accuracy", "features, s", "training, s", "sum, s", "search, s", "iterations", "peak memory, MiB")
+
+
+def _measured(grid: Grid, row: str, column: str) -> Measured:
+    records = [each for each in grid.records[row, column] if each["status"] == "ok"]
+    title = marked_title(grid.recipe, row)
+    if not records:
+        return Measured(title, None, None, None)
+    steps = [each["iterations"] for each in records if each.get("iterations") is not None]
+    accuracy = float(np.mean([each["accuracy"] for each in records]))
+    return Measured(title, accuracy, _seconds(records), float(np.mean(steps)) if steps else None)
+
+
+def _pairs(grid: Grid, column: str, measured: list[Measured]) -> list[tuple[str, Measured]]:
+    rows = [row for row in grid.recipe.models if (row, column) in grid.records]
+    return list(zip(rows, measured, strict=True))
+
+
+def _line(grid: Grid, row: str, column: str, measured: Measured) -> list:
+    if measured.accuracy is None or measured.seconds is None:
+        return [entry(measured.title), entry(grid.figures[row, column].error or "failed", style="red"), *[entry("–")] * 6]
+    records = [each for each in grid.records[row, column] if each["status"] == "ok"]
+    features, training, search = (_mean(records, stage) for stage in ("features", "training", "tuning"))
+    peak = np.max([each.get("peak_memory") or 0 for each in records]) / 2**20
+    steps = "–" if measured.iterations is None else f"{measured.iterations:.0f}"
+    seconds = [f"{each:.2f}" for each in (features, training, measured.seconds, search)]
+    cells = [measured.title, f"{100 * measured.accuracy:.1f}", *seconds, steps, f"{peak:,.0f}"]
+    return [entry(each) for each in cells]
+
+
+def _speedup(grid: Grid, column: str) -> str:
+    """SlimG against the most accurate other model, as the paper's text states it."""
+    others = {row: _measured(grid, row, column) for row in grid.recipe.models if (row, column) in grid.records}
+    ours = others.pop(OURS, None)
+    others = {row: each for row, each in others.items() if each.accuracy is not None and not row.startswith(OURS)}
+    if ours is None or ours.seconds is None or not others:
+        return ""
+    best = max(others.values(), key=lambda each: each.accuracy or 0.0)
+    assert best.accuracy is not None and best.seconds is not None and ours.accuracy is not None
+    whom, theirs = paper.tables()["speedup"].get(column, (None, None))
+    beside = f" The paper, on the real graph: {theirs:g} × faster than the {whom}." if whom else ""
+    return (
+        f"SlimG has {100 * ours.accuracy:.1f} % in {ours.seconds:.2f} s; the best other model, {best.title}, has"
+        f" {100 * best.accuracy:.1f} % in {best.seconds:.2f} s: {best.seconds / ours.seconds:.2g} × the time.{beside}"
+    )
+
+
+def _number(seeds: int) -> str:
+    return "One split" if seeds == 1 else f"Means over {seeds} splits"
+
+
+def _seconds(records: list[Record]) -> float:
+    return _mean(records, "features") + _mean(records, "training")
+
+
+def _mean(records: list[Record], stage: str) -> float:
+    return float(np.mean([each["seconds"].get(stage, 0.0) for each in records if each["status"] == "ok"]))
+
+
+def _exponent(sizes: np.ndarray, seconds: np.ndarray) -> float:
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])

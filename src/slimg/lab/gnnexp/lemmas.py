@@ -1,0 +1,292 @@
+"""The paper's rows as lemmas: a network without activations, and the columns P(A, X) that are to contain its output.
+
+Each lemma has a network on the left, written in plain numpy from the network's own paper: layer by layer, with a loop
+where the network has one and a weight where it has one. On the right are the blocks of the paper's table. Neither side
+uses the library's operators or propagators: all matrices are formed, see `slimg.lab.gnnexp.dense`.
+
+    network(A, X, weights) ∈ span P(A, X) for all weights                 exact
+    the same for the vectors w = W·a that the network's attention uses     partial
+    not so; the residual says how far                                      inexact
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from slimg.errors import choices
+from slimg.lab.gnnexp.dense import Array, attention, mean_of_neighbours, powers, row, sym, sym_with_loops
+
+Claim = Literal["exact", "partial", "inexact"]
+Blocks = dict[str, Array]
+HIDDEN, CLASSES = 6, 5
+K, ALPHA = 4, 0.15
+EULER_STEPS, EULER_TIME = 20, 3.7
+TIMES, BANDS = (1.5, 1.2), (0.2, 1.8)
+THRESHOLD = 1e-3
+ROUNDS = 2
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """One row: ``prove(A, X, rng)`` draws weights and returns the network's output and the blocks of P.
+
+    ``hyperparameters`` are those with which the registered propagator of the same name has these blocks.
+    """
+
+    name: str
+    formula: str
+    claim: Claim
+    prove: Callable[[Array, Array, np.random.Generator], tuple[Array, Blocks]]
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+LEMMAS: dict[str, Lemma] = {}
+
+
+def lemma(name: str, formula: str, claim: Claim = "exact", **hyperparameters: Any) -> Callable:
+    """Register a proof."""
+
+    def register(prove: Callable) -> Callable:
+        LEMMAS[name] = Lemma(name, formula, claim, prove, hyperparameters)
+        return prove
+
+    return register
+
+
+def get(name: str) -> Lemma:
+    """The lemma of that name."""
+    if name not in LEMMAS:
+        raise choices("lemma", name, list(LEMMAS))
+    return LEMMAS[name]
+
+
+# linear models ------------------------------------------------------------------------------------------------------
+
+
+@lemma("lr", "X")
+def lr(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """Y = X W."""
+    return x @ _weight(rng, x.shape[1], CLASSES), {"X": x}
+
+
+@lemma("sgc", "Ã_sym^K X", K=K)
+def sgc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """S hops K times, then W."""
+    s, h = sym_with_loops(a), x
+    for _ in range(K):
+        h = s @ h
+    return h @ _weight(rng, x.shape[1], CLASSES), {"S^K X": np.linalg.matrix_power(s, K) @ x}
+
+
+@lemma("dgc", "[(1 − T/K) I + (T/K) Ã_sym]^K X", K=EULER_STEPS, T=EULER_TIME)
+def dgc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """K Euler steps of size T/K on dH/dt = −(I − S)H, then W."""
+    steps, time = EULER_STEPS, EULER_TIME
+    s, h = sym_with_loops(a), x
+    for _ in range(steps):
+        h = h - time / steps * (h - s @ h)
+    step = (1 - time / steps) * np.eye(len(a)) + time / steps * s
+    return h @ _weight(rng, x.shape[1], CLASSES), {"P": np.linalg.matrix_power(step, steps) @ x}
+
+
+@lemma("s2gc", "Σ_(k=1..K) (α I + (1 − α) Ã_sym^k) X", K=K, alpha=ALPHA)
+def s2gc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """The mean over k of (1 − α)S^k X + αX, then W."""
+    s, hop, mean = sym_with_loops(a), x, np.zeros_like(x)
+    for _ in range(K):
+        hop = s @ hop
+        mean = mean + ((1 - ALPHA) * hop + ALPHA * x) / K
+    hops = [np.linalg.matrix_power(s, k) for k in range(1, K + 1)]
+    p = sum(ALPHA * np.eye(len(a)) + (1 - ALPHA) * hop for hop in hops)
+    return mean @ _weight(rng, x.shape[1], CLASSES), {"P": p @ x}
+
+
+@lemma("g2cn", "‖_i [I − (T_i/K)((b_i − 1) I + A_sym)²]^K X", K=K, N=2, T=TIMES, b=BANDS)
+def g2cn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """Σ_i θ_i H_i W with H_i ← H_i − (T_i/K)((b_i − 1)I + A_sym)² H_i, K times."""
+    s, weight, blocks = sym(a), _weight(rng, x.shape[1], CLASSES), {}
+    output = np.zeros((len(a), CLASSES))
+    for place, (time, band) in enumerate(zip(TIMES, BANDS, strict=True)):
+        h = x
+        for _ in range(K):
+            once = (band - 1) * h + s @ h
+            h = h - time / K * ((band - 1) * once + s @ once)
+        output = output + rng.uniform(0.5, 1.5) * h @ weight
+        shifted = (band - 1) * np.eye(len(a)) + s
+        filtered = np.eye(len(a)) - time / K * shifted @ shifted
+        blocks[f"i = {place + 1}"] = np.linalg.matrix_power(filtered, K) @ x
+    return output, blocks
+
+
+# decoupled networks -------------------------------------------------------------------------------------------------
+
+
+@lemma("ppnp", "(I − (1 − α) Ã_sym)⁻¹ X", alpha=ALPHA)
+def ppnp(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """The fixed point of H ← (1 − α)S H + αXW, reached by iteration; P solves for it."""
+    s, h_0 = sym_with_loops(a), _perceptron(x, rng)
+    h = h_0
+    for _ in range(400):
+        h = (1 - ALPHA) * s @ h + ALPHA * h_0
+    return h, {"P": np.linalg.solve(np.eye(len(a)) - (1 - ALPHA) * s, x)}
+
+
+@lemma("appnp", "[Σ_(k<K) α(1 − α)^k Ã_sym^k + (1 − α)^K Ã_sym^K] X", K=K, alpha=ALPHA)
+def appnp(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """H ← (1 − α)S H + αXW, K times."""
+    s, h_0 = sym_with_loops(a), _perceptron(x, rng)
+    h = h_0
+    for _ in range(K):
+        h = (1 - ALPHA) * s @ h + ALPHA * h_0
+    hops = [np.linalg.matrix_power(s, k) for k in range(K + 1)]
+    shares = [ALPHA * (1 - ALPHA) ** k for k in range(K)] + [(1 - ALPHA) ** K]
+    return h, {"P": sum(share * hop for share, hop in zip(shares, hops, strict=True)) @ x}
+
+
+@lemma("gdc", "S̃_sym X,  S = sparse_ε(Σ_k α(1 − α)^k Ã_sym^k)", alpha=ALPHA, epsilon=THRESHOLD)
+def gdc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """One graph convolution over the diffused graph; the diffusion is a sum of 2⁹ powers, P inverts."""
+    s = sym_with_loops(a)
+    power, diffused = (1 - ALPHA) * s, ALPHA * np.eye(len(a))
+    for _ in range(9):
+        diffused = diffused + power @ diffused
+        power = power @ power
+    kept = np.where(diffused >= THRESHOLD, diffused, 0)
+    output = sym_with_loops(kept) @ _perceptron(x, rng)
+    inverse = ALPHA * np.linalg.inv(np.eye(len(a)) - (1 - ALPHA) * s)
+    return output, {"P": sym_with_loops(np.where(inverse >= THRESHOLD, inverse, 0)) @ x}
+
+
+@lemma("gprgnn", "‖_(k=0..K) Ã_sym^k X", K=K)
+def gprgnn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """Σ_k γ_k S^k X W with learned γ."""
+    s, hop = sym_with_loops(a), _perceptron(x, rng)
+    gamma = _weight(rng, K + 1)
+    output = gamma[0] * hop
+    for k in range(K):
+        hop = s @ hop
+        output = output + gamma[k + 1] * hop
+    return output, powers(s, x, range(K + 1))
+
+
+# coupled networks ---------------------------------------------------------------------------------------------------
+
+
+@lemma("chebnet", "‖_(k<K) A_sym^k X", K=K)
+def chebnet(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """Σ_k T_k(2L/λ_max − I) X W_k with the graph's own λ_max."""
+    laplacian = np.eye(len(a)) - sym(a)
+    scaled = 2 * laplacian / np.linalg.eigvalsh(laplacian)[-1] - np.eye(len(a))
+    before, current, output = x, scaled @ x, x @ _weight(rng, x.shape[1], CLASSES)
+    for _ in range(1, K):
+        output = output + current @ _weight(rng, x.shape[1], CLASSES)
+        before, current = current, 2 * scaled @ current - before
+    return output, powers(sym(a), x, range(K))
+
+
+@lemma("gcn", "Ã_sym^K X", K=K)
+def gcn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """H ← S H W_l, K times."""
+    s, h = sym_with_loops(a), x
+    for size in (*[HIDDEN] * (K - 1), CLASSES):
+        h = s @ (h @ _weight(rng, h.shape[1], size))
+    return h, {"S^K X": np.linalg.matrix_power(s, K) @ x}
+
+
+@lemma("sage", "‖_(k=0..K) A_row^k X", K=K)
+def sage(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """H ← [H ‖ mean of the neighbours' H] W_l, K times."""
+    h = x
+    for size in (*[HIDDEN] * (K - 1), CLASSES):
+        h = np.hstack([h, mean_of_neighbours(a, h)]) @ _weight(rng, 2 * h.shape[1], size)
+    return h, powers(row(a), x, range(K + 1))
+
+
+@lemma("gcnii", "‖_(k≤K−2) Ã_sym^k X ‖ ((1 − α) Ã_sym^K + α Ã_sym^(K−1)) X", K=K, alpha=ALPHA)
+def gcnii(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """H ← ((1 − α)S H + αH₀)((1 − β_l)I + β_l W_l), K times."""
+    s, h_0 = sym_with_loops(a), x @ _weight(rng, x.shape[1], HIDDEN)
+    h = h_0
+    for layer in range(1, K + 1):
+        beta = np.log(0.5 / layer + 1)
+        identity_map = (1 - beta) * np.eye(HIDDEN) + beta * _weight(rng, HIDDEN, HIDDEN)
+        h = ((1 - ALPHA) * s @ h + ALPHA * h_0) @ identity_map
+    blocks = powers(s, x, range(K - 1))
+    last = np.linalg.matrix_power(s, K - 1)
+    return h @ _weight(rng, HIDDEN, CLASSES), blocks | {"last": ((1 - ALPHA) * s @ last + ALPHA * last) @ x}
+
+
+@lemma("h2gcn", "‖_(k=0..2K) A_sym^k X", "inexact", K=ROUNDS)
+def h2gcn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """H_l = [A_sym H ‖ A₂_sym H] with the strict two-hop neighbours A₂; all layers concatenated, then W."""
+    near = a > 0
+    strict = ((near.astype(float) @ near.astype(float)) > 0) & ~near & ~np.eye(len(a), dtype=bool)
+    return _h2gcn(a, x, rng, sym(strict.astype(float)))
+
+
+@lemma("h2gcn with A_sym² for two hops", "‖_(k=0..2K) A_sym^k X")
+def h2gcn_squared(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """The same network with the two-hop average that the paper's row means."""
+    return _h2gcn(a, x, rng, sym(a) @ sym(a))
+
+
+# attention ----------------------------------------------------------------------------------------------------------
+
+
+@lemma("gat", "[diag(X w₁) Ã + Ã diag(X w₂)] X", "partial")
+def gat(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """One layer: e_ij = a_dst·W x_i + a_src·W x_j over the edges and loops; H = e X W."""
+    loops, weight = a + np.eye(len(a)), _weight(rng, x.shape[1], CLASSES)
+    to, source = _weight(rng, CLASSES), _weight(rng, CLASSES)
+    scores = (x @ weight @ to)[:, None] + (x @ weight @ source)[None, :]
+    return (loops * scores) @ x @ weight, {"P": attention(loops, x, weight @ to, weight @ source) @ x}
+
+
+@lemma("gat with two layers", "Π_k [diag(X w_k1) Ã + Ã diag(X w_k2)] X", "inexact")
+def gat_of_two_layers(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """The second layer attends to H; in P it attends to X, with the vectors W₁W₂a in their place."""
+    loops, h, p, through = a + np.eye(len(a)), x, x, np.eye(x.shape[1])
+    for size in (HIDDEN, CLASSES):
+        weight, to, source = _weight(rng, h.shape[1], size), _weight(rng, size), _weight(rng, size)
+        scores = (h @ weight @ to)[:, None] + (h @ weight @ source)[None, :]
+        through = through @ weight
+        p = attention(loops, x, through @ to, through @ source) @ p
+        h = (loops * scores) @ h @ weight
+    return h, {"P": p}
+
+
+@lemma("dagnn", "Σ_(k=0..K) diag(Ã_sym^k X w) Ã_sym^k X", "partial")
+def dagnn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
+    """Σ_k diag(H_k s) H_k with H_k = S^k X W."""
+    s, weight, retain = sym_with_loops(a), _weight(rng, x.shape[1], CLASSES), _weight(rng, CLASSES)
+    h, output, p = x @ weight, np.zeros((len(a), CLASSES)), np.zeros_like(x)
+    for k in range(K + 1):
+        output = output + (h @ retain)[:, None] * h
+        hop = np.linalg.matrix_power(s, k) @ x
+        p = p + (hop @ (weight @ retain))[:, None] * hop
+        h = s @ h
+    return output, {"P": p}
+
+
+# parts --------------------------------------------------------------------------------------------------------------
+
+
+def _weight(rng: np.random.Generator, *shape: int) -> Array:
+    return rng.standard_normal(shape) / np.sqrt(shape[0])
+
+
+def _perceptron(x: Array, rng: np.random.Generator) -> Array:
+    """Two layers without an activation."""
+    return x @ _weight(rng, x.shape[1], HIDDEN) @ _weight(rng, HIDDEN, CLASSES)
+
+
+def _h2gcn(a: Array, x: Array, rng: np.random.Generator, two_hops: Array) -> tuple[Array, Blocks]:
+    layers = [x @ _weight(rng, x.shape[1], HIDDEN)]
+    for _ in range(ROUNDS):
+        layers.append(np.hstack([sym(a) @ layers[-1], two_hops @ layers[-1]]))
+    joined = np.hstack(layers)
+    return joined @ _weight(rng, joined.shape[1], CLASSES), powers(sym(a), x, range(2 * ROUNDS + 1))

@@ -1,0 +1,237 @@
+"""`LinearGNN`: any propagator as a classifier.
+
+    P = P(A, X)                                                                     `propagate.registry`
+    min_W  mean CE over the labelled rows of P + (wd/2) ‖W‖²,  stopped early        `learn.early_stopping`
+    over the grid  wd ∈ {0, 5e-4} × the propagator's own (the paper's last table); the best on validation predicts every node
+
+Propagators of the grid that are functions of the same operator share its hops, and only the labelled rows of each are kept;
+P is computed for all nodes once, for the setting that was chosen.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.validation import check_is_fitted
+
+from slimg.components.components import Components
+from slimg.engine.base import Array, Engine
+from slimg.engine.choice import check_engine, engine_for
+from slimg.errors import InputError
+from slimg.graph.checks import check_train_val
+from slimg.graph.graph import Graph
+from slimg.lab.hyperparameters import WithHyperparameters
+from slimg.lab.propagators.registry import Propagator, get, kind_of, together
+from slimg.learn.early_stopping import EPOCHS, PATIENCE, Stopped, fit_stopped
+from slimg.learn.sparse_group import softmax
+
+WEIGHT_DECAYS = (0.0, 5e-4)
+Propagated = list[tuple[Propagator, Components]]
+
+
+class LinearGNN(WithHyperparameters):
+    """A registered propagator with logistic regression: ``LinearGNN("dgc", K=200, T=5).fit(graph).predict()``.
+
+    Parameters
+    ----------
+    propagator : a name (see `slimg.lab.propagators.names`) or a `Propagator`
+    wd : weight decay, or several to choose from; None for the paper's 0 and 5e-4
+    epochs, patience : see `slimg.learn.early_stopping`
+    cv : folds when no validation rows are given (fewer if a class has fewer labelled nodes)
+    normalize_features : "row" divides each row of X by its sum; None takes X as it is
+    engine, memory : where the work is done and its budget, as in `SlimG`
+    random_state : seeds the folds
+    **hyperparameters : of the propagator; those that are not given take the paper's grid, or its default without one
+
+    Attributes
+    ----------
+    classes_, coef_ ({block: (width, classes)}), intercept_, propagator_ (as chosen), wd_, components_, notes_, seconds_,
+    selection_ : one record per setting: its hyperparameters, wd, val_accuracy, val_loss, epoch, seconds
+    """
+
+    def __init__(
+        self,
+        propagator: str | Propagator = "sgc",
+        *,
+        wd: float | Sequence[float] | None = None,
+        epochs: int = EPOCHS,
+        patience: int = PATIENCE,
+        cv: int = 5,
+        normalize_features: str | None = "row",
+        engine: Any = "memory",
+        memory: str | int | None = None,
+        random_state: int = 0,
+        **hyperparameters: Any,
+    ):
+        self.propagator = propagator
+        self.wd = wd
+        self.epochs = epochs
+        self.patience = patience
+        self.cv = cv
+        self.normalize_features = normalize_features
+        self.engine = engine
+        self.memory = memory
+        self.random_state = random_state
+        self.hyperparameters = hyperparameters
+
+    def fit(
+        self, graph: Graph, y: Any = None, *, train: Any = None, val: Any = None, propagated: Propagated | None = None
+    ) -> LinearGNN:
+        """Learn from the labelled nodes of a graph.
+
+        Parameters
+        ----------
+        train, val : row numbers or boolean masks; only the labels of these rows are read. Without ``train`` all labelled
+            nodes are used; without ``val`` the setting is chosen by stratified cross-validation, and fitted again on all
+            of ``train`` for as many epochs as the folds took on average.
+        propagated : what `propagate` returned for this graph; with several splits of a graph it is needed once
+        """
+        self._check(graph, y)
+        train_rows, val_rows = check_train_val(graph, train, val)
+        labelled = train_rows if val_rows is None else np.concatenate([train_rows, val_rows])
+        begun = time.perf_counter()
+        settings = self.settings() if propagated is None else [each for each, _ in propagated]
+        engine = engine_for(self.engine, graph, self.memory) if propagated is None else propagated[0][1].engine
+        if propagated is None and len(settings) == 1:
+            propagated = list(zip(settings, self._components(settings, graph, engine), strict=True))
+        if propagated is None:
+            chosen = np.arange(len(labelled))
+            rows = [parts.labelled_rows(chosen) for parts in self._components(settings, graph, engine, labelled)]
+        else:
+            rows = [parts.labelled_rows(labelled) for _, parts in propagated]
+        gathered = time.perf_counter()
+        place, stopped = self._select(graph, settings, rows, labelled, len(train_rows))
+        selected = time.perf_counter()
+        self.propagator_ = settings[place]
+        parts = propagated[place][1] if propagated else self._components([self.propagator_], graph, engine)[0]
+        self._keep(graph, parts, stopped)
+        self.seconds_ = {
+            "propagation": gathered - begun + time.perf_counter() - selected,
+            "learning": selected - gathered,
+        }
+        return self
+
+    def settings(self) -> list[Propagator]:
+        """The propagator with each combination of the hyperparameters that are not fixed."""
+        if isinstance(self.propagator, Propagator):
+            if self.hyperparameters:
+                given = ", ".join(self.hyperparameters)
+                raise InputError(f"{self.propagator.name} is given with its hyperparameters: {given} cannot be set again")
+            self.propagator.validate()
+            return [self.propagator]
+        grid = kind_of(self.propagator).grid
+        open_names = [name for name in grid if name not in self.hyperparameters]
+        values = product(*(grid[name] for name in open_names))
+        combinations = [dict(zip(open_names, each, strict=True)) for each in values]
+        return [get(self.propagator, **self.hyperparameters, **each) for each in combinations]
+
+    def propagate(self, graph: Graph) -> Propagated:
+        """Each setting with its P(A, X) for all nodes, which `fit` computes as far as it needs unless it is given."""
+        settings = self.settings()
+        engine = engine_for(self.engine, graph, self.memory)
+        return list(zip(settings, self._components(settings, graph, engine), strict=True))
+
+    def decision_function(self) -> Array:
+        """Scores of all nodes, in graph order (n × classes)."""
+        check_is_fitted(self)
+        parts = self.components_
+        return parts.engine.to_array(parts.linear(self.coef_)) + self.intercept_
+
+    def predict(self) -> Array:
+        """One label per node, in graph order, of the labels' own type."""
+        return self.classes_[self.decision_function().argmax(axis=1)]
+
+    def predict_proba(self) -> Array:
+        """Probabilities of all nodes; columns as `classes_`."""
+        return softmax(self.decision_function())
+
+    def _components(
+        self, settings: list[Propagator], graph: Graph, engine: Engine, rows: Array | None = None
+    ) -> list[Components]:
+        return together(settings, graph, engine, self.normalize_features, rows)
+
+    def _select(
+        self, graph: Graph, settings: list[Propagator], rows: list[Array], labelled: Array, training: int
+    ) -> tuple[int, Stopped]:
+        """Learn with every setting and weight decay; which setting is best, what it learned, and records of all."""
+        present = np.unique(graph.codes[labelled[:training]])
+        self.classes_ = graph.classes[present]
+        code_of = np.full(len(graph.classes), -1)
+        code_of[present] = np.arange(len(present))
+        learner = _Learner(code_of[graph.codes[labelled]], len(present), training, self)
+        tried: list[tuple[int, float, Stopped]] = []
+        self.selection_ = []
+        for place, matrix in enumerate(rows):
+            for wd in self._weight_decays():
+                begun = time.perf_counter()
+                stopped = learner.learn(matrix, wd)
+                tried.append((place, wd, stopped))
+                self.selection_.append(_record(settings[place], wd, stopped, time.perf_counter() - begun))
+        place, self.wd_, stopped = min(tried, key=lambda each: (-each[2].val_accuracy, each[2].val_loss))
+        return place, learner.finish(rows[place], self.wd_, stopped)
+
+    def _keep(self, graph: Graph, parts: Components, stopped: Stopped) -> None:
+        self.components_, self.notes_ = parts, (*graph.notes, *parts.notes)
+        self.coef_ = {name: stopped.weights[columns] for name, columns in parts.groups.items()}
+        self.intercept_ = stopped.intercept
+
+    def _weight_decays(self) -> tuple[float, ...]:
+        given = WEIGHT_DECAYS if self.wd is None else self.wd
+        values = tuple(given) if isinstance(given, Sequence | np.ndarray) else (given,)
+        if not values or not all(isinstance(wd, int | float | np.number) and 0 <= wd < np.inf for wd in values):
+            raise InputError(f"wd must be None, a weight decay of at least 0, or several of them, not {self.wd!r}")
+        return values
+
+    def _check(self, graph: Any, y: Any) -> None:
+        if not isinstance(graph, Graph):
+            raise InputError(f"fit needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
+        if y is not None:
+            raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
+        check_engine(self.engine, self.memory)
+        self._weight_decays()
+        for name, least in (("cv", 2), ("epochs", 1), ("patience", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+class _Learner:
+    """Labels of the training rows and, behind them, of the validation rows, if any."""
+
+    def __init__(self, codes: Array, classes: int, training: int, model: LinearGNN):
+        self.codes, self.classes, self.training, self.model = codes, classes, training, model
+
+    def learn(self, matrix: Array, wd: float) -> Stopped:
+        """With the epoch that is best on the validation rows, or with means over folds and the weights of none."""
+        if self.training < len(self.codes):
+            return self._stopped(matrix, wd, *np.split(np.arange(len(self.codes)), [self.training]))
+        folds = [self._stopped(matrix, wd, *fold) for fold in self._folds(matrix)]
+        accuracy, loss, epoch = np.mean([(each.val_accuracy, each.val_loss, each.epoch) for each in folds], axis=0)
+        return Stopped(np.empty((0, self.classes)), np.empty(0), round(epoch), float(accuracy), float(loss))
+
+    def finish(self, matrix: Array, wd: float, stopped: Stopped) -> Stopped:
+        """The same after validation rows; after folds, learned from all rows for as many epochs."""
+        if self.training < len(self.codes):
+            return stopped
+        return fit_stopped(matrix, self.codes, self.classes, wd, epochs=stopped.epoch)
+
+    def _stopped(self, matrix: Array, wd: float, fit: Array, check: Array) -> Stopped:
+        codes, model = self.codes, self.model
+        validation = matrix[check], codes[check]
+        return fit_stopped(matrix[fit], codes[fit], self.classes, wd, validation, model.epochs, model.patience)
+
+    def _folds(self, matrix: Array) -> Iterator[tuple[Array, Array]]:
+        folds = min(self.model.cv, int(np.bincount(self.codes).min()))
+        splitter = StratifiedKFold(folds, shuffle=True, random_state=self.model.random_state)
+        return splitter.split(matrix, self.codes)
+
+
+def _record(propagator: Propagator, wd: float, stopped: Stopped, seconds: float) -> dict[str, Any]:
+    values = {name: getattr(propagator, name) for name in propagator.hyperparameters()}
+    scores = {"val_accuracy": stopped.val_accuracy, "val_loss": stopped.val_loss}
+    return {**values, "wd": wd, **scores, "epoch": stopped.epoch, "seconds": seconds}

@@ -1,0 +1,164 @@
+"""Expressions on row matrices: E X by an engine, without forming E.
+
+Functions of one operator are sums over its recurrence, which all blocks in that operator share
+(`slimg.lab.propagators.recurrence`); inverses are solved by conjugate gradients (`slimg.lab.propagators.inverse`); diffusions are
+sparse matrices (`slimg.lab.propagators.diffusion`); all other forms are applied from the inside out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from slimg.engine.base import Array, Engine, RowMatrix, Scaling
+from slimg.errors import InputError
+from slimg.graph.adjacency import Adjacency
+from slimg.lab.propagators.diffusion import diffused
+from slimg.lab.propagators.expressions import (
+    Attention,
+    Chain,
+    Diffused,
+    Exponential,
+    Expression,
+    Gated,
+    Hop,
+    Identity,
+    Inverse,
+    Power,
+    Scaled,
+    Series,
+    Sum,
+    operators_of,
+    parts_of,
+    walk,
+)
+from slimg.lab.propagators.inverse import solve
+from slimg.lab.propagators.recurrence import combination, functions_of
+from slimg.lab.propagators.spectrum import INTERVALS, SYMMETRIC, coefficients
+from slimg.linalg.operators import operator
+
+Vectors = Callable[[Any, int], Array]
+"""(layer or None, d) ↦ the weight vectors of an attention, one column each."""
+
+
+class Evaluation:
+    """The expressions of one graph and one X (n × d)."""
+
+    def __init__(self, engine: Engine, adjacency: Adjacency, x: RowMatrix, vectors: Vectors | None = None):
+        self.engine, self.adjacency, self.x = engine, adjacency, x
+        self._vectors = vectors
+        self._operator = cache(lambda name: operator(name, adjacency))
+        self._diffused = cache(lambda node: operator("Ã_sym", diffused(engine, adjacency, node.base, node.threshold)))
+
+    def columns(self, expressions: Sequence[Expression], rows: Array | None = None) -> list[RowMatrix]:
+        """E X for each expression, or only these rows of it; expressions in the same operator share its recurrence."""
+        pick = self._pick(rows)
+        results: dict[int, RowMatrix] = {}
+        shared: dict[str, list[int]] = {}
+        for place, expression in enumerate(expressions):
+            name = _function_of(expression)
+            if name is None:
+                results[place] = pick(self.apply(expression, self.x))
+            else:
+                shared.setdefault(name, []).append(place)
+        for name, places in shared.items():
+            summed = self._functions(name, [expressions[place] for place in places], self.x, pick)
+            results |= zip(places, summed, strict=True)
+        return [results[place] for place in range(len(expressions))]
+
+    def apply(self, expression: Expression, row_matrix: RowMatrix) -> RowMatrix:
+        """E times a row matrix."""
+        name = _function_of(expression)
+        if name is not None and not isinstance(expression, Hop):
+            return self._functions(name, [expression], row_matrix, lambda each: each)[0]
+        match expression:
+            case Identity():
+                return row_matrix
+            case Hop(name=name):
+                return self._hop(name, row_matrix)
+            case Scaled(number=number, base=base):
+                return combination(self.engine, [float(number)], [self.apply(base, row_matrix)])
+            case Sum() | Series():
+                terms = [self.apply(part, row_matrix) for part in parts_of(expression)]
+                return combination(self.engine, [1.0] * len(terms), terms)
+            case Power(base=base, exponent=exponent):
+                return self._repeated([base] * int(exponent), row_matrix)
+            case Chain():
+                return self._repeated(parts_of(expression)[::-1], row_matrix)
+            case Inverse(base=base):
+                _check_symmetric(base)
+                return solve(self.engine, lambda given: self.apply(base, given), row_matrix)
+            case Diffused():
+                return self._diffused(expression).apply(self.engine, row_matrix)
+            case Attention(layer=layer):
+                return self._attention(layer, row_matrix)
+            case Gated(base=base):
+                return self._gated(self.apply(base, row_matrix))
+        raise InputError(f"the form {type(expression).__name__} has no computation by itself: override `columns`")
+
+    def _functions(
+        self, name: str, expressions: list[Expression], row_matrix: RowMatrix, pick: Callable[[RowMatrix], RowMatrix]
+    ) -> list[RowMatrix]:
+        return functions_of(self.engine, name, lambda given: self._hop(name, given), expressions, row_matrix, pick)
+
+    def _hop(self, name: str, row_matrix: RowMatrix) -> RowMatrix:
+        if name != "L":
+            return self._operator(name).apply(self.engine, row_matrix)
+        hop = self._hop("A_sym", row_matrix)
+        return self.engine.map_rows(lambda own, near, linked: linked * own - near, row_matrix, hop, self._linked)
+
+    @cached_property
+    def _linked(self) -> RowMatrix:
+        """1 for nodes with edges, 0 for isolated ones, on which L is zero (n × 1)."""
+        return self.engine.row_matrix((np.diff(self.adjacency.indptr) > 0)[:, None])
+
+    def _repeated(self, factors: list[Expression], row_matrix: RowMatrix) -> RowMatrix:
+        for factor in factors:
+            row_matrix = self.apply(factor, row_matrix)
+        return row_matrix
+
+    def _attention(self, layer: Any, row_matrix: RowMatrix) -> RowMatrix:
+        scores = self.engine.to_array(self.engine.combine(self.x, self._weights(layer)))
+        receiver, sender = (np.ascontiguousarray(column) for column in scores.T)
+        scalings = [Scaling(None, receiver, 1.0), Scaling(sender, None, 1.0)]
+        return combination(self.engine, [1.0, 1.0], self.engine.products(self._operator("A").matrix, row_matrix, scalings))
+
+    def _gated(self, row_matrix: RowMatrix) -> RowMatrix:
+        vector = self._weights(None)
+        return self.engine.map_rows(lambda rows: rows * (rows @ vector), row_matrix)
+
+    def _weights(self, layer: Any) -> Array:
+        if self._vectors is None:
+            raise InputError("this propagator attends to X and needs weight vectors: define its method `vectors`")
+        return self._vectors(layer, self.x.shape[1]).astype(np.float32)
+
+    def _pick(self, rows: Array | None) -> Callable[[RowMatrix], RowMatrix]:
+        if rows is None:
+            return lambda row_matrix: row_matrix
+        return lambda row_matrix: self.engine.row_matrix(self.engine.rows(row_matrix, rows))
+
+
+def _function_of(expression: Expression) -> str | None:
+    """The operator of an expression that is a sum over its recurrence, else None."""
+    names = operators_of(expression)
+    special = any(isinstance(part, Inverse | Diffused | Attention | Gated | Chain) for part in walk(expression))
+    if special or len(names) != 1:
+        return None
+    (name,) = names
+    if coefficients(expression) is not None:
+        return name
+    if name in INTERVALS and any(isinstance(part, Exponential) for part in walk(expression)):
+        _check_symmetric(expression)
+        return name
+    return None
+
+
+def _check_symmetric(expression: Expression) -> None:
+    odd = sorted(operators_of(expression) - set(SYMMETRIC))
+    if odd:
+        raise InputError(
+            f"inverses and exponentials need a symmetric operator ({', '.join(SYMMETRIC)}), not {', '.join(odd)}"
+        )

@@ -1,0 +1,274 @@
+"""Every propagator by name: `get("gcnii", K=8, alpha=0.1)(graph)` gives the named column blocks of P(A, X).
+
+A propagator of one's own takes a few lines. As a function of its hyperparameters that returns the formula:
+
+    from slimg.lab.propagators import register
+    from slimg.lab.propagators.expressions import A_row, identity
+
+    @register("lazy")
+    def lazy(K=2, alpha=0.5):
+        return (alpha * identity + (1 - alpha) * A_row) ** K
+
+    LinearGNN("lazy", K=4).fit(graph)
+
+or as a class, when hyperparameters have bounds, a grid, or the columns are no formula (then override `columns`):
+
+    @register("degree")
+    @dataclass(frozen=True)
+    class Degree(Propagator):
+        power: float = positive(0.5)
+
+        def columns(self, graph, engine, x):
+            return {"degree": engine.row matrix(graph.adjacency.degree()[:, None] ** self.power)}
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, fields, make_dataclass
+from importlib import import_module
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from slimg.components.components import Components
+from slimg.components.features import dense_rows, prepare_features
+from slimg.engine.base import Array, Engine, RowMatrix
+from slimg.engine.memory import MemoryEngine
+from slimg.errors import InputError, choices
+from slimg.graph.graph import Graph
+from slimg.lab.propagators.evaluation import Evaluation
+from slimg.lab.propagators.expressions import Concatenation, Expression, Hop, Identity, Power
+from slimg.lab.propagators.size import check_size
+
+FAMILIES = ("linear", "decoupled", "coupled", "attention", "kernels", "slim")
+WORKING_TALLS = 4
+FREE = {"free": True}
+"""Metadata of a field that is no hyperparameter of the model: vectors that a network learns, or a seed."""
+_REGISTRY: dict[str, type[Propagator]] = {}
+
+
+# hyperparameters ----------------------------------------------------------------------------------------------------
+
+
+def count(default: int, least: int = 0) -> Any:
+    """A hyperparameter that is a whole number of at least ``least``."""
+    return field(default=default, metadata={"needed": f"a whole number of at least {least}", "test": _whole(least)})
+
+
+def share(default: float) -> Any:
+    """A hyperparameter between 0 and 1, both excluded."""
+    return field(default=default, metadata={"needed": "a number between 0 and 1", "test": lambda v: 0 < v < 1})
+
+
+def positive(default: float) -> Any:
+    """A hyperparameter above 0."""
+    return field(default=default, metadata={"needed": "a number above 0", "test": lambda v: 0 < v < np.inf})
+
+
+class Propagator:
+    """Base of all propagators: a frozen dataclass whose fields are its hyperparameters.
+
+    Class attributes
+    ----------------
+    name, title : as in the registry and as in print.
+    reference : where the network was published.
+    grid : hyperparameter → values that `LinearGNN` tries when it is not fixed (the paper's last table).
+    """
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    reference: ClassVar[str] = ""
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
+
+    def formula(self) -> Concatenation | Expression:
+        """P(A, X) as an expression in operators; a propagator without one overrides `columns`."""
+        raise InputError(f"the propagator {self.name} has no formula")
+
+    def columns(self, graph: Graph, engine: Engine, x: RowMatrix) -> dict[str, RowMatrix]:
+        """Blocks by name; x is the prepared X as a dense row matrix (n × d)."""
+        named = self.blocks()
+        _check_columns(engine, x.shape[0], x.shape[1], len(named))
+        evaluation = Evaluation(engine, graph.adjacency, x, self.vectors)
+        return dict(zip(named, evaluation.columns(list(named.values())), strict=True))
+
+    def vectors(self, layer: Any, d: int) -> Array:
+        """Weight vectors (d × 1 or d × 2) of an attention to X."""
+        raise InputError(f"the propagator {self.name} attends to X but defines no weight vectors")
+
+    def validate(self) -> None:
+        """Refuse hyperparameters out of their bounds."""
+        for each in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            value, test = getattr(self, each.name), each.metadata.get("test")
+            if test is not None and not (_is_number(value) and test(value)):
+                raise InputError(f"{self.name}: {each.name} must be {each.metadata['needed']}, not {value!r}")
+
+    def __call__(self, graph: Graph, engine: Engine | None = None, *, normalize: str | None = "row") -> Components:
+        """Named column blocks of P(A, X) for all nodes; ``normalize=None`` takes X as it is (synthetic graphs)."""
+        self.validate()
+        engine = engine or MemoryEngine()
+        x = self.features(graph, engine, normalize)
+        return Components(engine, x.shape[1], self.columns(graph, engine, x), notes=self.notes())
+
+    def features(self, graph: Graph, engine: Engine, normalize: str | None) -> RowMatrix:
+        """X, prepared; dense, since hops fill it in."""
+        if graph.features is None:
+            raise InputError(f"the propagator {self.name} needs features, which the graph has not: use slimg")
+        row_matrix = prepare_features(engine, graph.features, normalize)
+        return engine.map_rows(dense_rows, row_matrix) if engine.is_sparse(row_matrix) else row_matrix
+
+    def notes(self) -> tuple[str, ...]:
+        """What was decided on the way, one sentence each."""
+        return ()
+
+    def blocks(self) -> dict[str, Expression]:
+        """The expressions of the formula by the name of their block."""
+        formula = self.formula()
+        parts = list(formula) if isinstance(formula, Concatenation) else [formula]
+        if not parts:
+            raise InputError(f"{self.name} with these hyperparameters has no blocks: use more hops")
+        named: dict[str, Expression] = {}
+        for part in parts:
+            named[_unused(_block_name(part), named)] = part
+        return named
+
+    @classmethod
+    def hyperparameters(cls) -> dict[str, Any]:
+        """Name → default, without what is not a hyperparameter of the model."""
+        given = fields(cls)  # type: ignore[arg-type]
+        return {each.name: each.default for each in given if not each.metadata.get("free")}
+
+
+Registered = TypeVar("Registered", bound=Callable[..., Any])
+
+
+def register(
+    name: str, *, title: str | None = None, reference: str | None = None
+) -> Callable[[Registered], Registered]:
+    """Decorator: make a `Propagator` class, or a function of hyperparameters that returns a formula, known by name."""
+
+    def add(given: Registered) -> Registered:
+        kind: Any = given if inspect.isclass(given) else _from_function(name, given)
+        kind.name, kind.title = name, title or kind.title or name
+        kind.reference = reference or kind.reference
+        _REGISTRY[name] = kind
+        return given
+
+    return add
+
+
+def names() -> tuple[str, ...]:
+    """All registered names, in the order of the paper's table."""
+    return tuple(_registry())
+
+
+def kind_of(name: str) -> type[Propagator]:
+    """The class registered under a name."""
+    known = _registry()
+    if name not in known:
+        raise choices("propagator", name, list(known))
+    return known[name]
+
+
+def get(name: str, **hyperparameters: Any) -> Propagator:
+    """The propagator of that name with these hyperparameters, others at their defaults."""
+    kind = kind_of(name)
+    known = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    for given in hyperparameters:
+        if given not in known:
+            options = f"choose one of {', '.join(known)}" if known else "it has none"
+            raise InputError(f"{name} has no hyperparameter {given!r}: {options}")
+    propagator = kind(**hyperparameters)
+    propagator.validate()
+    return propagator
+
+
+def together(
+    propagators: Sequence[Propagator],
+    graph: Graph,
+    engine: Engine,
+    normalize: str | None = "row",
+    rows: Array | None = None,
+) -> list[Components]:
+    """P(A, X) for each propagator, for all nodes or these rows; formulas in the same operator share its hops."""
+    results: dict[int, Components] = {}
+    plain = [each for each in propagators if _is_plain_formula(each)]
+    if plain:
+        x = plain[0].features(graph, engine, normalize)
+        named = [(each, name, block) for each in plain for name, block in each.blocks().items()]
+        _check_columns(engine, x.shape[0] if rows is None else len(rows), x.shape[1], len(named))
+        row_matrices = Evaluation(engine, graph.adjacency, x).columns([block for *_, block in named], rows)
+        for (owner, name, _), row_matrix in zip(named, row_matrices, strict=True):
+            parts = results.setdefault(id(owner), Components(engine, x.shape[1], notes=owner.notes()))
+            parts.blocks[name] = row_matrix
+    for each in propagators:
+        if id(each) not in results:
+            results[id(each)] = _picked(each(graph, engine, normalize=normalize), rows)
+    return [results[id(each)] for each in propagators]
+
+
+def _picked(parts: Components, rows: Array | None) -> Components:
+    if rows is None:
+        return parts
+    engine = parts.engine
+    blocks = {name: engine.row_matrix(engine.rows(block, rows)) for name, block in parts.blocks.items()}
+    return Components(engine, parts.rank, blocks, notes=parts.notes)
+
+
+def _is_plain_formula(propagator: Propagator) -> bool:
+    """Whether its blocks are what the formula says, and no weight vectors of its own come in."""
+    kind = type(propagator)
+    return all(getattr(kind, name) is getattr(Propagator, name) for name in ("__call__", "columns", "vectors"))
+
+
+def _registry() -> dict[str, type[Propagator]]:
+    """Families register themselves when they are imported, which is now."""
+    for family in FAMILIES:
+        import_module(f"slimg.lab.propagators.{family}")
+    return _REGISTRY
+
+
+def _from_function(name: str, formula: Callable[..., Concatenation | Expression]) -> type[Propagator]:
+    parameters = inspect.signature(formula).parameters.values()
+    bare = [p.name for p in parameters if p.default is p.empty]
+    if bare:
+        raise InputError(f"the propagator {name} needs a default for each hyperparameter: {', '.join(bare)} has none")
+
+    def evaluated(self: Propagator) -> Concatenation | Expression:
+        return formula(**{p.name: getattr(self, p.name) for p in parameters})
+
+    members = [(p.name, Any, field(default=p.default)) for p in parameters]
+    space = {"formula": evaluated, "__doc__": formula.__doc__, "__module__": formula.__module__}
+    return make_dataclass(name, members, bases=(Propagator,), frozen=True, namespace=space)
+
+
+def _block_name(expression: Expression) -> str:
+    """Ã_sym^2 X for a power, X for the identity, P for other forms."""
+    match expression:
+        case Identity() | Power(exponent=0):
+            return "X"
+        case Hop(name=hop) | Power(base=Hop(name=hop), exponent=1):
+            return f"{hop} X"
+        case Power(base=Hop(name=hop), exponent=exponent):
+            return f"{hop}^{exponent} X"
+    return "P"
+
+
+def _unused(name: str, taken: Mapping[str, Any]) -> str:
+    suffix = 2
+    while name in taken:
+        name, suffix = f"{name.split('#')[0]}#{suffix}", suffix + 1
+    return name
+
+
+def _check_columns(engine: Engine, n: int, d: int, blocks: int) -> None:
+    check_size(engine, 4 * n * d * (blocks + WORKING_TALLS), f"P(A, X) with {blocks * d:,} columns for {n:,} nodes")
+
+
+def _whole(least: int) -> Callable[[Any], bool]:
+    return lambda value: float(value).is_integer() and value >= least
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -1,0 +1,200 @@
+"""Leading eigenpairs, by magnitude, of a large symmetric A (n × n), from a Krylov space that takes sketched Lanczos over A.
+
+    K₁ = A S F₀                    S (n × w): ±1 in one random column of each row, so that this pass costs next to nothing
+    A K_s = K C_s + K_{s+1} F_s⁻¹  C_s = Kᵀ A K_s, and F_s makes the remainder orthonormal
+    G y θ = H y                    G = KᵀK,   H = KᵀA K = G [C; F⁻¹],   K = [K₁ … K_b]
+
+One walk over the rows gives the coordinates of an image, a second one writes the next block over the image. Rounding makes K
+a little less than orthonormal, up to ten times less with each block; G knows it, and the small problem is solved with it
+instead of orthogonalising again. With more than `FEWEST` blocks G is measured block by block, and C_s = G⁻¹ Kᵀ A K_s.
+The last block is not sent through A: H lacks K_bᵀA K_b alone, which is taken for zero, since a pass for so little would
+cost more than it gives (docs/design.md has the figures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
+from slimg.engine.blas import matmul, one_thread, self_gram
+from slimg.linalg.eigen import tridiagonalise
+from slimg.linalg.krylov import INDEPENDENT, ROUNDING, SINGLE_FROM, against, minus, orthonormal, split
+from slimg.linalg.rank import RankRule
+
+WIDTH, FEWEST = 32, 4
+"""Columns of a block at least, and blocks at least."""
+DEPENDENT = 1e-2
+"""Eigenvalues of G, whose diagonal is one, up to which a direction is dropped."""
+
+RowMap = Callable[[Array], Array]
+
+
+def layout(cap: int) -> tuple[int, int]:
+    """Width and number of blocks for ``cap`` pairs: 5/4 as many columns."""
+    width = max(WIDTH, int(np.clip(-(-cap // 128) * 16, 16, 64)))
+    return width, max(FEWEST, -(-5 * cap // (4 * width)))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Eigenvalues (r) by falling magnitude, and eigenvectors Q = K · coordinates (m × r) that are not formed yet."""
+
+    engine: Engine
+    values: Array
+    basis: list[RowMatrix]
+    coordinates: Array
+
+    def rows(self, scale: Array, then: RowMap) -> RowMatrix:
+        """``then`` of the rows of Q · diag(scale), in one walk over the basis."""
+        parts = split(self.coordinates * scale, self.basis)
+
+        def combined(*blocks: Array) -> Array:
+            out = matmul(blocks[0], parts[0])
+            for block, part in zip(blocks[1:], parts[1:], strict=True):
+                matmul(block, part, out=out, beta=1.0)
+            return then(out)
+
+        return self.engine.map_rows(combined, *self.basis)
+
+
+def pairs_in_few_passes(engine: Engine, matrix: Sparse, rule: RankRule, random_state: int = 0) -> Pairs:
+    """The best pairs, as many as the rule says, that the space of the module's text holds."""
+    width, count = layout(rule.cap)
+    with one_thread():
+        space = _Space(engine, matrix, min(width, len(matrix.indptr) - 1), random_state, watched=count > FEWEST)
+        while space.count < count and space.extend():
+            pass
+        return space.pairs(rule)
+
+
+class _Space:
+    """The blocks of K, G, and the coordinates [C; F⁻¹] of A K in K, one column block for each block sent through A."""
+
+    def __init__(self, engine: Engine, matrix: Sparse, width: int, random_state: int, watched: bool):
+        self._engine, self._matrix, self._watched = engine, matrix, watched
+        start = engine.sketch(matrix, width, random_state)
+        self._basis = [self._normal(start, engine.sum_rows(_own, start), 0.0)[0]]
+        self._gram, self._images = np.zeros((0, 0)), np.zeros((0, 0))
+
+    @property
+    def count(self) -> int:
+        return len(self._basis)
+
+    def extend(self) -> bool:
+        """Send the last block through A and append what is new; False when nothing is."""
+        engine, last = self._engine, self._basis[-1]
+        image = engine.products(self._matrix, last, [Scaling()])[0]
+        size = sum(block.shape[1] for block in self._basis)
+        both = engine.sum_rows(_beside if self._watched else _inside, image, *self._basis)
+        inside, square = both[:size, -image.shape[1] :], both[size:, -image.shape[1] :]
+        if self._watched:
+            self._grow_gram(both[:size, : last.shape[1]])
+            inside = np.linalg.solve(self._gram, inside)
+        floor = ROUNDING * float(np.sqrt(np.trace(square)))
+        rest = square - inside.T @ both[:size, -image.shape[1] :]
+        block, back = self._normal(image, (rest + rest.T) / 2, floor, split(inside, self._basis))
+        self._images = _beside_each_other(self._images, np.vstack([inside, back]))
+        if not block.shape[1]:
+            return False
+        self._basis.append(block)
+        return True
+
+    def pairs(self, rule: RankRule) -> Pairs:
+        engine = self._engine
+        both = engine.sum_rows(_all, *self._basis, engine.random(self._basis[0].shape[0], 1, 0))
+        self._gram = both[:-1, :-1]
+        white = _whitening(self._gram)
+        small = matmul(white.T, matmul(self._operator(), white))
+        form = tridiagonalise(small.astype(np.float32 if len(small) > SINGLE_FROM else np.float64))
+        values = form.eigenvalues()
+        order = np.argsort(-np.abs(values), kind="stable")
+        values, vectors = form.eigenpairs(order[: rule.rank(np.abs(values[order]))])
+        coordinates = matmul(white, vectors)
+        sign = np.where(both[:-1, -1] @ coordinates < 0, -1.0, 1.0)
+        return Pairs(engine, values.astype(np.float64), self._basis, coordinates * sign)
+
+    def _operator(self) -> Array:
+        """H, without what the last block has in its own image, unless that is known."""
+        known = self._images.shape[1]
+        full = np.zeros_like(self._gram)
+        full[:, :known] = self._gram[:, : len(self._images)] @ self._images
+        full[:known, known:] = full[known:, :known].T
+        return (full + full.T) / 2
+
+    def _grow_gram(self, columns: Array) -> None:
+        """G with the columns of a new block."""
+        old, size = len(self._gram), len(columns)
+        grown = np.zeros((size, size))
+        grown[:old, :old] = self._gram
+        grown[:, old:] = columns
+        grown[old:, :old] = columns[:old].T
+        self._gram = grown
+
+    def _normal(self, image: RowMatrix, square: Array, floor: float, parts: list[Array] | None = None) -> tuple[RowMatrix, Array]:
+        """The remainder image − K · parts made orthonormal, and its coordinates in that block.
+
+        ``square`` is the remainder's Gram matrix; the image is overwritten when the remainder is well conditioned.
+        """
+        engine, basis = self._engine, self._basis if parts else []
+        values, vectors = np.linalg.eigh(square)
+        clear = values[0] > max(INDEPENDENT * values[-1], (10 * floor) ** 2)
+        factor = np.ascontiguousarray(vectors / np.sqrt(values), np.float32) if clear else None
+
+        def remainder(rows: Array, *blocks: Array) -> Array:
+            rest = minus(rows, blocks, parts) if parts else rows
+            return rest if factor is None else matmul(rest, factor)
+
+        if clear:
+            return engine.map_rows(remainder, image, *basis, overwrite_input=True), np.sqrt(values)[:, None] * vectors.T
+        rest = engine.map_rows(remainder, image, *basis)
+        block = self._outside(orthonormal(engine, rest, engine.gram(rest), 10 * floor), basis)
+        return block, engine.gram(block, rest) if block.shape[1] else np.zeros((0, rest.shape[1]))
+
+    def _outside(self, block: RowMatrix, basis: list[RowMatrix]) -> RowMatrix:
+        """An orthonormal block without what it has in K; directions mostly inside were rounding and are dropped."""
+        if not basis or not block.shape[1]:
+            return block
+        engine = self._engine
+        parts = split(engine.sum_rows(against, block, *basis), basis)
+        rest = engine.map_rows(lambda rows, *blocks: minus(rows, blocks, parts), block, *basis)
+        return orthonormal(engine, rest, engine.gram(rest), 0.1)
+
+
+def _whitening(gram: Array) -> Array:
+    """W with WᵀGW = I, without directions that G hardly has."""
+    if np.abs(gram - np.eye(len(gram))).sum(axis=0).max() < 0.5:
+        return np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(gram)).T)
+    weights, vectors = np.linalg.eigh(gram)
+    keep = weights > DEPENDENT
+    return vectors[:, keep] / np.sqrt(weights[keep])
+
+
+def _own(rows: Array) -> Array:
+    return against(rows, rows)
+
+
+def _all(*blocks: Array) -> Array:
+    """[K, h]ᵀ [K, h] for one block of rows."""
+    return self_gram(np.hstack(blocks))
+
+
+def _inside(image: Array, *blocks: Array) -> Array:
+    """[K, image]ᵀ image for one block of rows."""
+    return against(image, *blocks, image)
+
+
+def _beside(image: Array, *blocks: Array) -> Array:
+    """[K, image]ᵀ [K_last, image] for one block of rows."""
+    right = np.hstack([blocks[-1], image])
+    return against(right, *blocks, image)
+
+
+def _beside_each_other(left: Array, right: Array) -> Array:
+    """Columns side by side, the shorter ones filled with zeros."""
+    out = np.zeros((len(right), left.shape[1] + right.shape[1]))
+    out[: len(left), : left.shape[1]] = left
+    out[:, left.shape[1] :] = right
+    return out

@@ -1,6 +1,0 @@
-"""From a graph to the columns a linear classifier learns on."""
-
-from slimg.propagate.components import Components, compute_components
-from slimg.propagate.registry import Propagator, get, names, register
-
-__all__ = ["Components", "Propagator", "compute_components", "get", "names", "register"]

@@ -1,0 +1,107 @@
+"""`slimg fit` as a person types it: files in, predictions by the original ids out."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from slimg import Graph, SlimG
+from slimg.io.features import plan_features
+
+FIT = ("fit", "--edges", "follows.csv", "--nodes", "users.csv", "--label", "team", "--id", "user")
+
+
+def test_two_files_and_one_command(folder):
+    done = subprocess.run([sys.executable, "-m", "slimg", *FIT], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "progress is silent when nobody watches"
+    assert "Guessed of the edges: source = 'who', target = 'whom'." in done.stdout
+    assert "Column 'age' is read as a number, standardised." in done.stdout
+    assert "Column 'city' is read as a category of 2 values, one-hot." in done.stdout
+    assert "Column 'bio' is read as text, a bag of 9 words." in done.stdout
+    assert "Accuracy on labels not seen" in done.stdout
+    table = pd.read_csv("slimg-out/predictions.csv", dtype={"user": str}, keep_default_na=False)
+    assert list(table["user"]) == list(folder.users["user"]), "ids as they were written, with their zeros"
+    assert list(table.columns[:5]) == list(folder.users.columns)
+    chances = table[["p(blue)", "p(green)", "p(red)"]].to_numpy()
+    assert np.allclose(chances.sum(axis=1), 1, atol=3e-4)
+    ordered = np.sort(chances, axis=1)
+    assert np.allclose(table["probability"], ordered[:, -1])
+    assert np.allclose(table["margin"], ordered[:, -1] - ordered[:, -2], atol=2e-4)
+    assert list(table["prediction"]) == [["blue", "green", "red"][k] for k in chances.argmax(axis=1)]
+    hidden = table["team"] == ""
+    assert (table["prediction"] == folder.truth)[hidden].mean() > 0.7, "a third would be chance"
+
+
+def test_predictions_are_those_of_the_library(fitted):
+    plan = plan_features(fitted.users, ["age", "city", "bio"])
+    labels = fitted.users["team"].replace("", None).to_numpy(object)
+    edges = fitted.follows.rename(columns={"who": "source", "whom": "target"})
+    graph = Graph.from_edges(edges, fitted.users["user"].to_numpy(object), label=labels, features=plan.encode(fitted.users))
+    expected = SlimG(random_state=0).fit(graph).predict()
+    assert list(pd.read_csv("slimg-out/predictions.csv")["prediction"]) == list(expected)
+
+
+def test_what_is_there_is_not_written_over(fitted, slimg):
+    code, _, err = slimg(*FIT)
+    assert code == 2
+    assert "slimg-out/predictions.csv, slimg-out/model.slimg, slimg-out/report.html, slimg-out/record.json" in err
+    assert "--force" in err
+
+
+def test_the_record_says_what_is_true(fitted):
+    record = json.loads((fitted.path / "slimg-out/record.json").read_text(encoding="utf-8"))
+    assert record["read"]["nodes"] == 120
+    assert record["read"]["labelled"] == int((fitted.users["team"] != "").sum())
+    assert record["classes"] == ["blue", "green", "red"]
+    assert record["diagnosis"]["relation"] == "homophily"
+    low, high = record["held_out"]["interval"]
+    assert low < record["held_out"]["accuracy"] <= high
+    assert record["read"]["command"].startswith("slimg fit --edges follows.csv --nodes users.csv")
+    table = pd.read_csv("slimg-out/predictions.csv", dtype=str, keep_default_na=False)
+    assert record["nodes"]["ids"] == list(table["user"])
+    assert [record["classes"][code] for code in record["nodes"]["prediction"]] == list(table["prediction"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--label", "tea"), "users.csv: there is no column 'tea' for --label: the columns are user, team, age, city, bio"),
+        (("--source", "x"), "follows.csv: there is no column 'x' for --source: the columns are who, whom"),
+        (("--id", "team"), "column 'team' cannot be both id and label"),
+        (("--nodes", "user.csv"), "user.csv does not exist: did you mean users.csv?"),
+        (("--nodes", "."), ". is a directory: name one of the files in it"),
+        (("--features", "agee"), "there is no column 'agee' for --features"),
+    ],
+)
+def test_wrong_input_is_one_sentence(folder, slimg, arguments, told):
+    code, out, err = slimg(*FIT, *arguments)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_a_script_gets_json(folder, slimg):
+    code, out, _ = slimg(*FIT, "--unknown", "keep", "--nodes", "users.csv", "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert record["files"]["predictions"] == "predictions.csv"
+    assert record["verdict"][0].startswith("Homophily")
+    stages = ["reading", "components", "learning", "measuring", "diagnosing", "explaining", "writing"]
+    assert list(record["seconds"]) == stages
+
+
+def test_folding_in_is_measured_on_small_graphs_or_when_asked_for(folder, slimg):
+    unmeasured = json.loads(slimg(*FIT, "--no-measure-fold-in", "--json")[1])
+    assert unmeasured["fold_in_agreement"] is None and "measuring" not in unmeasured["seconds"]
+    measured = json.loads(slimg(*FIT, "--measure-fold-in", "--force", "--json")[1])
+    model = SlimG.load("slimg-out/model.slimg")
+    assert measured["fold_in_agreement"] == model.fold_in_agreement_ > 0.5
+    everyone = folder.users.assign(team=folder.truth)
+    everyone.to_csv("everyone.csv", index=False)
+    words = ["everyone.csv" if word == "users.csv" else word for word in FIT]
+    code, _, err = slimg(*words, "--measure-fold-in", "--force")
+    assert code == 2 and "every node has a label" in err

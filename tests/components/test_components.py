@@ -1,0 +1,229 @@
+"""P(A, X) against dense numpy and scikit-learn; its options; the same bits on any number of threads."""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA as SklearnPCA
+
+from slimg.engine import MemoryEngine, buffers
+from slimg.graph import Graph
+from slimg.lab.propagators import components, compute_components
+from slimg.linalg import pca
+
+
+def random_graph(n=60, d=9, seed=0, weighted=False, isolated=2, sparse_features=False):
+    rng = np.random.default_rng(seed)
+    a = np.triu(rng.random((n, n)) < 0.12, 1).astype(np.float32)
+    if weighted:
+        a *= rng.random((n, n)).astype(np.float32) + 0.5
+    a = a + a.T
+    a[:isolated] = a[:, :isolated] = 0
+    x = rng.random((n, d)).astype(np.float32) * (rng.random((n, d)) < 0.6)
+    x[3] = 0
+    return a, x, Graph.from_arrays(sp.csr_matrix(a), features=sp.csr_matrix(x) if sparse_features else x)
+
+
+def oracle(a, x, energy=0.9):
+    """The formula of the paper, dense, in float64."""
+    a, x = a.astype(np.float64), x.astype(np.float64)
+    n, d = x.shape
+    length = lambda m: np.linalg.norm(m, axis=1, keepdims=True)  # noqa: E731
+    unit = lambda m: np.divide(m, length(m), out=np.zeros_like(m), where=length(m) > 1e-9)  # noqa: E731
+    total = x.sum(axis=1, keepdims=True)
+    x = np.divide(x, total, out=np.zeros_like(x), where=total > 0)
+    u, s, _ = np.linalg.svd(a)
+    held = np.cumsum(s**2) / np.square(a).sum()
+    r = min(max(int((held < energy).sum()), 1), n, d)
+    degree = a.sum(axis=1)
+    row = np.divide(a, degree[:, None], out=np.zeros_like(a), where=degree[:, None] > 0)
+    loops = a + np.eye(n)
+    tilde = loops / np.sqrt(np.outer(loops.sum(axis=1), loops.sum(axis=1)))
+    g = lambda b: unit(SklearnPCA(r, svd_solver="full").fit_transform(b))  # noqa: E731
+    return r, {"U": unit(u[:, :r] * s[:r]), "X": g(x), "A_row^2 X": g(row @ row @ x), "A_sym^2 X": g(tilde @ tilde @ x)}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse_features", [False, True])
+def test_components_equal_the_dense_formula(weighted, sparse_features):
+    a, x, graph = random_graph(weighted=weighted, sparse_features=sparse_features)
+    rank, expected = oracle(a, x)
+    result = compute_components(graph, MemoryEngine())
+    assert result.rank == rank
+    assert result.names == tuple(expected)
+    for name, block in expected.items():
+        mine = result.blocks[name].astype(np.float64)
+        np.testing.assert_allclose(mine @ mine.T, block @ block.T, atol=2e-4)
+
+
+@pytest.mark.parametrize("options", [{}, {"k_row": (1, 2), "k_sym": (2, 3)}, {"pca": False}, {"normalize": None}])
+def test_one_after_the_other_equals_side_by_side_to_the_bit(monkeypatch, options):
+    """Also where row matrices are written over by what is made from them, as large ones are."""
+    _, x, graph = random_graph()
+    beside = compute_components(graph, **options)
+    monkeypatch.setattr(components, "SIDE_BY_SIDE", 0)
+    monkeypatch.setattr(buffers, "LARGE", 1)
+    alone = compute_components(graph, **options)
+    np.testing.assert_array_equal(graph.features, x)
+    assert beside.names == alone.names
+    for name in beside.names:
+        assert beside.blocks[name].tobytes() == alone.blocks[name].tobytes()
+
+
+def test_large_sparse_features_stay_sparse_and_give_the_same(monkeypatch):
+    a, x, graph = random_graph(sparse_features=True)
+    _, expected = oracle(a, x)
+    monkeypatch.setattr(components, "GRAM_AT_MOST", 4)
+    monkeypatch.setattr(pca, "GRAM_AT_MOST", 4)
+    result = compute_components(graph)
+    for name, block in expected.items():
+        mine = result.blocks[name].astype(np.float64)
+        np.testing.assert_allclose(mine @ mine.T, block @ block.T, atol=2e-2)
+
+
+def test_columns_and_widths_agree():
+    _, _, graph = random_graph()
+    result = compute_components(graph)
+    rows = result.labelled_rows(np.array([7, 3, 3]))
+    assert rows.dtype == np.float32 and rows.flags.c_contiguous
+    assert rows.shape == (3, sum(result.widths.values()))
+    for name, columns in result.groups.items():
+        np.testing.assert_array_equal(rows[:, columns], result.blocks[name][[7, 3, 3]])
+    mask = np.zeros(60, bool)
+    mask[[3, 7]] = True
+    np.testing.assert_array_equal(result.labelled_rows(mask), result.labelled_rows(np.array([3, 7])))
+
+
+def test_linear_is_the_sum_over_components():
+    _, _, graph = random_graph()
+    result = compute_components(graph)
+    rng = np.random.default_rng(0)
+    weights = {name: rng.standard_normal((width, 4)) for name, width in result.widths.items()}
+    weights["X"] = np.zeros_like(weights["X"])
+    truth = sum(result.blocks[name] @ weight for name, weight in weights.items())
+    np.testing.assert_allclose(result.linear(weights), truth, atol=1e-4)
+    nothing = {name: np.zeros((width, 4)) for name, width in result.widths.items()}
+    np.testing.assert_array_equal(result.linear(nothing), np.zeros((60, 4)))
+
+
+def test_rows_have_length_one_or_zero():
+    _, _, graph = random_graph()
+    result = compute_components(graph)
+    for block in result.blocks.values():
+        lengths = np.linalg.norm(block, axis=1)
+        assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths == 0))
+    assert not result.blocks["U"][:2].any(), "isolated nodes have no structure"
+
+
+def test_a_subset_of_components_keeps_their_columns():
+    _, _, graph = random_graph()
+    whole = compute_components(graph)
+    part = compute_components(graph, components=["sym", "X"])
+    assert part.names == ("X", "A_sym^2 X") and part.rank == whole.rank
+    for name in part.names:
+        np.testing.assert_array_equal(part.blocks[name], whole.blocks[name])
+    assert compute_components(graph, components=("U",)).names == ("U",)
+
+
+def test_several_hops_give_one_component_each():
+    _, _, graph = random_graph()
+    result = compute_components(graph, components=["row", "sym"], k_row={4, 2}, k_sym=(1, 3))
+    assert result.names == ("A_row^2 X", "A_row^4 X", "A_sym^1 X", "A_sym^3 X")
+    single = compute_components(graph, components=["row"], k_row=4)
+    np.testing.assert_array_equal(result.blocks["A_row^4 X"], single.blocks["A_row^4 X"])
+
+
+def test_hops_are_shared(monkeypatch):
+    _, _, graph = random_graph()
+    engine = MemoryEngine(threads=1)
+    passes = []
+    original = MemoryEngine.products
+    monkeypatch.setattr(MemoryEngine, "products", lambda self, *args: passes.append(1) or original(self, *args))
+    compute_components(graph, engine, components=["row", "sym"], k_row={2, 4}, k_sym={2, 3}, pca=False)
+    assert len(passes) == 1 + 3 + 2
+
+
+@pytest.mark.parametrize("sparse_features", [False, True])
+def test_without_pca_the_propagated_features_themselves(sparse_features):
+    a, x, graph = random_graph(sparse_features=sparse_features)
+    result = compute_components(graph, pca=False)
+    assert result.widths["X"] == x.shape[1]
+    degree = a.sum(axis=1)
+    row = np.divide(a, degree[:, None], out=np.zeros_like(a), where=degree[:, None] > 0)
+    total = x.sum(axis=1, keepdims=True)
+    prepared = np.divide(x, total, out=np.zeros_like(x), where=total > 0)
+    hops = row @ row @ prepared
+    length = np.linalg.norm(hops, axis=1, keepdims=True)
+    expected = np.divide(hops, length, out=np.zeros_like(hops), where=length > 0)
+    np.testing.assert_allclose(result.blocks["A_row^2 X"], expected, atol=1e-5)
+    assert result.states["X"] is None
+
+
+def test_raw_features():
+    _, x, graph = random_graph()
+    result = compute_components(graph, components=["X"], normalize=None, pca=False)
+    length = np.linalg.norm(x, axis=1, keepdims=True)
+    np.testing.assert_allclose(result.blocks["X"] * length, x, atol=1e-5)
+
+
+def test_the_rank_is_capped():
+    _, _, graph = random_graph(d=9)
+    assert compute_components(graph, max_rank=4).rank == 4
+    assert compute_components(graph, energy=1e-9).rank == 1
+
+
+def test_more_features_than_nodes():
+    a, x, graph = random_graph(n=20, d=50)
+    rank, expected = oracle(a, x)
+    result = compute_components(graph)
+    assert result.rank == rank
+    for name, block in expected.items():
+        mine = result.blocks[name].astype(np.float64)
+        np.testing.assert_allclose(mine @ mine.T, block @ block.T, atol=1e-3)
+
+
+DIGEST = """
+import hashlib, sys
+sys.path.insert(0, {here!r})
+from test_components import digest
+print(digest())
+"""
+
+
+def digest():
+    """Of all components of a graph with blocks enough for threads to differ, dense and by block Lanczos."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    a = sp.random(n, n, 0.003, random_state=0, format="csr")
+    a.data[:] = 1
+    x = sp.random(n, 300, 0.05, random_state=1, format="csr", dtype=np.float32)
+    hashed = hashlib.sha256()
+    for features, rank in ((x, 60), (rng.random((n, 40), dtype=np.float32), 40)):
+        graph = Graph.from_arrays(a + a.T > 0, features=features)
+        for block in compute_components(graph, max_rank=rank).blocks.values():
+            hashed.update(block.tobytes())
+    return hashed.hexdigest()
+
+
+def test_environments_with_one_and_two_threads_give_the_same_bits():
+    digests = set()
+    for threads in "12":
+        names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        environment = {**os.environ, **dict.fromkeys(names, threads)}
+        script = DIGEST.format(here=os.path.dirname(__file__))
+        done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
+def test_ranks_and_widths_of_cora(load_real):
+    result = compute_components(load_real("cora"))
+    assert result.rank == 1052
+    assert set(result.widths.values()) == {1052}
+    for block in result.blocks.values():
+        assert np.isfinite(block).all()

@@ -1,0 +1,82 @@
+"""Preparation of X: rows that sum to one, and the limits."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from slimg.components.features import prepare_features, unit_rows, without_noise
+from slimg.engine import MemoryEngine
+
+ENGINE = MemoryEngine(threads=2)
+numbers = st.floats(0, 100, width=32).map(lambda value: 0.0 if value < 1e-3 else value)
+signed = st.tuples(numbers, st.sampled_from([1.0, -1.0])).map(lambda pair: pair[0] * pair[1])
+
+
+@given(arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(1, 6)), elements=numbers), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_rows_sum_to_one_or_stay_zero(x, sparse):
+    prepared = prepare_features(ENGINE, sp.csr_matrix(x) if sparse else x)
+    assert ENGINE.is_sparse(prepared) == sparse
+    dense = ENGINE.to_array(prepared)
+    np.testing.assert_allclose(dense.sum(axis=1), x.any(axis=1), atol=1e-5)
+    total = x.sum(axis=1, keepdims=True, dtype=np.float64)
+    np.testing.assert_allclose(dense * total, x, atol=1e-3)
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(1, 40)), elements=signed))
+@settings(max_examples=40, deadline=None)
+def test_prepared_and_unit_rows_are_those_of_the_formulas(x):
+    moved = x - x.min(axis=1, keepdims=True) if (x < 0).any() else x
+    total, length = moved.sum(axis=1, keepdims=True), np.linalg.norm(x, axis=1, keepdims=True)
+    prepared = np.divide(moved, total, out=np.zeros_like(x), where=total > 0)
+    np.testing.assert_allclose(prepare_features(ENGINE, x), prepared, rtol=1e-5, atol=1e-5)
+    unit = np.divide(x, length, out=np.zeros_like(x), where=length > 0)
+    for block in (x, x.astype(np.float32), np.asfortranarray(x)):
+        np.testing.assert_allclose(unit_rows(block), unit, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_negative_entry_moves_every_row_by_its_minimum(sparse):
+    x = np.array([[-1, 0, 3], [2, 4, 4], [5, 5, 5]], np.float32)
+    prepared = ENGINE.to_array(prepare_features(ENGINE, sp.csr_matrix(x) if sparse else x))
+    np.testing.assert_allclose(prepared, [[0, 0.2, 0.8], [0, 0.5, 0.5], [0, 0, 0]], atol=1e-7)
+
+
+def test_raw_features_are_taken_as_they_are():
+    x = np.array([[-1, 0, 3]], np.float32)
+    np.testing.assert_array_equal(prepare_features(ENGINE, x, None), x)
+
+
+def test_the_input_is_not_written_to():
+    x = np.array([[1, 3]], np.float32)
+    matrix = sp.csr_matrix(x)
+    prepare_features(ENGINE, x)
+    prepare_features(ENGINE, matrix)
+    np.testing.assert_array_equal(x, [[1, 3]])
+    np.testing.assert_array_equal(matrix.toarray(), [[1, 3]])
+
+
+@pytest.mark.parametrize(("floor", "first"), [(1e-7, [0, 0]), (1e-8, [0.6, 0.8])])
+def test_rows_no_longer_than_the_floor_become_zero(floor, first):
+    block = np.array([[3e-8, 4e-8], [3, 4]], np.float32)
+    np.testing.assert_allclose(unit_rows(block, floor), [first, [0.6, 0.8]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_shortest_rows_stay_finite(dtype):
+    tiny = np.finfo(dtype).tiny
+    block = np.array([[tiny, 0], [np.sqrt(tiny), 0], [0, 0]], dtype)
+    assert np.isfinite(unit_rows(block)).all()
+
+
+def test_unit_rows():
+    np.testing.assert_allclose(unit_rows(np.array([[3, 4], [0, 0]], np.float32)), [[0.6, 0.8], [0, 0]])
+
+
+def test_rows_of_noise_become_zero():
+    block = np.array([[3e-8, 4e-8], [3, 4]], np.float32)
+    np.testing.assert_array_equal(without_noise(block, 1e-7), [[0, 0], [3, 4]])
+    np.testing.assert_array_equal(without_noise(block, 1e-8), block)

@@ -1,0 +1,102 @@
+"""Graphs on disk against the same graphs in memory, from every kind of file, and what they refuse."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from slimg.errors import InputError
+from slimg.graph.graph import Graph
+from slimg.io.disk import build, open_graph
+
+N = 60
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, N, (400, 2))
+    return pairs, rng.standard_normal((N, 5)).astype(np.float32), rng.integers(0, 3, N)
+
+
+@pytest.mark.parametrize("kind", ["npy", "parquet", "csv", "tsv"])
+def test_every_kind_of_file_gives_the_graph_built_in_memory(tmp_path, data, kind):
+    pairs, features, labels = data
+    expected = Graph.from_edges(pairs, nodes=np.arange(N), features=features, label=labels)
+    files = {name: tmp_path / f"{name}.{kind}" for name in ("edges", "features", "labels")}
+    if kind == "npy":
+        for name, array in zip(files, data, strict=True):
+            np.save(files[name], array)
+    else:
+        frames = [pd.DataFrame(pairs, columns=["source", "target"]), pd.DataFrame(features).rename(columns=str)]
+        frames.append(pd.DataFrame({"label": labels}))
+        for path, frame in zip(files.values(), frames, strict=True):
+            if kind == "parquet":
+                frame.to_parquet(path)
+            else:
+                frame.to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
+    graph = build(tmp_path / "graph", files["edges"], features=files["features"], labels=files["labels"], memory="8MB")
+    for mine in (graph, open_graph(tmp_path / "graph")):
+        np.testing.assert_array_equal(mine.adjacency.indptr, expected.adjacency.indptr)
+        np.testing.assert_array_equal(mine.adjacency.indices, expected.adjacency.indices)
+        np.testing.assert_allclose(mine.features, features, rtol=1e-6)
+        np.testing.assert_array_equal(mine.codes, expected.codes)
+        assert (mine.n, mine.edges, mine.d) == (expected.n, expected.edges, expected.d)
+        assert set(mine.notes) <= set(expected.notes)
+    assert not (tmp_path / "graph.part").exists()
+
+
+def test_weights_and_named_columns(tmp_path, data):
+    pairs = data[0]
+    weights = np.random.default_rng(1).random(len(pairs)) + 0.5
+    frame = pd.DataFrame({"a": pairs[:, 0], "b": pairs[:, 1], "w": weights, "unused": "text"})
+    frame.to_parquet(tmp_path / "edges.parquet")
+    graph = build(tmp_path / "g", tmp_path / "edges.parquet", nodes=N, source="a", target="b", weight="w")
+    expected = Graph.from_edges(frame[["a", "b", "w"]], nodes=np.arange(N), source="a", target="b", weight="w")
+    np.testing.assert_allclose(graph.adjacency.weights, expected.adjacency.weights, rtol=1e-6)
+    assert isinstance(graph.adjacency.indices, np.memmap)
+
+
+def test_bad_input_is_named(tmp_path, data):
+    pairs, features, _ = data
+    np.save(tmp_path / "edges.npy", pairs)
+    np.save(tmp_path / "high.npy", np.array([[0, 1], [2, N]]))
+    np.save(tmp_path / "short.npy", features[:-1])
+    np.save(tmp_path / "nan.npy", np.where(np.arange(N)[:, None] == 7, np.nan, features))
+    pd.DataFrame({"source": ["a"], "target": ["b"]}).to_csv(tmp_path / "text.csv", index=False)
+    (tmp_path / "edges.txt").write_text("0 1")
+    (tmp_path / "broken.npy").write_bytes(b"no array")
+    cases = [
+        (("high.npy", {"nodes": N}), rf"high\.npy: row 1 has target {N}, but the {N} nodes are numbered 0 to {N - 1}"),
+        (("edges.npy", {}), "needs nodes="),
+        (("edges.npy", {"nodes": N, "features": "short.npy"}), f"one row per node, but have {N}, {N - 1}"),
+        (("edges.npy", {"features": "nan.npy"}), r"nan\.npy: row 7 holds NaN or infinity"),
+        (("text.csv", {"nodes": N}), r"text\.csv: column 'source' must hold node numbers"),
+        (("edges.npy", {"nodes": 2**31}), "nodes, as its indices are int32"),
+        (("edges.txt", {"nodes": N}), r"unknown kind of file 'edges\.txt'"),
+        (("none.npy", {"nodes": N}), r"there is no file of edges .*none\.npy"),
+        (("broken.npy", {"nodes": N}), r"broken\.npy cannot be read as an \.npy file"),
+    ]
+    for (edges, options), message in cases:
+        given = {name: tmp_path / value if isinstance(value, str) else value for name, value in options.items()}
+        with pytest.raises(InputError, match=message):
+            build(tmp_path / "graph", tmp_path / edges, **given)
+        assert not (tmp_path / "graph").exists() and not (tmp_path / "graph.part").exists()
+
+
+def test_missing_columns_are_named(tmp_path):
+    pd.DataFrame({"u": [0], "v": [1]}).to_csv(tmp_path / "edges.csv", index=False)
+    with pytest.raises(InputError, match=r"edges\.csv has no column 'source': it has 'u', 'v'"):
+        build(tmp_path / "graph", tmp_path / "edges.csv", nodes=2)
+
+
+def test_folders_that_exist_or_are_none_are_refused(tmp_path, data):
+    np.save(tmp_path / "edges.npy", data[0])
+    with pytest.raises(InputError, match="exists already"):
+        build(tmp_path, tmp_path / "edges.npy", nodes=N)
+    with pytest.raises(InputError, match="is no folder of a graph"):
+        open_graph(tmp_path)
+    (tmp_path / "graph.json").write_text(json.dumps({"format": 99}))
+    with pytest.raises(InputError, match="has format 99"):
+        open_graph(tmp_path)

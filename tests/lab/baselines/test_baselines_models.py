@@ -1,0 +1,92 @@
+"""Models by name: one contract for all of them."""
+
+import inspect
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from baseline_graphs import communities
+
+from slimg import SlimG
+from slimg.errors import InputError
+from slimg.graph import splits
+from slimg.lab import baselines
+from slimg.lab.baselines import models
+from slimg.lab.baselines.network import Network
+from slimg.lab.linear_gnn import LinearGNN
+
+GRAPH = communities(120)
+TEXT = GRAPH.with_labels(np.array(["no", "yes"])[GRAPH.labels])
+SPLIT = splits.stratified(GRAPH, (0.3, 0.3, 0.4))
+CONTRACT = [name for name in models.names() if not name.startswith("linear-")]
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_the_surface_is_that_of_slimg(name):
+    if name in models.NETWORKS:
+        pytest.importorskip("torch_geometric")
+    if name in ("pagerank", "diffusion", "nearest_neighbours"):
+        pytest.importorskip("sknetwork")
+    options = {"grid": "quick", "epochs": 3, "hidden": 8} if name in models.NETWORKS else {}
+    model = baselines.get(name, **options, random_state=3)
+    assert model.fit(TEXT, train=SPLIT.train, val=SPLIT.val) is model
+    assert model.classes_.tolist() == ["no", "yes"]
+    found, probabilities = model.predict(), model.predict_proba()
+    assert found.shape == (GRAPH.n,) and set(found) <= {"no", "yes"}
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-4)
+    assert (model.classes_[probabilities.argmax(axis=1)] == found).all()
+    for record in model.selection_:
+        assert {"val_accuracy", "val_loss", "seconds"} <= set(record) and 0 <= record["val_accuracy"] <= 1
+    assert all(value >= 0 for value in model.seconds_.values()) and "learning" in model.seconds_
+    assert next(iter(inspect.signature(model.fit).parameters)) == "graph"
+
+
+def test_names_lead_to_the_right_estimators():
+    assert isinstance(baselines.get("slimg"), SlimG)
+    assert baselines.get("sgc").propagator == "sgc" and baselines.get("linear-gcn", K=3).hyperparameters == {"K": 3}
+    assert isinstance(baselines.get("linear-gcn"), LinearGNN) and isinstance(baselines.get("gcn"), Network)
+    assert set(models.NONLINEAR) <= set(models.NETWORKS) <= set(baselines.names())
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "said"),
+    [
+        ("gnc", {}, "unknown model 'gnc': choose one of appnp, "),
+        ("gcn", {"depth": 2}, "gcn has no parameter 'depth': choose one of grid, hidden, dropout, epochs, "),
+        ("sgc", {"depth": 2}, "sgc has no parameter 'depth': choose one of wd, epochs, "),
+        ("label_propagation", {"depth": 2}, "label_propagation has no parameter 'depth': choose one of alpha, "),
+        ("slimg", {"depth": 2}, "slimg has no parameter 'depth': choose one of grid, "),
+    ],
+)
+def test_unknown_names_and_parameters_list_the_choices(name, params, said):
+    with pytest.raises(InputError) as error:
+        baselines.get(name, **params)
+    assert str(error.value).startswith(said)
+
+
+def test_importing_needs_neither_torch_nor_scikit_network():
+    program = (
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('torch', 'torch_geometric', 'sknetwork'): raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "from slimg.lab import baselines; model = baselines.get('gcn')\n"
+        "from slimg.lab.sanity import make, scaled; case = make('semantic', 'homophily', **scaled(120))\n"
+        "try: model.fit(case.graph)\nexcept ImportError as error: print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout.strip() == "the network gcn needs torch: install it with `pip install slimg[gnn]`", run.stderr
+
+
+def test_slimg_sanity_runs_baselines(capsys):
+    from slimg.cli import main
+
+    pytest.importorskip("torch_geometric")
+    names = "label_propagation,gcn-quick"
+    assert main(["sanity", "--models", names, "--cases", "semantic-homophily", "--n", "240", "--seeds", "1", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert list(report["models"]) == names.split(",")
+    assert all(each["cases"]["semantic-homophily"]["mean"] > 0.5 for each in report["models"].values())

@@ -1,0 +1,105 @@
+"""Grids: means, ranks and red cells from records, and the paper's own ranks from its own table."""
+
+import numpy as np
+import pytest
+
+from slimg.lab.bench import paper
+from slimg.lab.bench.grid import OOM, Grid
+from slimg.lab.bench.recipe import Recipe
+from slimg.lab.bench.store import Store
+from slimg.lab.datasets import names
+from slimg.lab.sanity.scenarios import CASES
+
+PAPERS_SLIPS = {("sanity", "s2gc"): (7.1, 3.4), ("sanity", "gprgnn"): (3.3, 2.3)}
+"""Ranks that the paper prints otherwise than its own table gives them."""
+
+
+def recipe(rows, columns, **options):
+    data = {column: {"name": column} for column in columns}
+    return Recipe("real", "Real", data, {row: {"kind": "lr", "wd": i} for i, row in enumerate(rows)}, "real", **options)
+
+
+def filled(tmp_path, which, values):
+    """A store with the accuracies of values[row, column] (a list over seeds, "OOM" or an error)."""
+    with Store(tmp_path / "s.jsonl").writing() as store:
+        for (row, column), found in values.items():
+            for seed in range(which.seeds) if isinstance(found, str) else range(len(found)):
+                record = {"key": which.cell(row, column, seed).key, "status": "ok", "wall": 1.0}
+                if isinstance(found, str):
+                    record |= {"status": "oom" if found == "OOM" else "failed", "error": found}
+                else:
+                    record["accuracy"] = found[seed]
+                store.append(record)
+    return Grid.of(which, store)
+
+
+@pytest.mark.parametrize("experiment, columns", [("real", names()[:13]), ("sanity", CASES)])
+def test_the_papers_ranks_follow_from_its_own_table(tmp_path, experiment, columns):
+    rows = list(paper.tables()["average_rank"][experiment])
+    data, models = {c: {"name": c} for c in columns}, {r: {"kind": "lr", "wd": i} for i, r in enumerate(rows)}
+    which = Recipe(experiment, "", data, models, experiment, seeds=2)
+    values = {}
+    for row in rows:
+        for column in columns:
+            found = paper.figure(experiment, row, column)
+            values[row, column] = "OOM" if isinstance(found, str) else [found[0] / 100] * 2
+    grid = filled(tmp_path, which, values)
+    for row in rows:
+        printed = PAPERS_SLIPS.get((experiment, row), paper.printed_rank(experiment, row))
+        assert np.round(grid.average_rank(row), 1) == pytest.approx(printed), row
+        assert grid.paper_rank(row) == pytest.approx(grid.average_rank(row))
+
+
+def test_the_papers_slimg_is_the_only_model_without_red_cells_on_real_graphs():
+    rows, columns = list(paper.tables()["accuracy"]["real"]), names()[:13]
+    from slimg.lab.sanity.ranking import red_cells
+
+    figures = [[paper.figure("real", row, column) for column in columns] for row in rows]
+    means, spreads = (np.array([[np.nan if isinstance(f, str) else f[i] for f in line] for line in figures]) for i in (0, 1))
+    red = red_cells(means, spreads).any(axis=1)
+    assert [row for row, any_red in zip(rows, red, strict=True) if not any_red] == ["slimg"]
+
+
+def test_ranks_medals_and_red_cells_by_hand(tmp_path):
+    which = recipe(("a", "b", "c", "d"), ("cora", "photo"), seeds=2)
+    values = {
+        ("a", "cora"): [0.90, 0.92], ("b", "cora"): [0.80, 0.84], ("c", "cora"): [0.70, 0.72], ("d", "cora"): [0.67, 0.69],
+        ("a", "photo"): [0.50, 0.52], ("b", "photo"): [0.60, 0.62], ("c", "photo"): "OOM", ("d", "photo"): "ValueError: x",
+    }  # fmt: skip
+    grid = filled(tmp_path, which, values)
+    assert grid.figures["a", "cora"].mean == pytest.approx(0.91) and grid.figures["a", "cora"].spread == pytest.approx(0.01)
+    assert [grid.medal(row, "cora") for row in "abcd"] == ["gold", "silver", "bronze", None]
+    # third: 0.71 ± 0.01, so that red is below 0.69
+    assert [grid.is_red(row, "cora") for row in "abcd"] == [False, False, False, True]
+    assert grid.figures["c", "photo"].error == OOM and grid.figures["d", "photo"].error == "ValueError: x"
+    assert [grid.average_rank(row)[0] for row in "abcd"] == [1.5, 1.5, 3.0, 3.5]  # both without an answer share place 3
+    assert grid.average_rank("a")[1] == pytest.approx(np.std([1, 2], ddof=1))
+
+
+def test_columns_that_not_every_model_has_and_standins_do_not_count(tmp_path):
+    which = recipe(("a", "b"), ("cora", "photo", "actor"), seeds=1)
+    which.data["actor"] = {"standin": "actor", "nodes": 10, "edges": 5, "features": 2, "classes": 2}
+    values = {("a", "cora"): [0.5], ("b", "cora"): [0.6], ("a", "photo"): [0.9]}
+    values |= {("a", "actor"): [0.9], ("b", "actor"): [0.1]}
+    grid = filled(tmp_path, which, values)
+    assert grid.judged == ["cora"] and grid.average_rank("b")[0] == 1.0
+    assert grid.paper("a", "actor") is None
+    assert grid.medal("a", "photo") is None and grid.medal("a", "actor") == "gold"  # photo: the other was not run
+
+
+def test_unranked_rows_have_no_place_but_a_place_instead(tmp_path):
+    which = recipe(("sgc", "slimg", "slimg-path"), ("cora",), seeds=1, unranked=("slimg-path",))
+    grid = filled(tmp_path, which, {("sgc", "cora"): [0.7], ("slimg", "cora"): [0.6], ("slimg-path", "cora"): [0.8]})
+    assert grid.ranked == ["sgc", "slimg"] and grid.average_rank("slimg")[0] == 2.0
+    assert np.isnan(grid.average_rank("slimg-path")[0]) and grid.medal("slimg-path", "cora") is None
+    assert grid.rank_instead("slimg-path", "slimg")[0] == 1.0
+    assert grid.paper("slimg-path", "cora") == grid.paper("slimg", "cora") == (77.8, 1.1)
+
+
+def test_rows_with_different_splits_are_compared_on_those_that_all_have(tmp_path):
+    which = recipe(["lr", "sgc", "dgc"], ["cora"], seeds=4, fewer_seeds={"dgc": 2})
+    easy_first = {("lr", "cora"): [0.9, 0.8, 0.1, 0.1], ("sgc", "cora"): [0.7, 0.6, 0.6, 0.6], ("dgc", "cora"): [0.75, 0.65]}
+    grid = filled(tmp_path, which, easy_first)
+    assert grid.common == {"cora": 2} and grid.figures["lr", "cora"].mean == pytest.approx(0.475)
+    assert [grid.average_rank(row)[0] for row in ("lr", "dgc", "sgc")] == [1, 2, 3]  # over all splits lr would be last
+    assert grid.medal("lr", "cora") == "gold"

@@ -1,0 +1,178 @@
+"""Runs: killed and resumed, no cell twice, models that raise, that die, that want too much memory."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from slimg.lab.bench.command import _run_lacking
+from slimg.lab.bench.recipe import Recipe
+from slimg.lab.bench.run import run
+from slimg.lab.bench.store import Store
+
+MODELS = """
+import os, time
+import numpy as np
+
+class Majority:
+    def fit(self, graph, train=None, val=None):
+        with open(os.environ["SLIMG_TEST_LOG"], "a") as log:
+            log.write(f"fit {os.environ.get('OMP_NUM_THREADS')}\\n")
+        time.sleep(float(os.environ.get("SLIMG_TEST_SLEEP", 0)))
+        self.classes, self.codes, self.train = graph.classes, graph.codes, train
+        print("models may print")
+        return self
+
+    def predict(self, graph):
+        most = np.bincount(self.codes[self.train]).argmax()
+        return np.full(graph.n, self.classes[most])
+
+class Raises(Majority):
+    def predict(self, graph):
+        raise ZeroDivisionError("no answer\\nsecond line")
+
+class Dies(Majority):
+    def predict(self, graph):
+        os.kill(os.getpid(), 9)
+
+class Greedy(Majority):
+    def predict(self, graph):
+        return np.ones(1 << 28)[: graph.n]
+
+class Cheats(Majority):
+    def predict(self, graph):
+        return graph.labels
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(MODELS)
+    monkeypatch.setenv("SLIMG_TEST_LOG", str(tmp_path / "log"))
+    return tmp_path / "mine.py"
+
+
+def recipe_file(folder: Path, models: dict, seeds: int = 2, cases=("semantic-uniform",)) -> Path:
+    content = {"name": "tiny", "title": "Tiny", "data": [{"case": case, "n": 120} for case in cases],
+               "models": models, "split": [0.6, 0.2, 0.2], "seeds": seeds}  # fmt: skip
+    path = folder / "tiny.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def fits(mine: Path) -> int:
+    log = mine.parent / "log"
+    return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+def test_killed_in_the_middle_a_run_continues_where_it_stopped(mine, tmp_path):
+    path = recipe_file(tmp_path, {"most": {"kind": f"{mine}:Majority"}}, seeds=6)
+    command = [sys.executable, "-m", "slimg", "bench", "recipe", str(path), "--out", str(tmp_path / "out")]
+    slow = {**os.environ, "SLIMG_TEST_SLEEP": "0.4"}
+    first = subprocess.Popen(command, env=slow, stdout=subprocess.DEVNULL)
+    store = tmp_path / "out" / "records.jsonl"
+    _until(lambda: store.exists() and store.read_bytes().count(b"\n") >= 3)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    kept = len(Store(store).records)
+    assert 2 <= kept < 6
+    _until(lambda: _still(fits, mine))  # the child ends by itself: nobody reads its records
+    begun = fits(mine)
+
+    done = subprocess.run(command, env=dict(os.environ), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert fits(mine) - begun == 6 - kept
+    records = Store(store).records
+    assert sorted(each["seed"] for each in records.values()) == list(range(6))
+    assert len(store.read_text().splitlines()) == 7
+    assert "over 6 splits" in done.stdout
+
+
+def test_the_same_cell_is_never_run_twice(mine, tmp_path):
+    recipe = Recipe.read(recipe_file(tmp_path, {"a": {"kind": f"{mine}:Majority"}, "b": {"kind": f"{mine}:Majority"}}))
+    store = Store(tmp_path / "s.jsonl")
+    assert run(recipe.cells(), store) == 2  # rows a and b are the same model: two seeds, not four
+    assert run(recipe.cells(), store) == 0 and fits(mine) == 2
+    assert run([*recipe.cells()] * 2, Store(tmp_path / "s.jsonl")) == 0
+
+
+def test_processes_at_a_time_share_the_cores(mine, tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.setattr("slimg.lab.bench.run.cores", lambda: 6)
+    recipe = Recipe.read(recipe_file(tmp_path, {"a": {"kind": f"{mine}:Majority"}}, seeds=1))
+    for jobs, threads in ((1, 7), (2, 3), (12, 1)):  # one process has what the user set
+        run(recipe.cells(), Store(tmp_path / f"{jobs}.jsonl"), jobs=jobs)
+        assert (tmp_path / "log").read_text().split()[-1] == str(threads)
+
+
+def test_what_is_timed_runs_before_everything_else(mine, tmp_path):
+    slow, fast = ({"kind": f"{mine}:{name}"} for name in ("Majority", "Cheats"))
+    (tmp_path / "other").mkdir()
+    timed, other = recipe_file(tmp_path, {"a": slow}), recipe_file(tmp_path / "other", {"b": fast})
+    timed.write_text(json.dumps({**json.loads(timed.read_text()), "alone": True}))
+    arguments = SimpleNamespace(jobs=2, quick=False, memory=None, minutes=float("inf"), retry=False)
+    store = Store(tmp_path / "s.jsonl")
+    _run_lacking(arguments, [Recipe.read(other), Recipe.read(timed)], store)
+    assert [each["model"]["kind"].split(":")[1] for each in store.records.values()] == ["Majority"] * 2 + ["Cheats"] * 2
+
+
+def test_a_model_that_fails_fails_in_its_own_cell(mine, tmp_path):
+    kinds = {name.lower(): {"kind": f"{mine}:{name}"} for name in ("Raises", "Dies", "Cheats", "Majority")}
+    recipe = Recipe.read(recipe_file(tmp_path, kinds))
+    store = Store(tmp_path / "s.jsonl")
+    assert run(recipe.cells(), store, jobs=2) == 8
+    found = {row: [store.get(recipe.cell(row, "semantic-uniform", seed).key) for seed in (0, 1)] for row in kinds}
+    assert {each["error"] for each in found["raises"]} == {"ZeroDivisionError: no answer"}
+    assert {each["status"] for each in found["dies"]} == {"oom"} and "system ended the process" in found["dies"][0]["error"]
+    assert all("NaN or None" in each["error"] for each in found["cheats"])  # test labels are not in what it is given
+    assert all(0.2 <= each["accuracy"] <= 0.3 for each in found["majority"])
+
+
+def test_wanting_too_much_memory_is_oom_and_failures_are_run_again_on_request(mine, tmp_path):
+    recipe = Recipe.read(recipe_file(tmp_path, {"greedy": {"kind": f"{mine}:Greedy"}}, seeds=1))
+    store = Store(tmp_path / "s.jsonl")
+    run(recipe.cells(), store, memory=1 << 30)
+    (record,) = store.records.values()
+    assert record["status"] == "oom" and record["error"] == "more than 1.00 GiB were needed"
+    assert run(recipe.cells(), store) == 0
+    assert run(recipe.cells(), store, retry=True, memory=1 << 30) == 1
+
+
+def test_out_of_time_nothing_is_begun(mine, tmp_path):
+    recipe = Recipe.read(recipe_file(tmp_path, {"a": {"kind": f"{mine}:Majority"}}))
+    assert run(recipe.cells(), Store(tmp_path / "s.jsonl"), minutes=0) == 0
+
+
+def test_a_record_says_what_was_run_and_how_long_it_took(tmp_path):
+    twelve = {"kind": "slimg", "grid": "paper"}
+    models = {"slimg": {**twelve, "timed": True}, "c2": {**twelve, "components": ["X"]}}
+    recipe = Recipe.read(recipe_file(tmp_path, models, seeds=1))
+    store = Store(tmp_path / "s.jsonl")
+    seen = []
+    run(recipe.cells(), store, told=lambda cell, record, progress: seen.append(progress.seconds_left))
+    assert seen[-1] == 0 and len(seen) == 2
+    whole, alone = (store.get(recipe.cell(row, "semantic-uniform", 0).key) for row in models)
+    assert set(whole["seconds"]) == {"features", "tuning", "training", "prediction"}
+    assert whole["tried"] == 12 and whole["iterations"] > 0 and whole["peak_memory"] > 2**20
+    assert {"data", "split", "model", "seed", "chosen", "versions", "commit", "at"} <= set(whole)
+    assert set(whole["weights"]) == {"U", "X", "A_row^2 X", "A_sym^2 X"} and set(alone["weights"]) == {"X"}
+    assert whole["seconds"]["features"] == alone["seconds"]["features"]  # computed once for both
+
+
+def _until(holds, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+
+
+def _still(count, *arguments) -> bool:
+    before = count(*arguments)
+    time.sleep(1.0)
+    return count(*arguments) == before

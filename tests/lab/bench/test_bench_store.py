@@ -1,0 +1,107 @@
+"""The store: what is written is read, torn ends are mended, other formats are refused."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slimg.errors import InputError
+from slimg.lab.bench.store import HEADER, Store
+
+
+def record(key, **facts):
+    return {"key": key, "status": "ok", "accuracy": 0.5, **facts}
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "folder" / "records.jsonl"
+    with Store(path).writing() as store:
+        for key in "abc":
+            store.append(record(key, text="ü\n|"))
+    return path
+
+
+def test_what_was_written_is_read(path):
+    store = Store(path)
+    assert list(store.records) == list("abc") and store.get("b")["text"] == "ü\n|" and store.notes == ()
+    assert json.loads(path.read_text().splitlines()[0]) == HEADER
+
+
+def test_an_absent_file_is_an_empty_store_and_is_not_made(tmp_path):
+    assert Store(tmp_path / "none.jsonl").records == {} and not (tmp_path / "none.jsonl").exists()
+
+
+@given(cut=st.integers(1, 200))
+def test_wherever_the_file_is_cut_whole_lines_are_kept_and_the_next_line_is_whole(tmp_path_factory, cut):
+    path = tmp_path_factory.mktemp("cut") / "records.jsonl"
+    with Store(path).writing() as store:
+        for key in "abc":
+            store.append(record(key))
+    content = path.read_bytes()
+    path.write_bytes(content[:-cut])
+    store = Store(path)
+    whole = content[:-cut].count(b"\n")
+    assert list(store.records) == list("abc")[: max(whole - 1, 0)]
+    with store.writing():
+        store.append(record("d"))
+    again = Store(path)
+    assert list(again.records)[-1] == "d" and again.notes == ()
+    assert len(path.read_bytes().splitlines()) == max(whole, 1) + 1
+
+
+def test_a_torn_line_is_told(path):
+    path.write_bytes(path.read_bytes() + b'{"key": "d", "sta')
+    (note,) = Store(path).notes
+    assert "cut off (17 bytes)" in note and str(path) in note
+
+
+def test_another_version_is_refused_in_one_sentence(path):
+    path.write_text(path.read_text().replace('"version": 1', '"version": 7'))
+    with pytest.raises(InputError, match="written in version 7 of the format and this slimg reads version 1: use another"):
+        Store(path)
+
+
+@pytest.mark.parametrize("first", ["[]", "hello", '{"format": "other", "version": 1}'])
+def test_another_file_is_refused(path, first):
+    path.write_text(first + "\n")
+    with pytest.raises(InputError, match="is no store of slimg bench"):
+        Store(path)
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", '{"key": "x"}', '{"key": "x", "status": "fine"}'])
+def test_a_damaged_line_in_the_middle_is_named(path, line):
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:2], line, *lines[2:]]) + "\n")
+    with pytest.raises(InputError, match="line 3 is not a record: remove the line"):
+        Store(path)
+
+
+def test_of_two_records_of_a_cell_the_later_counts(path):
+    with Store(path).writing() as store:
+        store.append(record("a", accuracy=0.9))
+    assert Store(path).get("a")["accuracy"] == 0.9 and list(Store(path).records) == list("abc")
+
+
+def test_one_writer_at_a_time_over_processes(path):
+    other = f"from slimg.lab.bench.store import Store\nwith Store({str(path)!r}).writing(): pass"
+    with Store(path).writing():
+        done = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode != 0 and "is being written by another run" in done.stderr
+
+
+def test_a_writer_sees_what_another_wrote_before(path):
+    early = Store(path)
+    with Store(path).writing() as store:
+        store.append(record("z"))
+    with early.writing():
+        assert early.get("z") is not None
+
+
+def test_append_needs_the_file(path):
+    with pytest.raises(RuntimeError):
+        Store(path).append(record("d"))

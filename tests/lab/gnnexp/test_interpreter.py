@@ -1,0 +1,86 @@
+"""Abstract interpretation: what is computed, what is shared, and what is followed."""
+
+import torch
+from gnnexp_networks import D, Steps
+from gnnexp_networks import one_hop as h
+from torch import nn
+from torch_geometric import nn as pyg
+
+from slimg.lab.gnnexp import linearize
+
+
+def test_a_layer_called_twice_has_the_same_weights():
+    twice = Steps(lambda s, x, e: s.lin(x) + h(s, x, e))
+    assert linearize(twice).formula == "(0.5 A_sym + 0.5 I) X"
+
+    class TwoLayers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second, self.hop = nn.Linear(D, 4), nn.Linear(D, 4), pyg.LGConv()
+
+        def forward(self, x, edge_index):
+            return self.first(x) + self.hop(self.second(x), edge_index)
+
+    assert linearize(TwoLayers()).formula == "X ‖ A_sym X"
+
+
+def test_functions_of_parameters_are_equal_when_made_alike():
+    def same(s, x, e):
+        return torch.sigmoid(s.scalars)[0] * s.lin(x) + torch.sigmoid(s.scalars)[0] * h(s, x, e)
+
+    def different(s, x, e):
+        return torch.sigmoid(s.scalars)[0] * s.lin(x) + torch.sigmoid(s.scalars)[1] * h(s, x, e)
+
+    def normalised(s, x, e):
+        return s.lin(x) * (s.scalars / s.scalars.sum())[0] + s.scalars[0] * h(s, x, e)
+
+    assert linearize(Steps(same)).formula == "(0.5 A_sym + 0.5 I) X"
+    assert linearize(Steps(different)).formula == "X ‖ A_sym X"
+    assert linearize(Steps(normalised)).formula == "X ‖ A_sym X"
+
+
+def test_a_tied_weight_is_one_weight():
+    def tied(s, x, e):
+        by_layer = s.deep(s.lin(x))
+        by_function = torch.nn.functional.linear(h(s, x, e), s.deep.weight)
+        by_transpose = h(s, x, e) @ s.deep.weight.t() + h(s, x, e) @ s.deep.weight.T
+        return by_layer + by_function + by_transpose
+
+    assert linearize(Steps(tied)).formula == "(0.75 A_sym + 0.25 I) X"
+
+
+def test_dropped_out_parameters_are_never_equal():
+    function = torch.nn.functional.dropout
+    step = Steps(lambda s, x, e: function(s.scalars)[0] * s.lin(x) + function(s.scalars)[0] * h(s, x, e))
+    assert linearize(step).formula == "X ‖ A_sym X"
+
+
+def test_nested_modules_are_entered_and_share_by_path():
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin, self.hop = nn.Linear(D, D), pyg.LGConv()
+
+        def forward(self, x, edge_index):
+            return x + self.hop(self.lin(x), edge_index).relu()
+
+    class Stack(nn.Module):
+        def __init__(self, blocks):
+            super().__init__()
+            self.blocks = nn.ModuleList(blocks)
+
+        def forward(self, x, edge_index):
+            for block in self.blocks:
+                x = block(x, edge_index)
+            return x
+
+    shared = Block()
+    assert linearize(Stack([Block(), Block()])).formula == "X ‖ A_sym X ‖ A_sym² X"
+    assert linearize(Stack([shared, shared])).formula == "X ‖ A_sym X ‖ A_sym² X"
+
+
+def test_the_first_of_several_outputs_counts():
+    result = linearize(Steps(lambda s, x, e: (h(s, x, e), s.lin(x))))
+    assert result.formula == "A_sym X" and "several values" in str(result.problems[0])
+    result = linearize(Steps(lambda s, x, e: {"out": h(s, x, e), "edges": e}))
+    assert result.formula == "A_sym X" and result.exact

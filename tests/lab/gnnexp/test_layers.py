@@ -1,0 +1,193 @@
+"""Every layer rule against the layer itself: its output lies in the derived blocks, with weights on edges or not."""
+
+import inspect
+
+import gnnexp_networks as networks
+import numpy as np
+import pytest
+import torch
+from gnnexp_networks import D, linear_output, random_graph, randomised
+from torch import nn
+from torch_geometric import nn as pyg
+
+from slimg.errors import InputError
+from slimg.lab.gnnexp import linearize
+from slimg.lab.gnnexp.residual import residual
+from slimg.lab.gnnexp.rules import supported_layers
+
+C = 4
+LAYERS = {
+    "GCNConv": (lambda: pyg.GCNConv(D, C), "Ã_sym X"),
+    "GCNConv improved": (lambda: pyg.GCNConv(D, C, improved=True), None),
+    "GCNConv without loops": (lambda: pyg.GCNConv(D, C, add_self_loops=False), "A_sym X"),
+    "GCNConv plain": (lambda: pyg.GCNConv(D, C, normalize=False, bias=False), "A X"),
+    "SAGEConv": (lambda: pyg.SAGEConv(D, C), "X ‖ {}_row X"),
+    "SAGEConv sum": (lambda: pyg.SAGEConv(D, C, aggr="sum"), "X ‖ {} X"),
+    "SAGEConv without root": (lambda: pyg.SAGEConv(D, C, root_weight=False, project=True), "{}_row X"),
+    "GraphConv": (lambda: pyg.GraphConv(D, C), "X ‖ A X"),
+    "ChebConv": (lambda: pyg.ChebConv(D, C, K=4), "‖ₖ₌₀³ A_symᵏ X"),
+    "ChebConv random walk": (lambda: pyg.ChebConv(D, C, K=3, normalization="rw"), "X ‖ A_col X ‖ A_col² X"),
+    "ChebConv Laplacian": (lambda: pyg.ChebConv(D, C, K=3, normalization=None), "X ‖ L X ‖ L² X"),
+    "SGConv": (lambda: pyg.SGConv(D, C, K=3), "Ã_sym³ X"),
+    "SGConv without loops": (lambda: pyg.SGConv(D, C, K=2, add_self_loops=False), "A_sym² X"),
+    "SSGConv": (lambda: pyg.SSGConv(D, C, alpha=0.1, K=2), "(0.45 Ã_sym² + 0.45 Ã_sym + 0.1 I) X"),
+    "APPNP": (lambda: pyg.APPNP(2, 0.25), "(0.5625 Ã_sym² + 0.1875 Ã_sym + 0.25 I) X"),
+    "TAGConv": (lambda: pyg.TAGConv(D, C, K=2), "X ‖ A_sym X ‖ A_sym² X"),
+    "TAGConv plain": (lambda: pyg.TAGConv(D, C, K=2, normalize=False), "X ‖ A X ‖ A² X"),
+    "ARMAConv": (lambda: pyg.ARMAConv(D, C, num_stacks=3, num_layers=2), "X ‖ A_sym X ‖ A_sym² X"),
+    "LGConv": (lambda: pyg.LGConv(), "A_sym X"),
+    "SimpleConv": (lambda: pyg.SimpleConv(), "A X"),
+    "SimpleConv loop": (lambda: pyg.SimpleConv(combine_root="self_loop"), "(0.5 A + 0.5 I) X"),
+    "SimpleConv sum": (lambda: pyg.SimpleConv(combine_root="sum"), "(0.5 A + 0.5 I) X"),
+    "SimpleConv cat": (lambda: pyg.SimpleConv(combine_root="cat"), "X ‖ A X"),
+    "MixHopConv": (lambda: pyg.MixHopConv(D, C, powers=[0, 2]), "X ‖ Ã_sym² X"),
+    "GINConv": (lambda: pyg.GINConv(nn.Linear(D, C)), None),
+    "GINConv learned": (lambda: pyg.GINConv(nn.Linear(D, C), train_eps=True), "X ‖ {} X"),
+    "Linear": (lambda: nn.Linear(D, C), "X"),
+}
+
+
+def output_of(layer, a, x, weighted):
+    arguments = {"x": torch.as_tensor(x), "input": torch.as_tensor(x), "edge_index": networks.edge_index(a)}
+    if weighted:
+        arguments["edge_weight"] = networks.edge_weight(a)
+    wanted = inspect.signature(layer.forward).parameters
+    return linear_output(layer, *(arguments[name] for name in wanted if name in arguments))
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["binary", "weighted"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_output_lies_in_the_blocks(name, weighted):
+    make, formula = LAYERS[name]
+    layer = randomised(make())
+    takes_weights = "edge_weight" in inspect.signature(layer.forward).parameters
+    result = linearize(layer, inputs={"edge_weight": "weights"} if weighted and takes_weights else None)
+    if formula is not None:
+        assert result.formula == formula.format("A")
+    a, x = random_graph(120, weighted=weighted and takes_weights)
+    blocks = result.propagator(a, x, bias=True)
+    assert residual(np.column_stack(list(blocks.values())), output_of(layer, a, x, weighted)) <= 1e-8
+
+
+@pytest.mark.parametrize(
+    "norm",
+    [
+        nn.BatchNorm1d(C),
+        pyg.BatchNorm(C),
+        pyg.GraphNorm(C),
+        pyg.InstanceNorm(C),
+        pyg.MeanSubtractionNorm(),
+        pyg.GraphSizeNorm(),
+        pyg.PairNorm(),
+        pyg.LayerNorm(C, mode="graph"),
+    ],
+    ids=lambda norm: type(norm).__name__,
+)
+def test_norms_of_whole_columns_are_exact(norm):
+    network = randomised(pyg.Sequential("x, edge_index", [(pyg.GCNConv(D, C), "x, edge_index -> x"), (norm, "x -> x")]))
+    result = linearize(network)
+    assert result.exact and result.formula == "Ã_sym X"
+    a, x = random_graph(120)
+    blocks = result.propagator(a, x, bias=True)
+    output = linear_output(network, torch.as_tensor(x), networks.edge_index(a))
+    assert residual(np.column_stack(list(blocks.values())), output) <= 1e-8
+
+
+@pytest.mark.parametrize(
+    "norm", [nn.LayerNorm(D), pyg.LayerNorm(D, mode="node"), pyg.PairNorm(scale_individually=True)]
+)
+def test_norms_of_single_rows_are_reported(norm):
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.conv = norm, pyg.GCNConv(D, C)
+
+        def forward(self, x, edge_index):
+            return self.conv(self.norm(x), edge_index)
+
+    result = linearize(Network())
+    assert result.formula == "Ã_sym X"
+    problem = result.problems[0]
+    assert "divides each node's row" in problem.text
+    assert problem.where.file == __file__ and "self.norm(x)" in problem.where.code
+
+
+@pytest.mark.parametrize("aggr", ["max", "median"])
+def test_aggregations_that_are_not_linear_are_reported(aggr):
+    result = linearize(pyg.SAGEConv(D, C, aggr=aggr))
+    assert result.formula == "X ‖ A_row X"
+    assert f"the {aggr} aggregation of SAGEConv is not linear" in str(result.problems[0])
+
+
+def test_improved_loops_count_twice_on_weighted_graphs_only():
+    layer = pyg.GCNConv(D, C, improved=True)
+    assert linearize(layer).formula == "Ã_sym X"
+    assert linearize(layer, inputs={"edge_weight": "weights"}).formula == "Ã[2I]_sym X"
+
+
+def test_layers_of_perceptrons_are_entered():
+    model = pyg.GIN(D, 8, 2, C)
+    assert linearize(model).formula == "(0.25 A² + 0.5 A + 0.25 I) X"
+    model, (a, x) = randomised(model), random_graph(120)
+    blocks = linearize(model).propagator(a, x, bias=True)
+    output = linear_output(model, torch.as_tensor(x), networks.edge_index(a))
+    assert residual(np.column_stack(list(blocks.values())), output) <= 1e-8
+
+
+def test_jumping_knowledge_by_maximum_is_reported():
+    result = linearize(networks.JumpingGCN(2, mode="max"))
+    assert result.formula == "Ã_sym X ‖ Ã_sym² X"
+    assert "JumpingKnowledge('max') is not linear" in str(result.problems[0])
+
+
+def test_heads_of_attention_are_blocks_of_their_own():
+    result = linearize(pyg.GATConv(D, C, heads=2, residual=True))
+    assert len(result.blocks) == 3
+    assert result.propagator.vectors == ("w_{1,1,1}", "w_{1,1,2}", "w_{1,2,1}", "w_{1,2,2}")
+
+
+def test_mean_over_normalised_weights_is_refused():
+    with pytest.raises(InputError, match="GCNConv aggregates by mean over normalised weights"):
+        linearize(pyg.GCNConv(D, C, aggr="mean"))
+
+
+def test_mean_of_weighted_messages_is_reported():
+    result = linearize(pyg.GraphConv(D, C, aggr="mean"), inputs={"edge_weight": "weights"})
+    assert "mean of weighted messages" in str(result.problems[0])
+    assert linearize(pyg.GraphConv(D, C, aggr="mean")).formula == "X ‖ A_row X"
+
+
+def test_every_layer_the_issue_names_has_a_rule():
+    named = [
+        "GCNConv",
+        "SAGEConv",
+        "GraphConv",
+        "ChebConv",
+        "SGConv",
+        "APPNP",
+        "GCN2Conv",
+        "TAGConv",
+        "ARMAConv",
+        "GATConv",
+        "Linear",
+        "Dropout",
+    ]
+    assert set(named) <= set(supported_layers())
+
+
+@pytest.mark.parametrize(
+    ("make", "formula"),
+    [
+        (lambda: pyg.GCN(D, 8, 3, C, norm="batch", jk="cat"), "Ã_sym X ‖ Ã_sym² X ‖ Ã_sym³ X"),
+        (lambda: pyg.GraphSAGE(D, 8, 2, C), "X ‖ A_row X ‖ A_row² X"),
+        (lambda: pyg.MLP([D, 8, C]), "X"),
+    ],
+)
+def test_whole_models_of_the_library_are_entered(make, formula):
+    model = randomised(make())
+    result = linearize(model)
+    assert result.formula == formula
+    a, x = random_graph(120)
+    arguments = (torch.as_tensor(x),) if isinstance(model, pyg.MLP) else (torch.as_tensor(x), networks.edge_index(a))
+    blocks = result.propagator(a, x, bias=True)
+    assert residual(np.column_stack(list(blocks.values())), linear_output(model, *arguments)) <= 1e-8

@@ -1,0 +1,91 @@
+"""Formulas written by the code that computes them are those of the paper's table."""
+
+import re
+
+import pytest
+
+from slimg.lab.gnnexp.writing import inside, latex, symbolic, text
+from slimg.lab.propagators import get
+from slimg.lab.propagators.expressions import A_row, A_sym, Hop, Power, blocks, each, identity, summation
+from slimg.lab.propagators.registry import kind_of
+
+PAPER = {
+    "lr": r"\mathbf{X}",
+    "sgc": r"\AsymK{K} \mathbf{X}",
+    "dgc": r"[(1 - T/K) \mathbf{I} + (T/K) \AsymK{}]^K \mathbf{X}",
+    "s2gc": r"\sum_{k=1}^K (\alpha \mathbf{I} + (1 - \alpha) \AsymK{k}) \mathbf{X}",
+    "g2cn": r"\concat_{i=1}^N [\mathbf{I} - (T_i/K) ((b_i - 1) \mathbf{I} + \mathbf{A}_\mathrm{sym})^2]^K \mathbf{X}",
+    "ppnp": r"(\mathbf{I} - (1 - \alpha) \AsymK{})^{-1} \mathbf{X}",
+    "appnp": r"[ \sum_{k=0}^{K-1} \alpha (1 - \alpha)^k \AsymK{k} + (1 - \alpha)^K \AsymK{K} ] \mathbf{X}",
+    "gprgnn": r"\concat_{k=0}^K \AsymK{k} \mathbf{X}",
+    "chebnet": r"\concat_{k=0}^{K-1} \mathbf{A}_\mathrm{sym}^k \mathbf{X}",
+    "gcn": r"\AsymK{K} \mathbf{X}",
+    "sage": r"\concat_{k=0}^K \mathbf{A}_\mathrm{row}^k \mathbf{X}",
+    "gcnii": r"\concat_{k=0}^{K-2} \AsymK{k} \mathbf{X} \cat ((1 - \alpha) \AsymK{K} + \alpha \AsymK{K-1}) \mathbf{X}",
+    "h2gcn": r"\concat_{k=0}^{2K} \mathbf{A}_\mathrm{sym}^k \mathbf{X}",
+    "gat": r"\prod_{k=1}^K [ \mathrm{diag}(\mathbf{X} \mathbf{w}_{k,1}) \tilde{\mathbf{A}} + \tilde{\mathbf{A}}"
+    r" \mathrm{diag}(\mathbf{X} \mathbf{w}_{k,2}) ] \mathbf{X}",
+    "dagnn": r"\sum_{k=0}^K \mathrm{diag}(\AsymK{k} \mathbf{X} \mathbf{w}) \AsymK{k} \mathbf{X}",
+    "reg_kernel": r"(\mathbf{I} + \sigma^2 \mathbf{L})^{-1} \mathbf{X}",
+    "diff_kernel": r"\exp(-(\sigma^2 / 2) \mathbf{L}) \mathbf{X}",
+    "rw_kernel": r"(a \mathbf{I} - \mathbf{L})^p \mathbf{X}",
+    "slimg": r"\mathbf{U} \cat g(\mathbf{X}) \cat g(\mathbf{A}_\mathrm{row}^2 \mathbf{X}) \cat g(\AsymK{2} \mathbf{X})",
+}
+"""The rows of the paper's source (GDC apart: its row is two formulas)."""
+
+
+def plain(formula):
+    """Without what does not change the meaning: spaces, braces, kinds of brackets, names of macros."""
+    formula = re.sub(r"\\AsymK\{(.*?)\}", r"\\tilde{\\mathbf{A}}_\\mathrm{sym}^{\1}", formula)
+    formula = formula.replace(r"\concat", r"\Big\Vert").replace(r"\cat", r"\Vert").replace(r"\,", "")
+    formula = re.sub(r"[\s{}]", "", formula).replace("[", "(").replace("]", ")")
+    return re.sub(r"sym\^(?=[+)])", "sym", formula)  # \AsymK{} has an empty exponent
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_the_formula_is_the_papers_row(name):
+    assert plain(latex(symbolic(kind_of(name)).formula())) == plain(PAPER[name])
+
+
+def test_gdc_names_its_matrix_and_defines_it():
+    assert text(symbolic(kind_of("gdc")).formula()) == "S̃_sym X, S = sparse_ε(α [I − (1 − α) Ã_sym]⁻¹)"
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("dgc", "[(1 − T/K) I + (T/K) Ã_sym]ᴷ X"),
+        ("g2cn", "‖ᵢ₌₁ᴺ [I − (Tᵢ/K) [(bᵢ − 1) I + A_sym]²]ᴷ X"),
+        ("gcnii", "‖ₖ₌₀ᴷ⁻² Ã_symᵏ X ‖ [(1 − α) Ã_symᴷ + α Ã_symᴷ⁻¹] X"),
+        ("gat", "Πₖ₌₁ᴷ [diag(X wₖ₁) Ã + Ã diag(X wₖ₂)] X"),
+        ("diff_kernel", "exp(−(σ²/2) L) X"),
+    ],
+)
+def test_in_unicode(name, written):
+    assert text(symbolic(kind_of(name)).formula()) == written
+
+
+@pytest.mark.parametrize(
+    ("propagator", "written"),
+    [
+        (get("dgc"), "(0.975 I + 0.025 Ã_sym)²⁰⁰ X"),
+        (get("g2cn"), "[I − 0.1 (−I + A_sym)²]¹⁰⁰ X ‖ [I − 0.1 (I + A_sym)²]¹⁰⁰ X"),
+        (get("sage", K=2), "X ‖ A_row X ‖ A_row² X"),
+        (get("gprgnn"), "‖ₖ₌₀¹⁰ Ã_symᵏ X"),
+        (get("rw_kernel"), "(2 I − L)² X"),
+    ],
+)
+def test_with_values(propagator, written):
+    assert text(propagator.formula()) == written
+
+
+def test_signs_and_numbers():
+    assert text(-1 * A_sym) == "−A_sym X"
+    assert text(identity - 2 * (A_sym + A_row) ** 3) == "[I − 2 (A_sym + A_row)³] X"
+    assert text(summation(0, 4, lambda k: k * A_row)) == "Σₖ₌₀⁴ k A_row X"
+
+
+def test_an_index_stands_for_itself_inside():
+    found = inside(each(0, 2, lambda k: A_row**k))
+    assert [type(part) for part in found] == [Power, Hop] and found[0].exponent.text == "k"
+    assert text(blocks(each(0, 7, lambda k: A_row**k), A_sym)) == "‖ₖ₌₀⁷ A_rowᵏ X ‖ A_sym X"
