@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA as SklearnPCA
 
 from slimg.engine import MemoryEngine, buffers
 from slimg.graph import Graph
-from slimg.lab.propagators import components, compute_components
+from slimg.components import components, compute_components
 from slimg.linalg import pca
 
 

@@ -21,12 +21,12 @@ report = []
 for case in sys.argv[1:]:
     lanes, weighted, before, after = map(int, case.split(","))
     data = a.data if weighted else np.ones_like(a.data)
-    row matrix = np.random.default_rng(lanes).standard_normal((40, 2 * lanes), dtype=np.float32)
-    out = np.empty_like(row matrix)
+    row_matrix = np.random.default_rng(lanes).standard_normal((40, 2 * lanes), dtype=np.float32)
+    out = np.empty_like(row_matrix)
     kernel = kernels.gather(lanes)
     left, right = some if after else None, some if before else None
-    kernel(a.indptr, a.indices, data if weighted else None, row matrix, right, left, 0.0, out, 0, 40)
-    expected = sp.csr_matrix((data, a.indices, a.indptr), a.shape) @ (row matrix * some[:, None] if before else row matrix)
+    kernel(a.indptr, a.indices, data if weighted else None, row_matrix, right, left, 0.0, out, 0, 40)
+    expected = sp.csr_matrix((data, a.indices, a.indptr), a.shape) @ (row_matrix * some[:, None] if before else row_matrix)
     np.testing.assert_allclose(out, expected * some[:, None] if after else expected, atol=1e-4)
     report.append([sum(kernel.stats.cache_hits.values()), *(o.fndesc.mangled_name for o in kernel.overloads.values())])
 import json

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slimg import model_file
+from slimg.inference import model_file
 from slimg.errors import InputError
 from slimg.inference.model_file import read_model, write_model
 

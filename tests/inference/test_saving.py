@@ -53,7 +53,7 @@ def test_another_process_predicts_the_same_bits(tmp_path):
         "print(model.decision_function().tobytes().hex() == model.decision_function(planted()).tobytes().hex());"
         "print(model.decision_function().tobytes().hex())"
     )
-    command = [sys.executable, "-c", code, str(path), str(Path(__file__).parent)]
+    command = [sys.executable, "-c", code, str(path), str(Path(__file__).parents[1])]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", model.decision_function().tobytes().hex()]
