@@ -55,7 +55,7 @@ def _synthetic(name: str, seeds: int) -> dict[str, Any]:
         graph = make(*parts(name), seed=seed).graph
         split = stratified(graph, SHOWN, seed)
         begun = time.perf_counter()
-        found = diagnose(graph.keeping_labels(np.concatenate([split.train, split.val])))
+        found = diagnose(graph.mask_labels(np.concatenate([split.train, split.val])))
         seconds.append(time.perf_counter() - begun)
         said.append(found.scenario)
         restated.append(found.evidence.restated)

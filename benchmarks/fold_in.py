@@ -42,7 +42,7 @@ def run(graph: Any, seed: int) -> dict[str, Any]:
     hidden[np.random.default_rng(seed).choice(graph.n, round(HIDDEN * graph.n), replace=False)] = True
     split = stratified(graph, REAL, seed)
     labelled = np.concatenate([split.train, split.val])
-    visible = graph.keeping_labels(labelled[~hidden[labelled]])
+    visible = graph.mask_labels(labelled[~hidden[labelled]])
     model = SlimG(random_state=seed).fit(visible.subgraph(~hidden))
     begun = time.perf_counter()
     folded = model.fold_in(visible)

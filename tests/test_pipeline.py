@@ -29,7 +29,7 @@ def test_it_is_slimg_on_these_nodes(graph, nodes):
     ids, labels = nodes
     shown = np.arange(0, 150, 4)
     wrapped = NodeClassifier(graph, SlimG(grid=PAIR)).fit(ids[shown], labels[shown])
-    plain = SlimG(grid=PAIR).fit(graph.keeping_labels(shown))
+    plain = SlimG(grid=PAIR).fit(graph.mask_labels(shown))
     np.testing.assert_array_equal(wrapped.predict(ids), plain.predict())
     np.testing.assert_array_equal(wrapped.predict_proba(ids[:7].reshape(-1, 1)), plain.predict_proba()[:7])
     np.testing.assert_array_equal(wrapped.decision_function(ids[[3]]), plain.decision_function()[[3]])

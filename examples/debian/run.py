@@ -73,7 +73,7 @@ def compare(graph: Graph, splits: list[Split], first: np.ndarray) -> Scores:
     """Accuracy on the hidden labels by method and seed; ``first`` are SlimG's predictions on the first split."""
     scores: Scores = {name: [] for name in (*BASELINES, "SlimG")}
     for seed, split in enumerate(splits):
-        visible = graph.keeping_labels(known(split))
+        visible = graph.mask_labels(known(split))
         found = {name: visible.classes[baseline(visible, seed)] for name, baseline in BASELINES.items()}
         found["SlimG"] = first if seed == 0 else SlimG(random_state=seed).fit(visible).predict()
         for name, labels in found.items():

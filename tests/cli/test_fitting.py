@@ -39,7 +39,7 @@ def test_components_are_those_of_the_model(graph):
 def test_labels_that_do_not_suffice_are_told_before_anything_is_computed(graph, monkeypatch):
     monkeypatch.setattr("slimg.components.components.compute_components", None)
     with pytest.raises(InputError, match="no labels"):
-        fitted(graph.keeping_labels([]), 0, Progress(quiet=True))
+        fitted(graph.mask_labels([]), 0, Progress(quiet=True))
 
 
 def test_components_need_none_of_what_is_loaded_beside_them():

@@ -62,7 +62,7 @@ def test_too_few_labels_have_no_diagnosis(inputs):
     labelled = inputs.graph.labelled
     codes = inputs.graph.codes[labelled]
     few = np.concatenate([labelled[codes == 0][:6], labelled[codes == 1][:1]])
-    graph = inputs.graph.keeping_labels(few)
+    graph = inputs.graph.mask_labels(few)
     model = SlimG(grid=[(0.0, 0.1)]).fit(inputs.graph)
     assert diagnosis_of(graph, model) is None
 

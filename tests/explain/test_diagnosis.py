@@ -19,7 +19,7 @@ def test_the_nine_cases_are_named(name):
     """A sixth of the paper's size and half of the labels; the full size is benchmarks/diagnose.py."""
     graph = make(*parts(name), **scaled(1200), seed=1).graph
     split = stratified(graph, (0.25, 0.25, 0.5), 0)
-    found = slimg.diagnose(graph.keeping_labels(np.concatenate([split.train, split.val])))
+    found = slimg.diagnose(graph.mask_labels(np.concatenate([split.train, split.val])))
     assert found.scenario == name
     text = found.text()
     if name in EMPTY:
@@ -39,7 +39,7 @@ def test_cora_chameleon_and_actor(load_real):
     for name, (scenario, words) in expected.items():
         graph = load_real(name)
         rows = np.random.default_rng(0).permutation(graph.n)[:800]
-        visible = graph.keeping_labels(rows)
+        visible = graph.mask_labels(rows)
         found = slimg.diagnose(visible, propagated=slimg.SlimG(max_rank=200).propagate(visible))
         assert found.scenario == scenario and words in found.text(), name
 

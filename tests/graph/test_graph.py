@@ -117,12 +117,12 @@ def test_positions_of_any_ids(ids):
         graph.positions([given_ids[0], "nobody"])
 
 
-def test_keeping_labels_hides_the_rest():
+def test_mask_labels_hides_the_rest():
     graph = Graph.from_arrays(PATH, labels=[5, 6, 7])
-    part = graph.keeping_labels([2, 0])
+    part = graph.mask_labels([2, 0])
     assert part.classes.tolist() == [5, 7] and part.codes.tolist() == [0, -1, 1]
     assert 6 not in part.labels.tolist() and part.classes.dtype == graph.classes.dtype
-    assert graph.keeping_labels([]).labels is None
+    assert graph.mask_labels([]).labels is None
     assert graph.with_labels(list("aab")).classes.tolist() == ["a", "b"]
 
 
@@ -159,8 +159,8 @@ def test_no_edges_or_no_features_is_a_graph():
 
 
 def test_notes_are_said_once():
-    graph = Graph.from_arrays(PATH).noting("Said.", "Said.")
-    assert graph.notes.count("Said.") == 1 and graph.noting("Said.").notes == graph.notes
+    graph = Graph.from_arrays(PATH).with_notes("Said.", "Said.")
+    assert graph.notes.count("Said.") == 1 and graph.with_notes("Said.").notes == graph.notes
 
 
 def test_a_list_of_edges_is_not_an_adjacency():

@@ -131,7 +131,7 @@ def test_photo_with_a_tenth_of_its_nodes_hidden(load_real):
     graph = load_real("photo")
     split = stratified(graph, REAL, 0)
     hidden = np.random.default_rng(0).choice(graph.n, graph.n // 10, replace=False)
-    small, kept = shrunk(graph.keeping_labels(np.concatenate([split.train, split.val])), hidden)
+    small, kept = shrunk(graph.mask_labels(np.concatenate([split.train, split.val])), hidden)
     model = SlimG(grid=[(0, 5e-3)], max_rank=128).fit(small)
     predicted = model.predict(graph)
     assert (predicted == graph.labels)[hidden].mean() > (predicted == graph.labels)[kept].mean() - 0.02

@@ -98,7 +98,7 @@ def test_propagations_can_be_shared_between_splits():
 
 def test_only_the_labels_of_the_given_rows_are_read():
     known = np.concatenate([SPLIT.train, SPLIT.val])
-    hidden = GRAPH.keeping_labels(known)
+    hidden = GRAPH.mask_labels(known)
     assert np.array_equal(fitted("sgc").predict(), fitted("sgc", graph=hidden).predict())
 
 

@@ -38,7 +38,7 @@ def parsed(html):
 def model():
     base = planted(outside=0.1)
     labels = np.where(base.labels == "ash", EVIL, base.labels)
-    graph = Graph.from_arrays(base.adjacency, base.features, labels).noting(f"Read from {EVIL}.")
+    graph = Graph.from_arrays(base.adjacency, base.features, labels).with_notes(f"Read from {EVIL}.")
     return SlimG(grid=[(0, 0.08)]).fit(graph)
 
 

@@ -57,7 +57,7 @@ def from_networkx(
     built = Graph(
         adjacency, matrix, labels, ids, names, unlabelled=unlabelled, notes=(*notes, *counts.notes())
     )
-    return built.noting(*built.remarks())
+    return built.with_notes(*built.warnings())
 
 
 def from_pyg(
@@ -93,7 +93,7 @@ def from_pyg(
         unlabelled=unlabelled,
         notes=(*notes, *counts.notes()),
     )
-    return graph.noting(*graph.remarks())
+    return graph.with_notes(*graph.warnings())
 
 
 def from_dgl(
@@ -133,7 +133,7 @@ def from_dgl(
     built = Graph(
         adjacency, found["feat"], found["label"], ids, masks=masks, unlabelled=unlabelled, notes=counts.notes()
     )
-    return built.noting(*built.remarks())
+    return built.with_notes(*built.warnings())
 
 
 def to_networkx(

@@ -74,7 +74,7 @@ def from_edges(
         unlabelled=unlabelled,
         notes=(*table.notes, *people.notes, *notes, *counts.notes()),
     )
-    return graph.noting(*graph.remarks())
+    return graph.with_notes(*graph.warnings())
 
 
 def _nodes_of(table: EdgeTable, nodes: Any, id: Any, label: Any, features: Any) -> NodeTable:

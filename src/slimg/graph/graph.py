@@ -103,7 +103,7 @@ class Graph:
             )
             notes = counts.notes()
         graph = cls(adjacency, features, labels, ids, feature_names, dict(masks or {}), unlabelled, notes)
-        return graph.noting(*graph.remarks())
+        return graph.with_notes(*graph.warnings())
 
     @classmethod
     def from_edges(cls, edges: Any, nodes: Any = None, **options: Any) -> Graph:
@@ -186,7 +186,7 @@ class Graph:
         """The same graph with other labels."""
         return replace(self, labels=labels, unlabelled=unlabelled)
 
-    def keeping_labels(self, rows: Any) -> Graph:
+    def mask_labels(self, rows: Any) -> Graph:
         """The same graph in which only these rows (or this mask) are labelled; the rest cannot be read from it."""
         kept = np.full(self.n, None, object)
         rows = checks.as_rows(rows, self.n, "rows")
@@ -214,7 +214,7 @@ class Graph:
             self.notes,
         )
 
-    def noting(self, *sentences: str) -> Graph:
+    def with_notes(self, *sentences: str) -> Graph:
         """The same graph with further notes."""
         if not sentences:
             return self
@@ -223,7 +223,7 @@ class Graph:
         noted._set(notes=tuple(dict.fromkeys((*self.notes, *sentences))))
         return noted
 
-    def remarks(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """Sentences about what the graph lacks."""
         said = []
         isolated = np.flatnonzero(np.diff(self.adjacency.indptr) == 0)

@@ -118,7 +118,7 @@ class _Joiner:
         graph = graph_of(columns, ids, labels, features, names, directed, options.unknown)
         table = with_strangers(table, id_name, graph)
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
-        return Inputs(graph.noting(*self.notes), table, id_name, label_name, plan, notes, second.separator)
+        return Inputs(graph.with_notes(*self.notes), table, id_name, label_name, plan, notes, second.separator)
 
     def _edge_columns(self) -> tuple[str, str, str | None]:
         options = self.options

@@ -37,7 +37,7 @@ def test_communities_are_found_from_few_labels_and_alpha_is_chosen_on_validation
 def test_features_and_other_labels_play_no_part():
     graph = communities()
     split = splits.stratified(graph, (0.1, 0.2, 0.7))
-    bare = graph.keeping_labels(np.concatenate([split.train, split.val]))
+    bare = graph.mask_labels(np.concatenate([split.train, split.val]))
     bare = type(graph)(bare.adjacency, labels=bare.labels)
     first, second = (LabelPropagation().fit(each, train=split.train, val=split.val) for each in (graph, bare))
     np.testing.assert_array_equal(first.scores_, second.scores_)

@@ -91,7 +91,7 @@ def test_without_validation_rows_folds_decide_and_all_labels_are_learned_from():
 
 
 def test_labels_outside_of_train_and_val_are_not_read():
-    hidden = GRAPH.keeping_labels(np.concatenate([SPLIT.train, SPLIT.val]))
+    hidden = GRAPH.mask_labels(np.concatenate([SPLIT.train, SPLIT.val]))
     model = fitted("gcn", epochs=5)
     np.testing.assert_array_equal(clone(model).fit(hidden, train=SPLIT.train, val=SPLIT.val).scores_, model.scores_)
 

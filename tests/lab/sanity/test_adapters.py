@@ -13,7 +13,7 @@ GCNConv = pytest.importorskip("torch_geometric.nn").GCNConv
 
 CASE = make("semantic", "homophily", **scaled(480))
 SPLIT = CASE.split(0)
-SEEN = CASE.graph.keeping_labels(np.concatenate([SPLIT.train, SPLIT.val]))
+SEEN = CASE.graph.mask_labels(np.concatenate([SPLIT.train, SPLIT.val]))
 
 
 class GCN(torch.nn.Module):

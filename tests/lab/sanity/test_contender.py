@@ -12,7 +12,7 @@ from slimg.lab.sanity.contender import Contender, as_contender, as_contenders
 
 CASE = make("semantic", "uniform", **scaled(120))
 SPLIT = CASE.split(0)
-SEEN = CASE.graph.keeping_labels(np.concatenate([SPLIT.train, SPLIT.val]))
+SEEN = CASE.graph.mask_labels(np.concatenate([SPLIT.train, SPLIT.val]))
 
 
 def answers(model, seed=3, name=None):

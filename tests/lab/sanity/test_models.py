@@ -13,7 +13,7 @@ CASE = make("semantic", "homophily", **scaled(360))
 
 def expected(estimator, seed):
     split = CASE.split(seed)
-    seen = CASE.graph.keeping_labels(np.concatenate([split.train, split.val]))
+    seen = CASE.graph.mask_labels(np.concatenate([split.train, split.val]))
     answers = estimator.fit(seen, train=split.train, val=split.val).predict()
     return np.mean(answers[split.test] == CASE.graph.labels[split.test])
 

@@ -66,7 +66,7 @@ def _run_cell(cell: Cell, graph: Graph, run: Run) -> Record:
     reset_peak()
     try:
         split = splits.stratified(graph, cell.split, cell.seed)
-        seen = graph.keeping_labels(np.concatenate([split.train, split.val]))
+        seen = graph.mask_labels(np.concatenate([split.train, split.val]))
         ran = run(_settings(cell), seen, split, cell.seed)
         right = accuracy(ran.answers, graph, split.test)
     except Exception as error:  # as above

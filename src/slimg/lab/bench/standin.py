@@ -48,7 +48,7 @@ def make_standin(
         found = np.union1d(found, drawn)
     kept = rng.permutation(found)[:edges]
     adjacency, _ = Adjacency.from_edges(*np.divmod(kept, nodes), nodes, directed=False)
-    return Graph(adjacency, _features(labels, classes, features, strength, rng), labels).noting(
+    return Graph(adjacency, _features(labels, classes, features, strength, rng), labels).with_notes(
         "A generated stand-in, not a published graph."
     )
 

@@ -34,7 +34,7 @@ def without_duplicates(graph: Graph, features: bool = True) -> Graph:
     kept = distinct_rows(graph, features)
     alike = "neighbours, label and features" if features else "neighbours and label"
     dropped = number_of(graph.n - len(kept), "node that shares", "nodes that share")
-    return graph.subgraph(kept).noting(f"{dropped} {alike} with another dropped.")
+    return graph.subgraph(kept).with_notes(f"{dropped} {alike} with another dropped.")
 
 
 def distinct_rows(graph: Graph, features: bool = True) -> np.ndarray:

@@ -72,7 +72,7 @@ def run_cell(contender: Contender, case: SanityCase, seeds: int) -> Cell:
         answer = contender.begin(bare)
         for seed in range(seeds):
             split = case.split(seed)
-            seen = case.graph.keeping_labels(np.concatenate([split.train, split.val]))
+            seen = case.graph.mask_labels(np.concatenate([split.train, split.val]))
             given = bare.with_labels(seen.labels)
             found.append(accuracy(answer(given, split.train.copy(), split.val.copy(), seed), case.graph, split.test))
         return Cell(tuple(found), None, time.perf_counter() - begun)

@@ -38,4 +38,4 @@ def read(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     edges = np.array(text[text.index("\n") :].split(), np.int64).reshape(-1, 2)
     adjacency, counts = Adjacency.from_edges(edges[:, 0], edges[:, 1], n)
     graph = Graph(adjacency, features, labels, notes=counts.notes())
-    return graph.noting(*graph.remarks())
+    return graph.with_notes(*graph.warnings())

@@ -41,7 +41,7 @@ def read(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     graph = Graph(
         adjacency, features, codes, masks=masks, unlabelled=UNLABELLED, notes=(*notes, *counts.notes())
     )
-    return graph.noting(*graph.remarks())
+    return graph.with_notes(*graph.warnings())
 
 
 def _without_rare(codes: np.ndarray, least: int) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -49,7 +49,7 @@ def read(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     said = number_of(absent, "node is", "nodes are")
     notes = (f"{said} in no feature file: zero features and label 0.",) if absent else ()
     graph = Graph(adjacency, features, labels, masks=_masks(n, len(y), test), notes=(*notes, *counts.notes()))
-    return graph.noting(*graph.remarks())
+    return graph.with_notes(*graph.warnings())
 
 
 class PlanetoidUnpickler(pickle.Unpickler):

@@ -25,4 +25,4 @@ def read(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     source, target = edges.astype(np.int64)
     adjacency, counts = Adjacency.from_edges(source, target, features.shape[0])
     graph = Graph(adjacency, features, labels.astype(np.int64), unlabelled=-1, notes=counts.notes())
-    return graph.noting(*graph.remarks())
+    return graph.with_notes(*graph.warnings())

@@ -45,4 +45,4 @@ def read(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     adjacency, counts = Adjacency.from_edges(source, target, len(ids), directed=False)
     labels = nodes["mature"].to_numpy()[order]
     graph = Graph(adjacency, features, labels, feature_names=FEATURES, notes=counts.notes())
-    return graph.noting(*graph.remarks())
+    return graph.with_notes(*graph.warnings())

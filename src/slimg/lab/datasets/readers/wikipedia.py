@@ -24,4 +24,4 @@ def read(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     masks = {f"{part}_{k}": mask.astype(bool) for part in _PARTS for k, mask in enumerate(parts[f"{part}_masks"])}
     features = sp.csr_array(parts["node_features"].astype(np.float32))
     graph = Graph(adjacency, features, parts["node_labels"], masks=masks, notes=counts.notes())
-    return graph.noting(*graph.remarks())
+    return graph.with_notes(*graph.warnings())
