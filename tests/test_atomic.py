@@ -32,5 +32,5 @@ def test_after_an_error_the_former_file_is_there_and_no_draft(tmp_path, error):
 
 @pytest.mark.parametrize("where", [".", "absent/file"])
 def test_a_place_that_takes_no_file_is_named(tmp_path, where):
-    with pytest.raises(InputError, match="file|folder"), atomic_write(tmp_path / where):
+    with pytest.raises(InputError, match=r"file|folder"), atomic_write(tmp_path / where):
         pass

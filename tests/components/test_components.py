@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA as SklearnPCA
 
+from slimg.components import components, compute_components
 from slimg.engine import MemoryEngine, buffers
 from slimg.graph import Graph
-from slimg.components import components, compute_components
 from slimg.linalg import pca
 
 

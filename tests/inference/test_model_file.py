@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slimg.inference import model_file
 from slimg.errors import InputError
+from slimg.inference import model_file
 from slimg.inference.model_file import read_model, write_model
 
 ARRAYS = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([], np.int64), "c": np.array(2.5)}
