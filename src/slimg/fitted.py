@@ -25,7 +25,7 @@ from slimg.graph.graph import Graph
 from slimg.inference.fold_in import FittedNodes, FoldIn, check_alike, fold_in
 from slimg.inference.predictions import largest, write_predictions
 from slimg.inference.saving import Saved, load, save
-from slimg.learn.sparse_group import softmax
+from slimg.learn.loss import softmax
 from slimg.report.notebook import model_html
 from slimg.report.plots import Plots
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.learn.apart import Apart, Check, check_apart, largest_penalty, solve_apart
-from slimg.learn.labelled import Labelled
+from slimg.learn.labelled import Labelled, stratified_folds
 from slimg.learn.search import Search, search
 from slimg.learn.solver import solve
 
@@ -95,7 +95,7 @@ def test_folds_give_each_row_the_score_of_a_fit_that_had_not_seen_it():
     labelled = witnesses(rows=150)
     found = search(Search([APART], folds=3), labelled, None)
     assert found.records[0].apart == APART
-    for fit, check in labelled.folds(3, 0):
+    for fit, check in stratified_folds(labelled.codes, 3, 0):
         own = solve_apart(part_of(labelled, fit), APART, 1e-4, 200).scores(labelled.matrix[check])
         np.testing.assert_allclose(found.unseen[check], own, atol=1e-5)
     np.testing.assert_array_equal(found.solution.weights, solve_apart(labelled, APART, 1e-4, 200).weights)

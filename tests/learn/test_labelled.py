@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slimg.engine.memory import MemoryEngine
-from slimg.learn.labelled import Labelled
+from slimg.learn.labelled import Labelled, stratified_folds
 
 
 def rows(widths, n=12, weights=None):
@@ -34,7 +34,7 @@ def test_shares_of_the_classes_are_by_weight():
 
 def test_every_row_is_checked_once_and_every_class_is_learned():
     labelled = rows({"a": 2})
-    folds = labelled.folds(10, 0)
+    folds = stratified_folds(labelled.codes, 10, 0)
     assert len(folds) == 4  # as many as the smallest class has rows
     assert sorted(np.concatenate([check for _, check in folds]).tolist()) == list(range(12))
     assert all(set(labelled.codes[fit]) == {0, 1, 2} for fit, _ in folds)

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.special import logsumexp, softmax
-from sklearn.metrics import log_loss
+from scipy.special import logsumexp
+from scipy.special import softmax as scipy_softmax
+from sklearn.metrics import log_loss as sklearn_log_loss
 
-from slimg.learn.loss import MultinomialLoss
+from slimg.learn.loss import MultinomialLoss, log_loss, softmax
 
 
 def drawn(seed, m=25, c=4, spread=2.0, fit_intercept=True, dtype=np.float64):
@@ -31,9 +32,9 @@ def test_value_is_the_weighted_cross_entropy(seed):
     loss, scores, rng = drawn(seed)
     b = rng.standard_normal(4)
     fit = loss.evaluate(scores, b)
-    expected = softmax(scores + b, axis=1)
+    expected = scipy_softmax(scores + b, axis=1)
     np.testing.assert_allclose(fit.probabilities, expected, rtol=1e-13)
-    assert fit.value == pytest.approx(log_loss(loss.codes, expected, sample_weight=loss.row_weights), rel=1e-12)
+    assert fit.value == pytest.approx(sklearn_log_loss(loss.codes, expected, sample_weight=loss.row_weights), rel=1e-12)
 
 
 def test_large_scores_neither_overflow_nor_lose_the_loss():
@@ -108,3 +109,18 @@ def test_dual_value_is_the_conjugate_at_the_scaled_residual(seed, scale, spread)
     mixed[np.arange(len(mixed)), loss.codes] += 1 - scale
     attained = np.log(np.maximum(mixed, 1e-300))
     assert dual == pytest.approx(value(loss, attained) - np.vdot(attained, residual), abs=1e-10)
+
+
+@pytest.mark.parametrize(("dtype", "rel"), [(np.float32, 1e-6), (np.float64, 1e-13)])
+def test_softmax_and_log_loss_equal_scipy_and_scikit_learn(dtype, rel):
+    _, scores, rng = drawn(5, spread=30.0, dtype=dtype)
+    before = scores.copy()
+    np.testing.assert_allclose(softmax(scores), scipy_softmax(scores.astype(np.float64), axis=1), rtol=1e-13)
+    codes = np.where(np.arange(25) % 5 == 0, -1, rng.integers(0, 4, 25))
+    own = logsumexp(scores.astype(np.float64), axis=1) - scores[np.arange(25), codes]
+    assert log_loss(scores, codes) == pytest.approx(own[codes >= 0].mean(), rel=rel)
+    np.testing.assert_array_equal(scores, before)
+
+
+def test_log_loss_without_a_known_class_is_infinite():
+    assert log_loss(np.zeros((2, 3)), np.array([-1, -1])) == np.inf

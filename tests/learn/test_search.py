@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from slimg.engine.memory import MemoryEngine
-from slimg.learn.labelled import Labelled
+from slimg.learn.labelled import Labelled, stratified_folds
 from slimg.learn.path import Pair
 from slimg.learn.search import Search, _Patience, search
 from slimg.learn.selection import best
@@ -31,7 +31,7 @@ def test_folds_judge_and_all_rows_are_solved_again(labelled):
     whole = solve(labelled.problem(), pair.l1, pair.group)
     np.testing.assert_allclose(found.solution.weights, whole.weights, atol=5e-3)
     by_hand = []
-    for fit, check in labelled.folds(3, 0):
+    for fit, check in stratified_folds(labelled.codes, 3, 0):
         part = solve(labelled.problem(fit), pair.l1, pair.group)
         scores = labelled.matrix[check] @ part.weights + part.intercept
         by_hand.append((scores.argmax(axis=1) == labelled.codes[check]).mean())
@@ -41,7 +41,7 @@ def test_folds_judge_and_all_rows_are_solved_again(labelled):
 def test_scores_of_rows_held_out_are_those_the_record_counts(labelled):
     found = search(Search(PAIRS, folds=3), labelled, None)
     right = found.unseen.argmax(axis=1) == labelled.codes
-    by_fold = [right[check].mean() for _, check in labelled.folds(3, 0)]
+    by_fold = [right[check].mean() for _, check in stratified_folds(labelled.codes, 3, 0)]
     assert found.records[found.chosen].val_accuracy == pytest.approx(np.mean(by_fold))
 
 
@@ -78,11 +78,11 @@ def test_validation_rows_choose_the_solution_that_is_best_on_them(labelled):
 
 
 def test_folds_hold_each_row_once_and_each_class(labelled):
-    folds = labelled.folds(5, 0)
+    folds = stratified_folds(labelled.codes, 5, 0)
     np.testing.assert_array_equal(np.sort(np.concatenate([check for _, check in folds])), np.arange(90))
     assert all(set(labelled.codes[fit]) == {0, 1, 2} for fit, _ in folds)
     rare = Labelled(labelled.matrix[:32], np.array([0] * 15 + [1] * 15 + [2] * 2), 3, np.ones(32), {"a": 10}, None)
-    assert len(rare.folds(5, 0)) == 2
+    assert len(stratified_folds(rare.codes, 5, 0)) == 2
 
 
 def test_patience_counts_pairs_without_gain_for_each_series():

@@ -26,7 +26,7 @@ from slimg.explain.explainer import Scorer, View
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
-from slimg.learn.sparse_group import softmax
+from slimg.learn.loss import softmax
 from slimg.linalg.operators import operator
 
 Pair = tuple[int, int]

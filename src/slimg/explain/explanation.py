@@ -20,7 +20,7 @@ import numpy as np
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import number_of, show
-from slimg.learn.sparse_group import softmax
+from slimg.learn.loss import softmax
 
 
 class Term(NamedTuple):

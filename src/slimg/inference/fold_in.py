@@ -24,7 +24,7 @@ from slimg.explain.explainer import Scorer
 from slimg.graph.columns import number_of, show
 from slimg.graph.digest import id_digests, node_digests
 from slimg.graph.graph import Graph
-from slimg.learn.sparse_group import softmax
+from slimg.learn.loss import softmax
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.errors import InputError
-from slimg.learn.sparse_group import softmax
+from slimg.learn.loss import softmax
 
 
 def write_predictions(

@@ -11,12 +11,11 @@ P is computed for all nodes once, for the setting that was chosen.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from slimg.components.components import Components
@@ -28,7 +27,8 @@ from slimg.graph.graph import Graph
 from slimg.lab.hyperparameters import WithHyperparameters
 from slimg.lab.propagators.registry import Propagator, get, kind_of, together
 from slimg.learn.early_stopping import EPOCHS, PATIENCE, Stopped, fit_stopped
-from slimg.learn.sparse_group import softmax
+from slimg.learn.labelled import stratified_folds
+from slimg.learn.loss import softmax
 
 WEIGHT_DECAYS = (0.0, 5e-4)
 Propagated = list[tuple[Propagator, Components]]
@@ -210,8 +210,9 @@ class _Learner:
         """With the epoch that is best on the validation rows, or with means over folds and the weights of none."""
         if self.training < len(self.codes):
             return self._stopped(matrix, wd, *np.split(np.arange(len(self.codes)), [self.training]))
-        folds = [self._stopped(matrix, wd, *fold) for fold in self._folds(matrix)]
-        accuracy, loss, epoch = np.mean([(each.val_accuracy, each.val_loss, each.epoch) for each in folds], axis=0)
+        folds = stratified_folds(self.codes, self.model.cv, self.model.random_state)
+        runs = [self._stopped(matrix, wd, *fold) for fold in folds]
+        accuracy, loss, epoch = np.mean([(each.val_accuracy, each.val_loss, each.epoch) for each in runs], axis=0)
         return Stopped(np.empty((0, self.classes)), np.empty(0), round(epoch), float(accuracy), float(loss))
 
     def finish(self, matrix: Array, wd: float, stopped: Stopped) -> Stopped:
@@ -224,11 +225,6 @@ class _Learner:
         codes, model = self.codes, self.model
         validation = matrix[check], codes[check]
         return fit_stopped(matrix[fit], codes[fit], self.classes, wd, validation, model.epochs, model.patience)
-
-    def _folds(self, matrix: Array) -> Iterator[tuple[Array, Array]]:
-        folds = min(self.model.cv, int(np.bincount(self.codes).min()))
-        splitter = StratifiedKFold(folds, shuffle=True, random_state=self.model.random_state)
-        return splitter.split(matrix, self.codes)
 
 
 def _record(propagator: Propagator, wd: float, stopped: Stopped, seconds: float) -> dict[str, Any]:

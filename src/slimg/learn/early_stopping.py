@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
-from slimg.learn.loss import MultinomialLoss
+from slimg.learn.loss import MultinomialLoss, log_loss
 
 STEPS = 20
 """Iterations of an epoch."""
@@ -118,13 +118,8 @@ class _Run:
 
     def _validate(self, flat: Array) -> tuple[float, float]:
         v, intercept = self._split(flat)
-        scores = self.checked @ v
-        accuracy = float(((scores + intercept).argmax(axis=1) == self.check_codes).mean())
-        seen = np.flatnonzero(self.check_codes >= 0)
-        if len(seen) == 0:
-            return accuracy, float("inf")
-        loss = MultinomialLoss(self.check_codes[seen], np.full(len(seen), 1 / len(seen)), self.classes)
-        return accuracy, loss.evaluate(scores[seen], intercept).value
+        scores = self.checked @ v + intercept
+        return float((scores.argmax(axis=1) == self.check_codes).mean()), log_loss(scores, self.check_codes)
 
     def _split(self, flat: Array) -> tuple[Array, Array]:
         return flat[: -self.classes].reshape(-1, self.classes), flat[-self.classes :]

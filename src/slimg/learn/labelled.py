@@ -16,6 +16,27 @@ SHARED_WORK = 1 << 27
 """Multiplications (m·p·c) from which a product with the rows has blocks enough for all threads."""
 
 
+def stratified_folds(codes: Array, n_folds: int, random_state: int) -> list[tuple[Array, Array]]:
+    """Split rows into folds that hold each class in its share.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (m,)
+        Classes in 0 … c − 1, each at least twice.
+    n_folds : int
+        Number of folds at most; there are no more than the smallest class has rows.
+    random_state : int
+        Seed of the shuffle.
+
+    Returns
+    -------
+    folds : list of (fit, check)
+        Positions of the rows to fit on and of those held out, each ascending.
+    """
+    n_folds = min(n_folds, int(np.bincount(codes).min()))
+    return list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes))
+
+
 @dataclass(frozen=True)
 class Labelled:
     """Rows to learn from: matrix (m × p), codes (m), the number of classes, row weights (m), groups by name and width."""
@@ -54,12 +75,6 @@ class Labelled:
         chosen = slice(None) if rows is None else rows
         totals = np.bincount(self.codes[chosen], self.weights[chosen], self.classes)
         return np.log(totals / totals.sum())
-
-    def folds(self, count: int, random_state: int) -> list[tuple[Array, Array]]:
-        """Stratified (fit, check) places; no more folds than the smallest class has rows."""
-        count = min(count, int(np.bincount(self.codes).min()))
-        splitter = StratifiedKFold(count, shuffle=True, random_state=random_state)
-        return list(splitter.split(self.matrix, self.codes))
 
     def each(self, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
         """Results of tasks, side by side unless products with the rows are large enough to occupy all threads."""

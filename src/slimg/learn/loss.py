@@ -26,6 +26,50 @@ BLOCK_ENTRIES = 1 << 17
 """Scores of a block: it stays in the cache, and an engine's threads share the blocks."""
 
 
+def softmax(scores: Array) -> Array:
+    """Turn scores into class probabilities.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, c)
+        Scores of the classes; any constant may be added to a row.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n, c)
+        In float64, so that every row sums to one.
+    """
+    scores = scores.astype(np.float64)
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
+
+
+def log_loss(scores: Array, codes: Array) -> float:
+    """Compute the mean cross-entropy of ``softmax(scores)``.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, c)
+        Scores of the classes, float32 or float64. The exponentials are taken in this precision and added in float64.
+    codes : ndarray of shape (n,)
+        Classes in 0 … c − 1; rows with −1, a class without a score, do not count.
+
+    Returns
+    -------
+    loss : float
+        Infinite if no row counts.
+    """
+    counted = np.flatnonzero(codes >= 0)
+    if len(counted) == 0:
+        return float("inf")
+    scores, own = scores[counted], codes[counted]
+    scores -= scores.max(axis=1, keepdims=True)
+    losses = np.log(np.exp(scores).sum(axis=1, dtype=np.float64)) - scores[np.arange(len(own)), own]
+    return float(losses.mean())
+
+
 class Fit(NamedTuple):
     """Loss and class probabilities at given scores T and intercept b."""
 

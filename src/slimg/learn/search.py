@@ -25,7 +25,7 @@ from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
 from slimg.learn.apart import Apart, Candidate, Check, check_apart, solve_apart
 from slimg.learn.early_stopping import fit_stopped
-from slimg.learn.labelled import Labelled
+from slimg.learn.labelled import Labelled, stratified_folds
 from slimg.learn.path import Pair, lanes, resolve_pairs, solve_path
 from slimg.learn.selection import Record, best, merge, validate
 from slimg.learn.solver import Problem, Solution
@@ -116,7 +116,7 @@ def _best_on_path(
 
 
 def _best_by_folds(how: Search, labelled: Labelled, problem: Problem, pairs: list[Pair]) -> Found:
-    folds = labelled.folds(how.folds, how.random_state)
+    folds = stratified_folds(labelled.codes, how.folds, how.random_state)
     checks = [Check(labelled.matrix[check], labelled.codes[check], fit) for fit, check in folds]
     by_folds, plans = _ByFolds(how, labelled, pairs, checks), _apart(how, labelled, checks)
     several: list[Sequence[Callable[[], Any]]] = [by_folds.tasks(), *(plan.tasks() for plan in plans)]
@@ -182,7 +182,7 @@ def _stopped_early(how: Search, labelled: Labelled, validation: tuple[Array, Arr
         runs = [fit_stopped(matrix, codes, classes, validation=validation)]
         final = runs[0]
     else:
-        folds = labelled.folds(how.folds, how.random_state)
+        folds = stratified_folds(labelled.codes, how.folds, how.random_state)
         runs = [
             fit_stopped(matrix[fit], codes[fit], classes, validation=(matrix[check], codes[check])) for fit, check in folds
         ]

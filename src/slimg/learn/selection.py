@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from slimg.engine.base import Array
+from slimg.learn.loss import log_loss
 from slimg.learn.path import Pair
 from slimg.learn.solver import Solution
 
@@ -41,13 +42,10 @@ class Record:
 def validate(pair: Pair, solution: Solution, names: Sequence[str], group_of: Array, rows: Array, codes: Array) -> Record:
     """Score a solution on validation rows; a code of −1 is a class that training did not see: always wrong."""
     scores = solution.scores(rows)
-    scores -= scores.max(axis=1, keepdims=True)
     accuracy = float((scores.argmax(axis=1) == codes).mean())
-    seen = np.flatnonzero(codes >= 0)
-    likelihood = np.log(np.exp(scores[seen]).sum(axis=1, dtype=np.float64)) - scores[seen, codes[seen]]
     zero = tuple(name for which, name in enumerate(names) if not solution.weights[group_of == which].any())
     nonzero = float(np.count_nonzero(solution.weights))
-    loss = float(likelihood.mean()) if len(seen) else np.inf
+    loss = log_loss(scores, codes)
     return Record(*pair, accuracy, loss, solution.gap, zero, nonzero, solution.converged, solution.seconds)
 
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from slimg.engine.base import Array
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
+from slimg.learn.loss import softmax
 from slimg.learn.solver import Problem, solve
 
 
@@ -119,15 +120,6 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return X @ self.coef_.T + self.intercept_
-
-
-def softmax(scores: Array) -> Array:
-    """Rows of scores as probabilities (float64, so that rows add up to one)."""
-    scores = scores.astype(np.float64)
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores
 
 
 def class_weights(given: Any, classes: Array, codes: Array, sample_weight: Array | None = None) -> Array:

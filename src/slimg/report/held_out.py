@@ -11,7 +11,7 @@ import numpy as np
 
 from slimg.classifier import SlimG
 from slimg.errors import InputError
-from slimg.learn.sparse_group import softmax
+from slimg.learn.loss import softmax
 
 
 def held_out(model: SlimG) -> tuple[np.ndarray, np.ndarray]:

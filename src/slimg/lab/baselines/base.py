@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from slimg.engine.base import Array
 from slimg.errors import InputError, choices
 from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
+from slimg.learn.labelled import stratified_folds
+from slimg.learn.loss import log_loss, softmax
 from slimg.learn.selection import best
-from slimg.learn.sparse_group import softmax
 
 
 @dataclass(frozen=True)
@@ -151,10 +151,7 @@ class Baseline(BaseEstimator):
         return Learned(np.empty((0, targets.classes)), float(accuracy), float(loss), round(iteration), round(iterations))
 
     def _folds(self, targets: Targets) -> Iterator[tuple[Array, Array]]:
-        codes = targets.codes[targets.fit]
-        count = min(self.cv, int(np.bincount(codes).min()))
-        splitter = StratifiedKFold(count, shuffle=True, random_state=self.random_state)
-        for fit, check in splitter.split(codes, codes):
+        for fit, check in stratified_folds(targets.codes[targets.fit], self.cv, self.random_state):
             yield targets.fit[fit], targets.fit[check]
 
     def _check(self, graph: Any, y: Any) -> None:
@@ -182,12 +179,7 @@ def judged(scores: Array, targets: Targets) -> tuple[float, float]:
     if targets.check is None:
         return float("nan"), float("nan")
     codes, rows = targets.codes[targets.check], np.asarray(scores[targets.check], np.float64)
-    accuracy = float((rows.argmax(axis=1) == codes).mean())
-    seen = np.flatnonzero(codes >= 0)
-    if len(seen) == 0:
-        return accuracy, float("inf")
-    rows = rows[seen] - rows[seen].max(axis=1, keepdims=True)
-    return accuracy, float((np.log(np.exp(rows).sum(axis=1)) - rows[np.arange(len(seen)), codes[seen]]).mean())
+    return float((rows.argmax(axis=1) == codes).mean()), log_loss(rows, codes)
 
 
 def best_of(selection: list[dict[str, Any]]) -> int:
