@@ -35,7 +35,7 @@ def test_from_files_to_predictions(tmp_path):
     assert (tmp_path / "out").is_dir()
 
 
-@pytest.mark.parametrize("engine", ["auto", "reordered"])
+@pytest.mark.parametrize("engine", ["auto", "memory"])
 def test_engines_in_memory(engine):
     run = python(
         """

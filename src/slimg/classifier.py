@@ -55,7 +55,7 @@ class SlimG(FittedModel):
     class_weight : "balanced", a dict by class, or None
     tol, max_iter : the duality gap to reach, as a share of the loss at W = 0, and Newton steps at most. Rarely a component
         that is zero in the solution still has a small weight at the default gap; ``tol=1e-6`` tells.
-    engine : "memory", "reordered" (nodes by communities inside), "mapped" (row matrices as files), "dask", "auto" (by `estimate`),
+    engine : "memory", "mapped" (row matrices as files), "dask", "auto" (by `estimate`),
         a Dask client, or an engine
     memory : size such as "4GB", or None
         The budget of "mapped" and "auto"; None takes most of what is free.

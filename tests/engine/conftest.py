@@ -1,24 +1,10 @@
 """Every engine, as a parameter of one suite."""
 
-import numpy as np
 import pytest
 
 from slimg.engine import MemoryEngine, blocks
 from slimg.engine.dask import DaskEngine
 from slimg.engine.mapped import MappedEngine
-from slimg.engine.ordering import places_of
-from slimg.engine.reordered import ReorderedEngine
-
-
-class Shuffled(ReorderedEngine):
-    """Arrays of any number of rows are kept in a random order."""
-
-    def __init__(self):
-        super().__init__(np.arange(1), threads=2)
-
-    def _known(self, n):
-        order = self._orders.setdefault(n, (np.random.default_rng(n).permutation(n),))[0]
-        return order, places_of(order)
 
 
 @pytest.fixture(scope="session")
@@ -38,13 +24,11 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "PRODUCT_WORK", 256)
 
 
-@pytest.fixture(params=["memory", "two threads", "reordered", "mapped", "mapped in slices", "journaled", "dask"])
+@pytest.fixture(params=["memory", "two threads", "mapped", "mapped in slices", "journaled", "dask"])
 def any_engine(request, tmp_path, monkeypatch):
     """One engine after the other; "in slices" has room for three gathered columns at a time."""
     if request.param in ("memory", "two threads"):
         yield MemoryEngine(threads=1 if request.param == "memory" else 2)
-    elif request.param == "reordered":
-        yield Shuffled()
     elif request.param == "dask":
         with DaskEngine(request.getfixturevalue("cluster"), folder=tmp_path, partitions=3) as engine:
             yield engine

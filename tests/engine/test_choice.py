@@ -1,5 +1,7 @@
 """Which engine a name stands for, and that a disk without room is refused before anything is computed."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -28,10 +30,15 @@ def test_engines_by_name(monkeypatch):
     assert choice.engine_for(own, graph) is own
     monkeypatch.setattr(estimate, "measure", lambda folder=None: RATES)
     assert isinstance(choice.engine_for("auto", graph), MemoryEngine)
-    with pytest.raises(InputError, match=r"unknown engine 'gpu': choose one of .*auto, dask, mapped, memory"):
-        choice.engine_for("gpu", graph)
     with pytest.raises(InputError, match="memory must be a size"):
         SlimG(engine="auto", memory="lots").fit(graph)
+
+
+@pytest.mark.parametrize("engine", ["gpu", "reordered", 42, None, MemoryEngine, ["memory"]])
+def test_what_is_no_engine_is_refused_with_the_choices(engine):
+    for refused in (lambda: choice.engine_for(engine, small_graph()), lambda: SlimG(engine=engine).fit(small_graph())):
+        with pytest.raises(InputError, match=f"engine {re.escape(repr(engine))}.*auto, dask, mapped, memory"):
+            refused()
 
 
 def test_a_disk_without_room_for_the_whole_fit_is_refused_before_it_begins(tmp_path, monkeypatch):

@@ -8,12 +8,12 @@ from slimg.engine.base import Engine
 from slimg.engine.estimate import estimate
 from slimg.engine.mapped import MappedEngine
 from slimg.engine.memory import MemoryEngine
-from slimg.engine.reordered import ReorderedEngine
 from slimg.errors import choices
 from slimg.graph.graph import Graph
 from slimg.sizes import as_bytes
 
-NAMES = ("auto", "memory", "reordered", "mapped", "dask")
+OPERATIONS = tuple(name for name in vars(Engine) if not name.startswith("_"))
+NAMES = ("auto", "memory", "mapped", "dask")
 
 
 def engine_for(engine: Any, graph: Graph, memory: str | int | None = None, disk: int = 0) -> Engine:
@@ -35,8 +35,6 @@ def _engine_for(engine: Any, graph: Graph, memory: str | int | None) -> Engine:
         engine = estimate(graph, memory=None if memory is None else as_bytes(memory)).recommended
     if engine == "memory":
         return MemoryEngine()
-    if engine == "reordered":
-        return ReorderedEngine.for_matrix(graph.adjacency)
     if engine == "mapped":
         return MappedEngine(memory or "4GB")
     if engine == "dask" or _is_client(engine):
@@ -47,8 +45,9 @@ def _engine_for(engine: Any, graph: Graph, memory: str | int | None) -> Engine:
 
 
 def check_engine(engine: Any, memory: str | int | None = None) -> None:
-    """Refuse what names no engine, and a budget that is no size."""
-    if isinstance(engine, str) and engine not in NAMES:
+    """Raise an `InputError` for anything but a name, a Dask client or an engine, and for a budget that is no size."""
+    is_known = engine in NAMES if isinstance(engine, str) else _is_client(engine) or _is_engine(engine)
+    if not is_known:
         raise choices("engine", engine, [*NAMES, "an engine object", "a Dask client"])
     if memory is not None:
         as_bytes(memory)
@@ -56,3 +55,8 @@ def check_engine(engine: Any, memory: str | int | None = None) -> None:
 
 def _is_client(engine: Any) -> bool:
     return type(engine).__module__.startswith("distributed")
+
+
+def _is_engine(engine: Any) -> bool:
+    """Whether an object (not a class) has the operations of the `Engine` protocol."""
+    return not isinstance(engine, type) and all(hasattr(engine, name) for name in OPERATIONS)

@@ -73,9 +73,7 @@ class MemoryEngine(Reporting):
     # products -------------------------------------------------------------------------------------------------------
 
     def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
-        return self._passes(matrix, as_tall(row_matrix), scalings)
-
-    def _passes(self, matrix: Sparse, row_matrix: Array, scalings: Sequence[Scaling]) -> list[RowMatrix]:
+        row_matrix = as_tall(row_matrix)
         outs = [self._buffers.take(len(matrix.indptr) - 1, row_matrix.shape[1]) for _ in scalings]
         weights = None if matrix.weights is None else np.asarray(matrix.weights)
         data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, row_matrix
