@@ -72,6 +72,7 @@ def predictions(out: Path) -> np.ndarray:
 def compare(graph: Graph, splits: list[Split], first: np.ndarray) -> Scores:
     """Accuracy on the hidden labels by method and seed; ``first`` are SlimG's predictions on the first split."""
     scores: Scores = {name: [] for name in (*BASELINES, "SlimG")}
+    assert graph.labels is not None  # the table of packages has a column of sections
     for seed, split in enumerate(splits):
         visible = graph.mask_labels(known(split))
         found = {name: visible.classes[baseline(visible, seed)] for name, baseline in BASELINES.items()}

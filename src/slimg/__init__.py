@@ -1,22 +1,41 @@
-"""SlimG: classify the nodes of a graph from a few labels."""
+"""SlimG: classify the nodes of a graph from a few labels.
+
+========================  ==========================================================================
+`Graph`                   the input: edges, features, labels and ids
+`SlimG`                   the classifier: components of the graph and a sparse-group logistic regression
+`diagnose`                whether the features and the edges predict the labels
+`NodeClassifier`          `SlimG` for scikit-learn's cross-validation and grid search
+`SlimGFeatures`           the components as a scikit-learn transformer
+========================  ==========================================================================
+
+The packages `slimg.graph`, `slimg.io`, `slimg.engine`, `slimg.linalg`, `slimg.components`, `slimg.learn`, `slimg.inference`,
+`slimg.explain`, `slimg.report` and `slimg.lab` list further public names in their ``__all__``; the rest is internal.
+Names are imported on first use, so ``import slimg`` is instant.
+"""
+
+from typing import TYPE_CHECKING
 
 from slimg.version import __version__
 
-_HOMES = {
-    "Graph": "slimg.graph",
-    "LinearGNN": "slimg.lab.linear_gnn",
-    "NodeClassifier": "slimg.pipeline",
-    "SlimG": "slimg.classifier",
-    "SlimGFeatures": "slimg.pipeline",
-    "diagnose": "slimg.explain.diagnosis",
-}
-__all__ = ["Graph", "LinearGNN", "NodeClassifier", "SlimG", "SlimGFeatures", "__version__", "diagnose"]
+if TYPE_CHECKING:
+    from slimg.classifier import SlimG
+    from slimg.explain.diagnosis import diagnose
+    from slimg.graph import Graph
+    from slimg.pipeline import NodeClassifier, SlimGFeatures
+else:
+    from slimg._lazy import lazy_names
 
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "Graph": "slimg.graph",
+            "NodeClassifier": "slimg.pipeline",
+            "SlimG": "slimg.classifier",
+            "SlimGFeatures": "slimg.pipeline",
+            "diagnose": "slimg.explain.diagnosis",
+        },
+        moved={"LinearGNN": "slimg.lab.LinearGNN", "bench": "slimg.lab.bench"},
+    )
+    del lazy_names
 
-def __getattr__(name: str):
-    """Import a public name on first use, so that `import slimg` is instant."""
-    if name in _HOMES:
-        import importlib
-
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'slimg' has no attribute {name!r}")
+__all__ = ["Graph", "NodeClassifier", "SlimG", "SlimGFeatures", "__version__", "diagnose"]

@@ -1,0 +1,5 @@
+"""Deprecated: this is `slimg.lab.gnnexp` now."""
+
+from slimg._lazy import moved_module
+
+__getattr__ = moved_module(__name__, "slimg.lab.gnnexp")
