@@ -1,89 +1,320 @@
-"""Figures of a fitted model, with matplotlib, which is imported when the first one is asked for.
+"""Figures with matplotlib, in one style: those of a model (`Plots`), and charts of the page as SVG.
 
-    model.plot.components()     ‖W_g‖_F of each component, those the penalty removed marked
-    model.plot.path()           validation accuracy of every candidate, and the chosen one
-    model.plot.features(label)  the features that speak most for a class
-    model.plot.explanation(id)  what each component gave to the score of a node's class
-
-Each draws on ``ax`` if one is given and returns the axes.
+matplotlib is imported when the first figure is drawn. The colours are those of the page in light mode (``page.css``). In a
+chart of the page each of them is replaced by its CSS variable, so that one drawing serves light, dark and print; text stays
+text, so that it can be read aloud, searched and scaled.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import io
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slimg.atomic import atomic_write
 from slimg.learn.selection import APART, series_of
 
-INK, PALE, MARK = "#2b5c8a", "#b9c7d4", "#c2410c"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from slimg.graph.graph import Graph
+
+INK, MUTED, LINE, MAIN, SECOND, THIRD = "#16191d", "#545b66", "#d5d9e0", "#1d5fbf", "#b4490f", "#0b7a5a"
+VARIABLES = {INK: "--ink", MUTED: "--muted", LINE: "--line", MAIN: "--main", SECOND: "--second", THIRD: "--third"}
+SERIES = ((MAIN, "o"), (SECOND, "s"), (THIRD, "^"), (MUTED, "D"), (INK, "v"))
+"""Colour and marker of the first, second, … line."""
+WIDTH = 4.7
+"""Inches; the narrower a drawing, the larger its text when it fills a phone's width."""
+STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": MUTED,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "ytick.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": LINE,
+    "grid.linewidth": 0.6,
+}
+
+Svg = str
+
+
+@contextmanager
+def figure_style(**settings: Any) -> Iterator[None]:
+    """Draw in the style of slimg within this block; ``settings`` are further matplotlib settings, by name."""
+    import matplotlib as mpl
+
+    merged: Any = STYLE | settings  # the annotation of rc_context lists every setting
+    with mpl.rc_context(merged):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of a size in inches, not known to pyplot.
+
+    Returns
+    -------
+    Figure
+    """
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure in the format of the path's ending; the same figure gives the same bytes.
+
+    Returns
+    -------
+    Path
+        The file, which is written whole or not at all.
+    """
+    import matplotlib as mpl
+
+    target = Path(path)
+    kind = target.suffix.removeprefix(".")
+    with mpl.rc_context({"svg.hashsalt": "slimg"}), atomic_write(target, binary=True) as file:
+        figure.savefig(file, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+    return target
 
 
 class Plots:
-    """What ``model.plot`` is, of a fitted model."""
+    """Figures of a fitted model, reached as ``model.plot``.
+
+    Each method draws on ``ax``, or on new pyplot axes if it is None, and returns the axes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from slimg import Graph, SlimG
+    >>> graph = Graph.from_arrays(None, [[1.0, 0.0], [0.0, 1.0]] * 10, ["a", "b"] * 10)
+    >>> SlimG(grid=[(0.0, 0.01)]).fit(graph).plot.components().get_ylabel()
+    '‖W‖'
+    """
 
     def __init__(self, model: Any):
         self._model = model
 
-    def components(self, ax: Any = None) -> Any:
-        """Bars of ‖W_g‖_F."""
+    def components(self, ax: Axes | None = None) -> Axes:
+        """Plot ‖W_g‖_F of each component as a bar; those that the penalty removed are marked.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes new axes.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         weights = self._model.component_weights()
         ax = _axes(ax)
-        ax.bar(list(weights), list(weights.values()), color=INK)
+        ax.bar(list(weights), list(weights.values()), color=MAIN)
         for place, value in enumerate(weights.values()):
             if value == 0:
-                ax.annotate("removed", (place, 0), ha="center", va="bottom", color=MARK)
+                ax.annotate("removed", (place, 0), ha="center", va="bottom", color=SECOND)
         ax.set_ylabel("‖W‖")
-        ax.set_title("What each component weighs")
+        ax.set_title("Weight of each component")
         return ax
 
-    def path(self, ax: Any = None) -> Any:
-        """Validation accuracy over λ₂, a line for each λ₁ (dashed: one joint group), points for components learned apart."""
-        model, ax = self._model, _axes(ax)
-        records, best = model.selection_, model.chosen_
-        for name, series in series_of(records).items():
-            line = "" if name == APART else "-" if name.startswith("λ₁") else "--"
-            ax.plot(*zip(*series, strict=True), marker="o", linestyle=line, label=name)
-        ax.plot([best["group"]], [best["val_accuracy"]], marker="*", markersize=16, color=MARK, label="chosen")
-        if all(record["group"] > 0 for record in records):
-            ax.set_xscale("log")
-        ax.set_xlabel("λ₂")
-        ax.set_ylabel("validation accuracy")
-        ax.legend()
+    def path(self, ax: Axes | None = None) -> Axes:
+        """Plot the validation accuracy of every candidate over λ₂: a line for each λ₁, points for separate components.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes new axes.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        ax = _axes(ax)
+        _draw_path(ax, self._model.selection_, self._model.chosen_)
         return ax
 
-    def features(self, label: Any, component: str | None = None, k: int = 10, ax: Any = None) -> Any:
-        """The k features that speak most for a class, in a component (by default the heaviest one made of features)."""
+    def features(self, label: Any, component: str | None = None, k: int = 10, ax: Axes | None = None) -> Axes:
+        """Plot the features with the largest weights for a class.
+
+        Parameters
+        ----------
+        label : class of the model
+        component : str or None, default=None
+            A component made of features; None takes the one with the largest weights.
+        k : int, default=10
+            Number of features.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes new axes.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         summary = self._model.summary()
         name = component or max(summary.features, key=lambda each: summary.components[each])
         terms = summary.top_features(name, label, k)[::-1]
         ax = _axes(ax)
-        ax.barh([_literal(term.name) for term in terms], [term.contribution for term in terms], color=INK)
-        ax.set_title(_literal(f"What speaks for {label} ({name})"))
+        ax.barh([_literal(term.name) for term in terms], [term.contribution for term in terms], color=MAIN)
+        ax.set_title(_literal(f"Features that speak for {label} ({name})"))
         return ax
 
-    def explanation(self, node: Any, graph: Any = None, ax: Any = None) -> Any:
-        """Contributions to the score of the node's class, against the mean of all classes."""
+    def explanation(self, node: Any, graph: Graph | None = None, ax: Axes | None = None) -> Axes:
+        """Plot what each component contributes to the score of a node's class, relative to the mean of all classes.
+
+        Parameters
+        ----------
+        node : id of a node
+        graph : Graph or None, default=None
+            The graph of the node; None takes the fitted one.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes new axes.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         explanation = self._model.explain(node, graph)
         parts = explanation.components(against="mean")
         parts.pop("rounding")
         ax = _axes(ax)
         values = np.array(list(parts.values()))
-        ax.barh(list(parts), values, color=np.where(values >= 0, INK, MARK))
-        ax.axvline(0, color=PALE)
+        ax.barh(list(parts), values, color=np.where(values >= 0, MAIN, SECOND))
+        ax.axvline(0, color=LINE)
         ax.invert_yaxis()
         ax.set_title(_literal(f"Why {node} is {explanation.prediction}"))
         return ax
 
 
-def _axes(ax: Any) -> Any:
+def bar_chart(values: Mapping[str, float], title: str, label: str) -> Svg:
+    """One horizontal bar per name, with its value beside it."""
+
+    def draw(axes: Axes) -> None:
+        lengths = np.array(list(values.values()))
+        axes.barh(list(values), lengths, color=MAIN, height=0.62)
+        for place, length in enumerate(lengths):
+            axes.text(length, place, f"\u2009{length:.1f}", va="center", color=INK)
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1.18 * max(lengths.max(initial=0), 1e-9))
+        axes.set_xlabel(label)
+        axes.grid(False, axis="y")
+
+    return _as_svg(draw, title, 0.5 + 0.36 * len(values))
+
+
+def interval_chart(values: Mapping[str, tuple[float, float, float]], title: str, label: str) -> Svg:
+    """A share (value, low, high) with its interval for each name."""
+
+    def draw(axes: Axes) -> None:
+        places = np.arange(len(values))
+        middle, low, high = np.array(list(values.values())).T
+        axes.errorbar(middle, places, xerr=_distances(middle, low, high), fmt="o", color=MAIN, capsize=3)
+        axes.set_yticks(places, list(values))
+        axes.invert_yaxis()
+        axes.margins(x=0.12)
+        axes.xaxis.set_major_formatter(_percent)
+        axes.set_xlabel(label)
+
+    return _as_svg(draw, title, 0.6 + 0.34 * len(values))
+
+
+def reliability_chart(bins: Sequence[Mapping[str, float]], title: str) -> Svg:
+    """Share of correct predictions against their probability; on the diagonal they agree."""
+
+    def draw(axes: Axes) -> None:
+        axes.plot([0, 1], [0, 1], color=MUTED, linestyle="--", linewidth=1)
+        probability, correct, low, high = (
+            np.array([entry[key] for entry in bins]) for key in ("probability", "correct", "low", "high")
+        )
+        axes.errorbar(probability, correct, yerr=_distances(correct, low, high), fmt="o-", color=MAIN, capsize=3)
+        axes.set_xlim(0, 1.02)
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel("probability of the prediction")
+        axes.set_ylabel("share that is correct")
+
+    return _as_svg(draw, title, 3.1)
+
+
+def path_chart(selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], title: str) -> Svg:
+    """Validation accuracy of each candidate over λ₂."""
+    return _as_svg(lambda axes: _draw_path(axes, selection, chosen), title, 3.1)
+
+
+def _draw_path(axes: Axes, selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> None:
+    """A line for each λ₁ and for the joint group, points for separate components; the chosen candidate is ringed."""
+    for place, (name, points) in enumerate(series_of(selection).items()):
+        colour, marker = SERIES[place % len(SERIES)]
+        width = 0 if name == APART else 1.5
+        axes.plot(*zip(*points, strict=True), label=name, marker=marker, color=colour, linewidth=width, markersize=5)
+    axes.plot(chosen["group"], chosen["val_accuracy"], "o", markersize=14, markerfacecolor="none",
+              markeredgecolor=INK, label="chosen")  # fmt: skip
+    if all(candidate["group"] > 0 for candidate in selection):
+        axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_minor_formatter(lambda value, _: "")
+    axes.set_xlabel("λ₂, penalty on whole components")
+    axes.margins(y=0.1)
+    axes.yaxis.set_major_formatter(_percent)
+    axes.set_ylabel("validation accuracy")
+    axes.legend(frameon=False, fontsize=9, labelcolor=INK)
+
+
+def _distances(middle: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return np.maximum([middle - low, high - middle], 0)  # rounding may turn a zero negative
+
+
+def _percent(share: float, _: float) -> str:
+    """A tick of an axis of shares, with decimals where it needs them."""
+    return f"{100 * share:.4g}\u2009%"
+
+
+def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
     from matplotlib import pyplot
 
-    return pyplot.subplots(layout="constrained")[1]
+    with figure_style():
+        return pyplot.subplots(layout="constrained")[1]
 
 
 def _literal(text: Any) -> str:
     """Text that matplotlib must not read as mathematics."""
     return str(text).replace("$", r"\$")
+
+
+def _as_svg(draw: Callable[[Axes], None], title: str, height: float) -> Svg:
+    """What ``draw`` puts on its axes, as an <svg> element that is scaled to its box and named for screen readers."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    file = io.StringIO()
+    with figure_style(**{"svg.fonttype": "none", "svg.hashsalt": title, "text.parse_math": False}):
+        figure = new_figure(WIDTH, height)
+        FigureCanvasSVG(figure)
+        draw(figure.add_subplot())
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = file.getvalue()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.S)
+    head, body = svg.split(">", 1)
+    svg = re.sub(r' (?:width|height)="[^"]*"', "", head) + ">" + body
+    for colour, variable in VARIABLES.items():
+        svg = svg.replace(colour, f"var({variable})")
+    svg = re.sub(r"font:\s*([\d.]+)px[^;\"]*", r"font-size: \1px; font-family: inherit", svg)
+    prefix = f"c{zlib.crc32(title.encode()):x}"  # ids of one chart must not be those of another in the page
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
+    svg = re.sub(r'(xlink:href="|href="|url\()#', rf"\1#{prefix}-", svg)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from slimg.learn.selection import describe
-from slimg.report import charts
+from slimg.report import plots
 
 MOST_CLASSES = 25
 """Classes up to which the confusion matrix is shown whole."""
@@ -45,7 +45,7 @@ def _accuracies(found: dict[str, Any]) -> str:
         (name, f"{each['value']:.1%}", f"{100 * low:.0f}–{high:.0%}", f"{each['by_chance']:.1%}")
         for (name, each), (_, low, high) in zip(rows.items(), points.values(), strict=True)
     ]
-    chart = charts.intervals(points, "Accuracy of components alone and left out", "accuracy on labels held out")
+    chart = plots.interval_chart(points, "Accuracy of components alone and left out", "accuracy on labels held out")
     caption = f"Accuracy on {found['examined']:,} labels held out, by the components used"
     table = _table(("components", "accuracy", "95 %", "chance"), lines, caption)
     curve = ""
@@ -80,7 +80,7 @@ def accuracy(record: dict[str, Any]) -> str:
         for name, each in zip(classes, held["classes"], strict=True)
     ]
     by_class = _table(("class", "labels", "precision", "recall", "F1"), rows, "Each class, on labels not seen")
-    chart = charts.reliability(held["reliability"], "Reliability: how often a prediction of a given probability is correct")
+    chart = plots.reliability_chart(held["reliability"], "Reliability: how often a prediction of a given probability is correct")
     figure = _figure(
         chart,
         "Reliability: points on the dashed line mean that probabilities can be taken at their word."
@@ -121,10 +121,10 @@ def model(record: dict[str, Any]) -> str:
         f"{part['title']} ({formula(part['name'])}): {'not used' if part['removed'] else format(part['share'], '.0%')}"
         for part in overview["components"]
     ]
-    figure = _figure(charts.bars(weights, "Weight of each component", "‖W‖, the norm of its weights", "{:.1f}"),
+    figure = _figure(plots.bar_chart(weights, "Weight of each component", "‖W‖, the norm of its weights"),
                      "Weight of each component. One that is not used is exactly zero.")  # fmt: skip
     path = _figure(
-        charts.path(fitted["selection"], chosen, "Validation accuracy along the path of penalties"),
+        plots.path_chart(fitted["selection"], chosen, "Validation accuracy along the path of penalties"),
         f"The path of penalties. Chosen: {describe(chosen, formula)}, with {chosen['val_accuracy']:.1%} on"
         f" labels held back; its optimum is certified to a gap of {fitted['gap']:.0e}.",
     )

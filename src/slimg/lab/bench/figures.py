@@ -1,4 +1,4 @@
-"""Figures of the paper, drawn with matplotlib (extra ``report``) into .svg or .png.
+"""Figures of the paper, drawn with matplotlib into .svg or .png.
 
 Each function takes plain numbers and a path, writes the file whole, and gives the path back. No figure shares state with
 another: none is made through pyplot.
@@ -6,19 +6,18 @@ another: none is made through pyplot.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from slimg.errors import require
 from slimg.lab.sanity.case import scaled
 from slimg.lab.sanity.scenarios import STRUCTURES
 from slimg.lab.sanity.structure import block_densities, draw_clusters, draw_edges
+from slimg.report.plots import INK, MAIN, SECOND, THIRD, new_figure, save_figure
 
-INK, OURS, OTHERS, CURVES = "#333333", "#c0392b", "#34699a", ("#34699a", "#c0392b", "#2e8b57")
+OURS, OTHERS, CURVES = SECOND, MAIN, (MAIN, SECOND, THIRD)
 DRAWN_NODES = 400
 """Nodes of the adjacency plots: dots of a larger graph would overlap."""
 
@@ -35,7 +34,7 @@ class Measured:
 
 def accuracy_against_time(path: Path, models: list[Measured], title: str) -> Path:
     """Accuracy over seconds (logarithmic), each model with the iterations it needed; those without an answer are named."""
-    figure = _figure(6.4, 4.2)
+    figure = new_figure(6.4, 4.2)
     axes = figure.subplots()
     answered = [(each, each.seconds, 100 * each.accuracy) for each in models if each.accuracy is not None and each.seconds]
     for each, x, y in answered:
@@ -54,12 +53,12 @@ def accuracy_against_time(path: Path, models: list[Measured], title: str) -> Pat
     silent = [each.title for each in models if each.accuracy is None]
     axes.set_title(title + (f"\nno answer: {', '.join(silent)}" if silent else ""), fontsize=10)
     axes.grid(alpha=0.25)
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def component_weights(path: Path, scenarios: dict[str, dict[str, float]], title: str = "") -> Path:
     """One panel per scenario: a bar per component, with its share of the weights."""
-    figure = _figure(2.9 * len(scenarios) + 0.6, 3.0)
+    figure = new_figure(2.9 * len(scenarios) + 0.6, 3.0)
     panels = np.atleast_1d(figure.subplots(1, len(scenarios), sharey=True))
     for axes, (scenario, shares) in zip(panels, scenarios.items(), strict=True):
         largest = max(shares, key=lambda block: shares[block])
@@ -71,7 +70,7 @@ def component_weights(path: Path, scenarios: dict[str, dict[str, float]], title:
         axes.tick_params(axis="x", labelsize=8)
     panels[0].set_ylabel("share of the weights")
     _name(figure, title)
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def polynomials(path: Path, points: int = 100, random_state: int = 0) -> Path:
@@ -79,7 +78,7 @@ def polynomials(path: Path, points: int = 100, random_state: int = 0) -> Path:
     rng = np.random.default_rng(random_state)
     x, y = rng.uniform(-1, 1, points), rng.uniform(0, 1, points)
     at = np.linspace(-1, 1, 201)
-    figure = _figure(5.0, 3.4)
+    figure = new_figure(5.0, 3.4)
     axes = figure.subplots()
     axes.scatter(x, y, s=12, color="#999999", zorder=1)
     axes.plot(at, np.full_like(at, 0.5), color="#6a3d9a", linewidth=3, alpha=0.5, label="truth: ½")
@@ -90,13 +89,13 @@ def polynomials(path: Path, points: int = 100, random_state: int = 0) -> Path:
     axes.set_xlabel("x")
     axes.set_ylabel("y")
     axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=2, frameon=False)
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def structures(path: Path, nodes: int = DRAWN_NODES, classes: int = 4) -> Path:
     """Adjacency matrices of homophily, heterophily and uniform graphs, nodes in the order of their clusters."""
     n = min(nodes, DRAWN_NODES)
-    figure = _figure(8.4, 3.1)
+    figure = new_figure(8.4, 3.1)
     for axes, structure in zip(figure.subplots(1, 3), STRUCTURES, strict=True):
         rng = np.random.default_rng(0)
         clusters = np.sort(draw_clusters(n, classes, 1.0, rng))
@@ -108,12 +107,12 @@ def structures(path: Path, nodes: int = DRAWN_NODES, classes: int = 4) -> Path:
             axes.axvline(end, color=INK, linewidth=0.4)
         axes.set(xlim=(0, n), ylim=(n, 0), aspect="equal", xticks=[], yticks=[])
         axes.set_title(f"{structure} A", fontsize=10)
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def growth(path: Path, series: dict[str, tuple[np.ndarray, np.ndarray]], title: str = "") -> Path:
     """Seconds over sizes, one panel per kind, with the line through the origin and the largest."""
-    figure = _figure(3.6 * len(series) + 0.4, 3.2)
+    figure = new_figure(3.6 * len(series) + 0.4, 3.2)
     for axes, (kind, (sizes, seconds)) in zip(np.atleast_1d(figure.subplots(1, len(series))), series.items(), strict=True):
         axes.plot(sizes, seconds, marker="o", color=OURS, label="SlimG")
         axes.plot([0, sizes[-1]], [0, seconds[-1]], color=INK, linewidth=0.8, linestyle=":", label="in proportion")
@@ -123,7 +122,7 @@ def growth(path: Path, series: dict[str, tuple[np.ndarray, np.ndarray]], title: 
         axes.ticklabel_format(axis="x", scilimits=(-5, 5))
         axes.legend(fontsize=8, frameon=False)
     _name(figure, title)
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def _labels_apart(points: np.ndarray, texts: list[str]) -> list[tuple[float, float, bool]]:
@@ -158,22 +157,6 @@ def _mathematical(block: str) -> str:
     return names.get(block, block)
 
 
-def _figure(width: float, height: float) -> Any:
-    return require("matplotlib.figure", "report", "a figure").Figure(figsize=(width, height), layout="constrained")
-
-
 def _name(figure: Any, title: str) -> None:
     if title:
         figure.suptitle(title, fontsize=9)
-
-
-def _save(figure: Any, path: Path) -> Path:
-    path = Path(path)
-    part = path.with_name(path.name + ".part")
-    kind = path.suffix.removeprefix(".")
-    metadata = {"Date": None} if kind == "svg" else None  # the same numbers give the same file
-    matplotlib = require("matplotlib", "report", "a figure")
-    with matplotlib.rc_context({"svg.hashsalt": "slimg"}):
-        figure.savefig(part, format=kind, dpi=150, metadata=metadata)
-    os.replace(part, path)
-    return path
