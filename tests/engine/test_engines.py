@@ -12,7 +12,7 @@ from slimg.engine.blocks import signed_rows
 from slimg.graph.graph import Graph
 from slimg.learn.path import Pair, solve_path
 from slimg.learn.solver import Problem
-from slimg.linalg import svd
+from slimg.linalg import krylov
 
 
 class Rows(NamedTuple):
@@ -171,7 +171,7 @@ def test_operations_inside_tasks(any_engine):
         np.testing.assert_allclose(result, numbers(300, 5).T.astype(np.float64) @ numbers(300, 5), rtol=1e-12)
 
 
-WAYS = {"converged": svd.LARGE, "few passes": 0}
+WAYS = {"converged": krylov.SKETCHED_BEYOND, "few passes": 0}
 
 # components of a graph ------------------------------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ def in_memory(communities):
     found = {}
     for way, large in WAYS.items():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(svd, "LARGE", large)
+            patch.setattr(krylov, "SKETCHED_BEYOND", large)
             parts = compute_components(communities, MemoryEngine(threads=1), energy=0.5, max_rank=16)
             found[way] = parts, predictions(communities, parts)
     return found
@@ -217,7 +217,7 @@ def predictions(graph, parts):
 
 @pytest.mark.parametrize("way", ["converged", "few passes"])
 def test_components_and_predictions_agree_with_those_in_memory(any_engine, communities, in_memory, way, monkeypatch):
-    monkeypatch.setattr(svd, "LARGE", WAYS[way])
+    monkeypatch.setattr(krylov, "SKETCHED_BEYOND", WAYS[way])
     expected, predicted = in_memory[way]
     parts = compute_components(communities, any_engine, energy=0.5, max_rank=16)
     assert parts.names == expected.names and parts.rank == expected.rank

@@ -1,12 +1,13 @@
-"""Block Lanczos against dense eigenvalues, with restarts, multiplicities and low rank."""
+"""The energy rule by hand; block Lanczos against dense eigenvalues, with restarts, multiplicities and low rank."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slimg.engine import MemoryEngine
 from slimg.engine.blas import matmul
-from slimg.linalg.krylov import leading_eigenpairs
-from slimg.linalg.rank import RankRule
+from slimg.linalg.krylov import LanczosLayout, RankRule, lanczos_layout, leading_eigenpairs
 
 ENGINE = MemoryEngine(threads=2)
 
@@ -89,3 +90,42 @@ def test_same_seed_same_bits_on_any_number_of_threads():
     ]
     assert results[0][0].tobytes() == results[1][0].tobytes()
     assert results[0][1].tobytes() == results[1][1].tobytes()
+
+
+def test_rank_is_the_largest_that_holds_less():
+    values = np.sqrt([5.0, 3.0, 1.0, 1.0])
+    assert RankRule(8.5, 10).rank(values) == 2
+    assert RankRule(8.0, 10).rank(values) == 1, "exactly the target is not less than it"
+    assert RankRule(10.5, 10).rank(values) == 4
+    assert RankRule(8.5, 1).rank(values) == 1
+
+
+def test_at_least_one():
+    assert RankRule(1.0, 5).rank(np.array([10.0, 1.0])) == 1
+
+
+def test_no_target_is_a_fixed_rank():
+    rule = RankRule(np.inf, 3)
+    assert rule.rank(np.ones(10)) == 3
+    assert not rule.is_decided(2, 1e9) and rule.is_decided(3, 0.0)
+
+
+def test_decided_once_the_target_is_held():
+    assert RankRule(5.0, 100).is_decided(1, 5.0)
+    assert not RankRule(5.0, 100).is_decided(99, 4.9)
+
+
+@given(st.lists(st.floats(0.01, 10), min_size=1, max_size=30), st.floats(0.05, 0.99), st.integers(1, 40))
+def test_rank_equals_the_definition(values, energy, cap):
+    falling = np.sort(values)[::-1]
+    held = np.cumsum(np.square(falling))
+    target = energy * held[-1]
+    assert RankRule(target, cap).rank(falling) == min(max(int((held < target).sum()), 1), cap)
+
+
+def test_large_graphs_get_a_basis_of_fixed_size():
+    """On 2.45 M nodes 100 pairs take four blocks of 32 columns, the last of which is not multiplied by A."""
+    assert lanczos_layout(2_449_029, 100) == LanczosLayout(width=32, basis=128, columns=96, is_sketched=True)
+    assert lanczos_layout(2_449_029, 1000) == LanczosLayout(width=64, basis=1280, columns=1216, is_sketched=True)
+    assert lanczos_layout(2_708, 1433) == LanczosLayout(width=64, basis=3122, columns=6448.5, is_sketched=False)
+    assert not lanczos_layout(1 << 20, 64).is_sketched and lanczos_layout((1 << 20) + 1, 64).is_sketched

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from slimg.engine import MemoryEngine
-from slimg.linalg.rank import RankRule
-from slimg.linalg.sketched_lanczos import layout, pairs_in_few_passes
+from slimg.linalg.krylov import LanczosLayout, RankRule
+from slimg.linalg.sketched_lanczos import pairs_in_few_passes
 
 
 class Rows(NamedTuple):
@@ -51,8 +51,8 @@ def solve(a, cap, engine=None, seed=0):
 def test_few_passes_hold_nearly_the_best_energy(n, rate, cap, share):
     a, engine = decaying(n, rate), Counting(threads=1)
     values, vectors = solve(a, cap, engine)
-    width, count = layout(cap)
-    assert engine.widths == [width] * (count - 1)
+    width, basis, columns, _ = LanczosLayout.sketched(cap)
+    assert engine.widths == [width] * (basis // width - 1) and sum(engine.widths) == columns
     truth = np.sort(np.abs(np.linalg.eigvalsh(a.astype(np.float64))))[::-1][:cap]
     inside = vectors.T.astype(np.float64) @ a @ vectors
     assert np.square(inside).sum() >= share * np.square(truth).sum()

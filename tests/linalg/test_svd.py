@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from slimg.engine import MemoryEngine
 from slimg.graph.adjacency import Adjacency
-from slimg.linalg import svd, truncated_svd
-from slimg.linalg.rank import RankRule
+from slimg.linalg import krylov, svd, truncated_svd
+from slimg.linalg.krylov import RankRule
 
 ENGINE = MemoryEngine(threads=2)
 
@@ -95,7 +95,7 @@ def test_threads_do_not_change_a_bit(way, monkeypatch):
     if way != "dense":
         monkeypatch.setattr(svd, "DENSE_ALWAYS", 0)
     if way == "few passes":
-        monkeypatch.setattr(svd, "LARGE", 0)
+        monkeypatch.setattr(krylov, "SKETCHED_BEYOND", 0)
     adjacency = from_networkx(nx.barabasi_albert_graph(500, 3, seed=0))
     one, two = (truncated_svd(MemoryEngine(threads=t), adjacency, max_rank=40) for t in (1, 2))
     assert one.vectors.tobytes() == two.vectors.tobytes()

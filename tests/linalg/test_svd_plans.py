@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from slimg.engine import MemoryEngine
 from slimg.graph.adjacency import Adjacency
-from slimg.linalg import plan_svd, svd, svd_plans, truncated_svd
+from slimg.linalg import krylov, plan_svd, svd_plans, truncated_svd
 
 ENGINE = MemoryEngine(threads=2)
 
@@ -30,7 +30,7 @@ def test_large_parts_are_dense_in_float32(monkeypatch):
 
 def test_vectors_of_a_large_graph_are_made_from_the_rows_when_asked_for(monkeypatch):
     adjacency = from_networkx(nx.barabasi_albert_graph(2_000, 4, seed=1))
-    monkeypatch.setattr(svd, "LARGE", 0)
+    monkeypatch.setattr(krylov, "SKETCHED_BEYOND", 0)
     plain = truncated_svd(ENGINE, adjacency, max_rank=20)
     plan = plan_svd(ENGINE, adjacency, max_rank=20)
     plan.prepare()

@@ -28,14 +28,11 @@ import numpy as np
 from slimg.engine.rates import Rates, measure
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
+from slimg.linalg import lanczos_layout
 from slimg.sizes import available_memory, resident, show_bytes
 
-LARGE = 1 << 26
-"""Entries of U (256 MiB) from which it comes from a space of fixed size: restarts would be too dear."""
 SIDE_BY_SIDE = 1 << 25
 """Entries of X up to which all components are computed at the same time."""
-CONVERGED = 4.5
-"""Columns that pass through A for each column of U on smaller graphs."""
 PRODUCTS, BESIDE = 450, 6
 """Products with the labelled rows for a path of penalties, and what is done beside them, as a number of classes."""
 MOST_RANK = 2048
@@ -84,13 +81,8 @@ class Shape(NamedTuple):
     def of(cls, sizes: Sizes, max_rank: int = MOST_RANK) -> Shape:
         """As `slimg.linalg.krylov` and `slimg.linalg.sketched_lanczos` will choose them."""
         rank = min(sizes.nodes, sizes.features or sizes.nodes, max_rank)
-        width = int(np.clip(-(-rank // 128) * 16, 16, 64))
-        basis = 2 * rank + 4 * width
-        if sizes.nodes * rank <= LARGE:
-            return cls(rank, width, basis, CONVERGED * rank)
-        width = max(width, 32)
-        basis = width * max(4, -(-5 * rank // (4 * width)))
-        return cls(rank, width, basis, basis - width)
+        layout = lanczos_layout(sizes.nodes, rank)
+        return cls(rank, layout.width, layout.basis, layout.columns)
 
 
 @dataclass(frozen=True)
@@ -173,9 +165,8 @@ def show_seconds(seconds: float) -> str:
 
 def _talls(sizes: Sizes, shape: Shape) -> int:
     """Bytes of row matrices at the peak."""
-    sketched_lanczos = sizes.nodes * shape.rank > LARGE
     structure = shape.basis + shape.rank + 4 * shape.width
-    hops = 3 * sizes.features + (2 if sketched_lanczos else 4) * shape.rank
+    hops = 3 * sizes.features + (2 if lanczos_layout(sizes.nodes, shape.rank).is_sketched else 4) * shape.rank
     together = sizes.nodes * sizes.features <= SIDE_BY_SIDE
     return 4 * sizes.nodes * (structure + hops if together else max(structure, hops))
 

@@ -15,6 +15,7 @@ and the search ends when R has vanished again without finding more. Signs are fi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ import numpy as np
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.linalg.eigen import tridiagonalise
-from slimg.linalg.rank import RankRule
 
 GROWTH = 1.03, 1.25
 """Least and most that the basis grows from one solution of the small eigenproblem, which costs m³, to the next."""
@@ -39,6 +39,101 @@ ROUNDING = 1e-6
 INDEPENDENT = 1e-4
 """Least over largest eigenvalue of RᵀR from which R is normalised in the pass that forms it."""
 
+SKETCHED_BEYOND = 1 << 26
+"""Entries of the vectors, n · r (256 MiB of float32), beyond which sketched Lanczos is used: restarts would cost too much."""
+COLUMNS_PER_PAIR = 4.5
+"""Columns that converged Lanczos multiplies by A for each eigenpair, measured on real graphs."""
+
+
+@dataclass(frozen=True)
+class RankRule:
+    """How many singular values to keep:
+
+        r = the largest rank with  σ₁² + … + σ_r²  <  target,   at least 1, at most ``cap``
+
+    With target = 0.9 ‖A‖_F² this is the paper's energy rule; with target = ∞ it is a fixed rank.
+
+    Attributes
+    ----------
+    target : float
+        Sum of squares that the kept singular values stay below.
+    cap : int
+        The largest rank.
+    """
+
+    target: float
+    cap: int
+
+    def rank(self, singular_values: Array) -> int:
+        """r for singular values in descending order; those that are missing must not matter."""
+        held = np.cumsum(np.square(singular_values, dtype=np.float64))
+        return max(1, min(int(np.searchsorted(held, self.target, side="left")), self.cap))
+
+    def is_decided(self, count: float, squared_sum: float) -> bool:
+        """Whether the ``count`` leading values, with that sum of squares, are enough to know r."""
+        return count >= self.cap or squared_sum >= self.target
+
+
+class LanczosLayout(NamedTuple):
+    """Sizes of a block Lanczos decomposition.
+
+    Attributes
+    ----------
+    width : int
+        Columns of a block.
+    basis : int
+        Columns of the basis that is held.
+    columns : float
+        Columns that are multiplied by A: as many as convergence takes on average, or exactly those of the sketched basis
+        except its last block.
+    is_sketched : bool
+        Whether the basis has a fixed size (`slimg.linalg.sketched_lanczos`) instead of growing until the pairs converge.
+    """
+
+    width: int
+    basis: int
+    columns: float
+    is_sketched: bool
+
+    @classmethod
+    def converged(cls, rank: int) -> LanczosLayout:
+        """Layout of `leading_eigenpairs` for that many pairs: blocks of 16 to 64 columns, twice as many columns as pairs."""
+        width = int(np.clip(-(-rank // 128) * 16, 16, 64))
+        return cls(width, 2 * rank + 4 * width, COLUMNS_PER_PAIR * rank, False)
+
+    @classmethod
+    def sketched(cls, rank: int) -> LanczosLayout:
+        """Layout of sketched Lanczos: at least four blocks of at least 32 columns, 5/4 as many columns as pairs."""
+        width = max(32, cls.converged(rank).width)
+        basis = width * max(4, -(-5 * rank // (4 * width)))
+        return cls(width, basis, basis - width, True)
+
+
+def lanczos_layout(nodes: int, rank: int) -> LanczosLayout:
+    """Choose between converged and sketched Lanczos, and the sizes of either.
+
+    Parameters
+    ----------
+    nodes : int
+        Rows of A.
+    rank : int
+        Eigenpairs that may be kept, the cap of the `RankRule`.
+
+    Returns
+    -------
+    LanczosLayout
+        Block width, columns of the basis, columns multiplied by A, and whether it is sketched.
+
+    Examples
+    --------
+    >>> from slimg.linalg import lanczos_layout
+    >>> lanczos_layout(20_000, 500)
+    LanczosLayout(width=64, basis=1256, columns=2250.0, is_sketched=False)
+    >>> lanczos_layout(2_449_029, 100)
+    LanczosLayout(width=32, basis=128, columns=96, is_sketched=True)
+    """
+    return LanczosLayout.sketched(rank) if nodes * rank > SKETCHED_BEYOND else LanczosLayout.converged(rank)
+
 
 def leading_eigenpairs(
     engine: Engine,
@@ -49,8 +144,8 @@ def leading_eigenpairs(
     random_state: int = 0,
 ) -> tuple[Array, RowMatrix]:
     """Eigenvalues (r) by falling magnitude and eigenvectors (n × r), r by the rule; about 2 cap columns are held."""
-    width = int(np.clip(-(-rule.cap // 128) * 16, 16, 64))
-    limit, restarts = min(n, 2 * rule.cap + 4 * width), RESTARTS
+    width, basis, *_ = LanczosLayout.converged(rule.cap)
+    limit, restarts = min(n, basis), RESTARTS
     with one_thread():
         search = _Search(engine, apply, n, min(width, n), random_state)
         due, held_before = np.nan, np.nan

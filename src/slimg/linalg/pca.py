@@ -24,9 +24,8 @@ from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.engine.memory import MemoryEngine
 from slimg.linalg.eigen import Tridiagonal, tridiagonalise
-from slimg.linalg.krylov import leading_eigenpairs
+from slimg.linalg.krylov import RankRule, leading_eigenpairs
 from slimg.linalg.operators import Operator
-from slimg.linalg.rank import RankRule
 
 GRAM_AT_MOST = 4_096
 """Largest Gram matrix that is decomposed whole."""

@@ -6,7 +6,7 @@
 
 One walk over the rows gives the coordinates of an image, a second one writes the next block over the image. Rounding makes K
 a little less than orthonormal, up to ten times less with each block; G knows it, and the small problem is solved with it
-instead of orthogonalising again. With more than `FEWEST` blocks G is measured block by block, and C_s = G⁻¹ Kᵀ A K_s.
+instead of orthogonalising again. With more than `WATCHED_BEYOND` blocks G is measured block by block, and C_s = G⁻¹ Kᵀ A K_s.
 The last block is not sent through A: H lacks K_bᵀA K_b alone, which is taken for zero, since a pass for so little would
 cost more than it gives (docs/design.md has the figures).
 """
@@ -21,21 +21,24 @@ import numpy as np
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.linalg.eigen import tridiagonalise
-from slimg.linalg.krylov import INDEPENDENT, ROUNDING, SINGLE_FROM, against, minus, orthonormal, split
-from slimg.linalg.rank import RankRule
+from slimg.linalg.krylov import (
+    INDEPENDENT,
+    ROUNDING,
+    SINGLE_FROM,
+    LanczosLayout,
+    RankRule,
+    against,
+    minus,
+    orthonormal,
+    split,
+)
 
-WIDTH, FEWEST = 32, 4
-"""Columns of a block at least, and blocks at least."""
+WATCHED_BEYOND = 4
+"""Blocks beyond which G is measured with each of them."""
 DEPENDENT = 1e-2
 """Eigenvalues of G, whose diagonal is one, up to which a direction is dropped."""
 
 RowMap = Callable[[Array], Array]
-
-
-def layout(cap: int) -> tuple[int, int]:
-    """Width and number of blocks for ``cap`` pairs: 5/4 as many columns."""
-    width = max(WIDTH, int(np.clip(-(-cap // 128) * 16, 16, 64)))
-    return width, max(FEWEST, -(-5 * cap // (4 * width)))
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,10 @@ class Pairs:
 
 def pairs_in_few_passes(engine: Engine, matrix: Sparse, rule: RankRule, random_state: int = 0) -> Pairs:
     """The best pairs, as many as the rule says, that the space of the module's text holds."""
-    width, count = layout(rule.cap)
+    width, basis, *_ = LanczosLayout.sketched(rule.cap)
+    count = basis // width
     with one_thread():
-        space = _Space(engine, matrix, min(width, len(matrix.indptr) - 1), random_state, watched=count > FEWEST)
+        space = _Space(engine, matrix, min(width, len(matrix.indptr) - 1), random_state, watched=count > WATCHED_BEYOND)
         while space.count < count and space.extend():
             pass
         return space.pairs(rule)

@@ -23,9 +23,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from slimg.engine.base import Array, Engine, Scaling, Sparse
-from slimg.engine.estimate import LARGE
 from slimg.graph.adjacency import Adjacency
-from slimg.linalg.rank import RankRule
+from slimg.linalg.krylov import RankRule, lanczos_layout
 from slimg.linalg.reduction import reduce
 from slimg.linalg.svd_plans import DenseSVD, FewPassesSVD, KrylovSVD, Spectrum, SVDPlan
 
@@ -70,7 +69,7 @@ def plan_svd(
     """Choose the way; nothing that takes long."""
     rule = RankRule(energy * squared_norm(adjacency.weights, adjacency.nnz), min(max_rank, adjacency.n))
     if adjacency.nnz > REDUCE_AT_MOST:
-        if adjacency.n * rule.cap > LARGE:
+        if lanczos_layout(adjacency.n, rule.cap).is_sketched:
             return FewPassesSVD(engine, adjacency, rule, random_state)
         return KrylovSVD(engine, adjacency, None, rule, tolerance or TOLERANCES[1], random_state)
     reduction = reduce(adjacency)
@@ -78,7 +77,7 @@ def plan_svd(
     expected = int(min(rule.cap, 3 * rule.target**2 / _fourth_moment(engine, matrix)))
     if size <= DENSE_ALWAYS or (size <= DENSE_AT_MOST and expected > size / 6):
         return DenseSVD(engine, reduction, rule, expected)
-    if len(matrix.indptr) * rule.cap > LARGE:
+    if lanczos_layout(len(matrix.indptr), rule.cap).is_sketched:
         return FewPassesSVD(engine, adjacency, rule, random_state)
     tolerance = tolerance or TOLERANCES[size > DENSE_AT_MOST]
     return KrylovSVD(engine, matrix, reduction, rule, tolerance, random_state, expected)

@@ -19,8 +19,7 @@ import numpy as np
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import one_thread
 from slimg.linalg.eigen import Tridiagonal, tridiagonalise
-from slimg.linalg.krylov import leading_eigenpairs
-from slimg.linalg.rank import RankRule
+from slimg.linalg.krylov import RankRule, leading_eigenpairs
 from slimg.linalg.reduction import Reduction
 from slimg.linalg.sketched_lanczos import Pairs, pairs_in_few_passes
 
