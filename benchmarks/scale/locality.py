@@ -38,9 +38,8 @@ import records
 from scale.sizing import halo_share
 
 from slimg.engine.base import Scaling
-from slimg.engine.blocks import runs
+from slimg.engine.blocks import Threads, runs
 from slimg.engine.memory import MemoryEngine
-from slimg.engine.threads import Threads
 from slimg.graph.adjacency import Adjacency
 from slimg.io.disk import open_graph
 

@@ -1,19 +1,26 @@
-"""Row matrices in files: any run of rows and slice of columns is what was written, and what is missing is named."""
+"""Matrices in files: any part is what was written, a pass over CSR rows is the product, and digests tell inputs apart."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slimg.engine.files import FileArray, FileTall, stored_at
+from slimg.engine import files
+from slimg.engine.base import Scaling
+from slimg.engine.blocks import Threads
+from slimg.engine.files import Digest, FileArray, FileMatrix, FileRowMatrix, Pass, stored_at
 from slimg.errors import InputError
+from slimg.graph.adjacency import Adjacency
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(1, 30), st.integers(1, 20), st.integers(1, 25))
 def test_any_part_is_what_was_written(tmp_path_factory, data, n, k, panel):
     values = np.random.default_rng(n * 100 + k).standard_normal((n, k)).astype(np.float32)
-    row_matrix = FileTall(tmp_path_factory.mktemp("tall") / "a.tall", (n, k), panel, writable=True)
+    row_matrix = FileRowMatrix(tmp_path_factory.mktemp("tall") / "a.tall", (n, k), panel, writable=True)
     cut = data.draw(st.integers(0, n))
     row_matrix.write(cut, values[cut:])
     row_matrix.write(0, values[:cut])
@@ -27,7 +34,7 @@ def test_any_part_is_what_was_written(tmp_path_factory, data, n, k, panel):
 
 
 def test_a_slice_of_panels_is_written_alone(tmp_path):
-    row_matrix = FileTall(tmp_path / "a.tall", (5, 7), 3, writable=True)
+    row_matrix = FileRowMatrix(tmp_path / "a.tall", (5, 7), 3, writable=True)
     row_matrix.write(0, np.zeros((5, 7), np.float32))
     row_matrix.write(2, np.ones((2, 3), np.float32), first=3)
     expected = np.zeros((5, 7), np.float32)
@@ -37,7 +44,7 @@ def test_a_slice_of_panels_is_written_alone(tmp_path):
 
 def test_its_path_is_released_when_nobody_holds_it(tmp_path):
     gone = []
-    row_matrix = FileTall(tmp_path / "a.tall", (2, 2), 2, writable=True, released=gone.append)
+    row_matrix = FileRowMatrix(tmp_path / "a.tall", (2, 2), 2, writable=True, released=gone.append)
     row_matrix.write(0, np.ones((2, 2), np.float32))
     assert not gone
     del row_matrix
@@ -55,9 +62,86 @@ def test_views_of_mapped_files_are_found_in_their_file(tmp_path):
 
 
 def test_a_file_that_is_gone_or_cut_off_is_named(tmp_path):
-    row_matrix = FileTall(tmp_path / "gone.tall", (2, 2), 2)
+    row_matrix = FileRowMatrix(tmp_path / "gone.tall", (2, 2), 2)
     with pytest.raises(InputError, match=r"gone\.tall is gone"):
         row_matrix.read(0, 2)
     (tmp_path / "short.tall").write_bytes(bytes(12))
     with pytest.raises(InputError, match="ends at byte 12"):
-        FileTall(tmp_path / "short.tall", (2, 2), 2).read(0, 2)
+        FileRowMatrix(tmp_path / "short.tall", (2, 2), 2).read(0, 2)
+
+
+N = 60
+
+
+@pytest.fixture
+def small_reads(monkeypatch):
+    monkeypatch.setattr(files, "READ_ENTRIES", 40)
+    monkeypatch.setattr(files, "READ_ROWS", 9)
+
+
+@pytest.fixture(params=["memory", "files"])
+def matrix(request, tmp_path):
+    """A with weights, and how it is stored: plain arrays, or arrays mapped from files."""
+    a = sp.random(N, N, 0.1, format="csr", dtype=np.float32, random_state=0)
+    parts = {"indptr": a.indptr.astype(np.int64), "indices": a.indices.astype(np.int32), "weights": a.data}
+    if request.param == "files":
+        for name, part in parts.items():
+            np.save(tmp_path / f"{name}.npy", part)
+        parts = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in parts}
+    return a, Adjacency(**parts)
+
+
+def test_blocks_cover_all_rows_and_reading_gives_them_back(matrix, small_reads):
+    a, stored = matrix
+    rows = FileMatrix(stored, digested=False)
+    blocks = rows.blocks()
+    assert blocks[0][0] == 0 and blocks[-1][1] == N
+    assert all(one[1] == other[0] for one, other in pairwise(blocks))
+    assert max(stop - start for start, stop in blocks) <= 9
+    for start, stop in blocks:
+        indptr, indices, weights = rows.read(start, stop, 5)
+        part = sp.csr_matrix((weights, indices - 5, indptr), (stop - start, N))
+        assert abs(part - a[start:stop]).nnz == 0
+
+
+def test_the_key_is_of_the_content_not_of_the_place(matrix, tmp_path):
+    a, stored = matrix
+    plain = Adjacency(a.indptr.astype(np.int64), a.indices.astype(np.int32), a.data)
+    other = Adjacency(a.indptr.astype(np.int64), a.indices.astype(np.int32), a.data * 2)
+    assert FileMatrix(stored, True).key == FileMatrix(plain, True).key != FileMatrix(other, True).key
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_pass_is_the_product_with_every_scaling(matrix, small_reads, tmp_path, threads):
+    a, stored = matrix
+    rng = np.random.default_rng(1)
+    values, before, after = rng.standard_normal((N, 7)).astype(np.float32), *rng.random((2, N)).astype(np.float32)
+    row_matrix = FileRowMatrix(tmp_path / "t", (N, 7), 3, writable=True)
+    row_matrix.write(0, values)
+    scalings = [Scaling(None, after, 0.0), Scaling(before, after, 1.0), Scaling(before, None, 0.5)]
+    outs = [FileRowMatrix(tmp_path / f"o{place}", (N, 7), 3, writable=True) for place in range(3)]
+    room = lambda rows, columns: np.full((rows, columns), np.nan, np.float32)  # noqa: E731
+    one_pass = Pass(Threads(threads), FileMatrix(stored, False), scalings, room)
+    for first in range(0, 7, 3):
+        one_pass.run(row_matrix, outs, first, min(first + 3, 7))
+    for scaling, out in zip(scalings, outs, strict=True):
+        left = np.ones(N) if scaling.after is None else scaling.after
+        right = np.ones(N) if scaling.before is None else scaling.before
+        dense = a.toarray().astype(float) + scaling.loop * np.eye(N)
+        np.testing.assert_allclose(out.read(0, N), left[:, None] * (dense @ (right[:, None] * values)), atol=1e-4)
+
+
+arrays = st.lists(st.integers(-3, 3), max_size=4).map(lambda each: np.asarray(each, np.int32))
+parts = st.one_of(st.integers(-3, 3), st.floats(-1, 1), st.text(max_size=2), arrays)
+
+
+@given(parts, parts)
+def test_digests_differ_exactly_where_the_parts_do(one, other):
+    kinds = [(type(each), each.tobytes() if isinstance(each, np.ndarray) else repr(each)) for each in (one, other)]
+    assert (str(Digest(one)) == str(Digest(other))) == (kinds[0] == kinds[1])
+
+
+def test_a_digest_sees_type_and_shape():
+    flat = np.zeros(4, np.float32)
+    assert len({str(Digest(each)) for each in (flat, flat.reshape(2, 2), flat.view(np.int32), flat[:3])}) == 4
+    assert str(Digest(flat[::2])) == str(Digest(flat[:2].copy()))

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from slimg import sizes
 from slimg.components.components import compute_components
 from slimg.engine import MemoryEngine, Scaling
-from slimg.engine.file_matrix import FileMatrix
+from slimg.engine.files import FileMatrix
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency

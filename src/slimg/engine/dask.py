@@ -23,9 +23,8 @@ from scipy import sparse
 
 from slimg.engine import dask_tasks as work
 from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
-from slimg.engine.blocks import PART_ROWS, Run, runs, signed_rows
+from slimg.engine.blocks import PART_ROWS, Run, Threads, runs, signed_rows
 from slimg.engine.files import stored_at
-from slimg.engine.threads import Threads
 from slimg.errors import InputError, SlimgError, require
 from slimg.progress import SILENT, Progress
 from slimg.sizes import require_room
@@ -42,7 +41,7 @@ class LostWorker(SlimgError, RuntimeError):
     """Workers died again and again on the same task."""
 
 
-class DaskTall:
+class DaskRowMatrix:
     """A row matrix of which each partition is a future."""
 
     def __init__(self, parts: list[Any], shape: tuple[int, int], is_sparse: bool = False):
@@ -101,13 +100,13 @@ class DaskEngine:
             matrix.sort_indices()
             parts = [self._file(np.asarray(part)) for part in (matrix.indptr, matrix.indices, matrix.data)]
             futures = [self._submit(work.load_sparse_rows, *parts, array.shape[1], *cut) for cut in cuts]
-            return DaskTall(futures, array.shape, True)
+            return DaskRowMatrix(futures, array.shape, True)
         source = self._file(np.asarray(array, np.float32))
-        return DaskTall([self._submit(work.load_rows, source, *cut) for cut in cuts], array.shape)
+        return DaskRowMatrix([self._submit(work.load_rows, source, *cut) for cut in cuts], array.shape)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
         parts = [self._submit(work.random_rows, *cut, k, random_state) for cut in self._cuts(n)]
-        return DaskTall(parts, (n, k))
+        return DaskRowMatrix(parts, (n, k))
 
     def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
         index = np.asarray(index)
@@ -154,7 +153,7 @@ class DaskEngine:
             for each in outs:
                 each.add_done_callback(lambda _: told(share))
         return [
-            DaskTall([self._submit(work.item, each, which) for each in outs], (rows.n, row_matrix.shape[1]))
+            DaskRowMatrix([self._submit(work.item, each, which) for each in outs], (rows.n, row_matrix.shape[1]))
             for which in range(len(scalings))
         ]
 
@@ -180,14 +179,14 @@ class DaskEngine:
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
         small = np.ascontiguousarray(small, np.float32)
         parts = [self._submit(work.combine_part, part, small) for part in row_matrix.parts]
-        return DaskTall(parts, (row_matrix.shape[0], small.shape[1]))
+        return DaskRowMatrix(parts, (row_matrix.shape[0], small.shape[1]))
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
     def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
         parts = [self._submit(work.map_part, fn, *each) for each in _together(row_matrices)]
         columns, is_sparse = self._result(self._submit(work.kind_of, parts[0]))
-        return DaskTall(parts, (row_matrices[0].shape[0], columns), is_sparse)
+        return DaskRowMatrix(parts, (row_matrices[0].shape[0], columns), is_sparse)
 
     def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
         return self._added([self._submit(work.sum_part, fn, *each) for each in _together(row_matrices)])
@@ -281,7 +280,7 @@ class _Partitioned:
         self.vectors: dict[int, tuple[Array, list[Any]]] = {}
 
 
-def _together(row_matrices: Sequence[DaskTall]) -> list[tuple[Any, ...]]:
+def _together(row_matrices: Sequence[DaskRowMatrix]) -> list[tuple[Any, ...]]:
     return list(zip(*(row_matrix.parts for row_matrix in row_matrices), strict=True))
 
 

@@ -24,8 +24,8 @@ from slimg.engine.blas import one_thread
 from slimg.engine.blocks import RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks
 from slimg.engine.buffers import aligned
 from slimg.engine.files import FileArray
+from slimg.engine.kernels import gather_rows
 from slimg.engine.memory import MemoryEngine, block_gram
-from slimg.engine.passes import gather_rows
 from slimg.errors import InputError
 
 

@@ -15,12 +15,13 @@ cover a tile of the row, overlapping when the tile is not a multiple of them (co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
 
 from slimg.engine import buffers
+from slimg.engine.base import Array, Scaling
 from slimg.engine.compiled import compiled
 from slimg.engine.vectors import add, load, prefetch, scale, store, zeros
 
@@ -33,6 +34,24 @@ MOST_LANES = 64
 def lanes_for(columns: int) -> int:
     """The fewest lanes, a power of two, of which two vectors cover the columns; at most `MOST_LANES`."""
     return min(MOST_LANES, 1 << max((columns - 1).bit_length() - 1, 0))
+
+
+def gather_rows(
+    indptr: Array,
+    indices: Array,
+    weights: Array | None,
+    row_matrix: Array,
+    scalings: Sequence[Scaling],
+    outs: Sequence[Array],
+    start: int,
+    stop: int,
+) -> None:
+    """Rows [start, stop) of after ⊙ (M + loop·I)(before ⊙ T) for each scaling, into its out."""
+    data, lanes = (indptr, indices, weights, row_matrix), lanes_for(row_matrix.shape[1])
+    for a in range(0, len(scalings) - 1, 2):
+        gather_two(lanes)(*data, *scalings[a], outs[a], *scalings[a + 1], outs[a + 1], start, stop)
+    if len(scalings) % 2:
+        gather(lanes)(*data, *scalings[-1], outs[-1], start, stop)
 
 
 @cache

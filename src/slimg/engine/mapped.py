@@ -20,14 +20,32 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul, one_thread
-from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks, runs, signed_rows
+from slimg.engine.blocks import (
+    PART_ROWS,
+    RANDOM_ROWS,
+    Reporting,
+    Run,
+    Threads,
+    draw_random,
+    gram_blocks,
+    row_blocks,
+    runs,
+    signed_rows,
+)
 from slimg.engine.buffers import aligned
-from slimg.engine.file_matrix import READ_ENTRIES, READ_ROWS, FileMatrix, Pass, content
-from slimg.engine.files import FileArray, FileTall, stored_at
+from slimg.engine.files import (
+    READ_ENTRIES,
+    READ_ROWS,
+    Digest,
+    FileArray,
+    FileMatrix,
+    FileRowMatrix,
+    Pass,
+    content,
+    stored_at,
+)
+from slimg.engine.journal import Steps, Workdir, parts_of
 from slimg.engine.memory import MemoryEngine, block_gram
-from slimg.engine.steps import Steps, parts_of
-from slimg.engine.threads import Reporting, Threads
-from slimg.engine.workdir import Digest, Workdir
 from slimg.errors import InputError
 from slimg.sizes import as_bytes, require_room, resident, show_bytes
 
@@ -91,21 +109,21 @@ class MappedEngine(Reporting):
     def row_matrix(self, array: Any) -> RowMatrix:
         if sparse.issparse(array):
             matrix = self._memory.row_matrix(array)
-            return _SparseTall(matrix, self._digest(matrix.indptr, matrix.indices, matrix.data))
+            return _SparseRowMatrix(matrix, self._digest(matrix.indptr, matrix.indices, matrix.data))
         stored = stored_at(array) if isinstance(array, np.ndarray) and array.dtype == np.float32 else None
         if stored is not None:
             path, offset = stored
             key = content(FileArray(path, np.float32, offset), array.size) if self._work.journaled else ""
-            return FileTall(path, (array.shape[0], array.shape[1]), array.shape[1], offset, key=key)
+            return FileRowMatrix(path, (array.shape[0], array.shape[1]), array.shape[1], offset, key=key)
         array = np.asarray(array)
 
-        def fill(out: FileTall) -> None:
+        def fill(out: FileRowMatrix) -> None:
             self._threads.for_each(lambda start, stop: out.write(start, array[start:stop]), row_blocks([array]))
 
         return self._steps.row_matrix("tall", [self._digest(array)], (array.shape[0], array.shape[1]), fill)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
-        def fill(out: FileTall) -> None:
+        def fill(out: FileRowMatrix) -> None:
             def draw(start: int, stop: int) -> None:
                 rows = np.empty((stop - start, k), np.float32)
                 draw_random(rows, random_state, start)
@@ -119,7 +137,7 @@ class MappedEngine(Reporting):
         index = np.asarray(index)
         if index.dtype == bool:
             index = np.flatnonzero(index)
-        if isinstance(row_matrix, _SparseTall):
+        if isinstance(row_matrix, _SparseRowMatrix):
             return row_matrix.value[index].toarray()
         self._work.pin(row_matrix.path)
         out = np.empty((len(index), row_matrix.shape[1]), np.float32)
@@ -131,10 +149,10 @@ class MappedEngine(Reporting):
         return out
 
     def is_sparse(self, row_matrix: RowMatrix) -> bool:
-        return isinstance(row_matrix, _SparseTall)
+        return isinstance(row_matrix, _SparseRowMatrix)
 
     def to_array(self, row_matrix: RowMatrix) -> Array:
-        if isinstance(row_matrix, _SparseTall):
+        if isinstance(row_matrix, _SparseRowMatrix):
             return row_matrix.value.toarray()
         self._work.pin(row_matrix.path)
         out = np.empty(row_matrix.shape, np.float32)
@@ -153,9 +171,9 @@ class MappedEngine(Reporting):
         rows = self._matrix(matrix)
         n, k = rows.n, row_matrix.shape[1]
 
-        computed: list[FileTall] = []
+        computed: list[FileRowMatrix] = []
 
-        def compute(new: Callable[..., FileTall]) -> list[FileTall]:
+        def compute(new: Callable[..., FileRowMatrix]) -> list[FileRowMatrix]:
             slices = self._slices(n, k)
             outs = [new((n, k), panel=slices[0][1]) for _ in scalings]
             computed.extend(outs)
@@ -176,7 +194,7 @@ class MappedEngine(Reporting):
 
     def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
         row_matrices = (a,) if b is None else (a, b)
-        if not isinstance(a, _SparseTall):
+        if not isinstance(a, _SparseRowMatrix):
             return self._sum("gram", block_gram, row_matrices, gram_blocks(row_matrices))
         if b is None:
             return self._steps.array("gram", [a.key], lambda: self._memory.gram(a.value))
@@ -192,7 +210,7 @@ class MappedEngine(Reporting):
 
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
         small = np.ascontiguousarray(small, np.float32)
-        if isinstance(row_matrix, _SparseTall):
+        if isinstance(row_matrix, _SparseRowMatrix):
             return self.map_rows(lambda block: self._memory.combine(block, small), row_matrix)
         return self.map_rows(lambda block: matmul(block, small), row_matrix)
 
@@ -202,15 +220,15 @@ class MappedEngine(Reporting):
         blocks, n = row_blocks(row_matrices), row_matrices[0].shape[0]
         call = lambda start, stop: fn(*(_rows(t, start, stop) for t in row_matrices))  # noqa: E731
         inputs = [self._digest(*parts_of(fn)), *(row_matrix.key for row_matrix in row_matrices)]
-        kept: list[_SparseTall] = []
+        kept: list[_SparseRowMatrix] = []
 
-        def compute(new: Callable[..., FileTall]) -> list[FileTall]:
+        def compute(new: Callable[..., FileRowMatrix]) -> list[FileRowMatrix]:
             with one_thread():
                 first = call(*blocks[0])
             if sparse.issparse(first):
                 rest = self._threads.in_order(call, blocks[1:])
                 matrix = self._memory.row_matrix(sparse.vstack([first, *rest], format="csr"))
-                kept.append(_SparseTall(matrix, str(Digest(*inputs))))
+                kept.append(_SparseRowMatrix(matrix, str(Digest(*inputs))))
                 return []
             out = new((n, first.shape[1]))
             out.write(0, first)
@@ -278,7 +296,7 @@ class MappedEngine(Reporting):
         return str(Digest(*parts)) if self._work.journaled else ""
 
 
-class _SparseTall:
+class _SparseRowMatrix:
     """A sparse row matrix, in memory."""
 
     def __init__(self, value: sparse.csr_matrix, key: str):
@@ -286,4 +304,4 @@ class _SparseTall:
 
 
 def _rows(row_matrix: RowMatrix, start: int, stop: int) -> Any:
-    return row_matrix.value[start:stop] if isinstance(row_matrix, _SparseTall) else row_matrix.read(start, stop)
+    return row_matrix.value[start:stop] if isinstance(row_matrix, _SparseRowMatrix) else row_matrix.read(start, stop)

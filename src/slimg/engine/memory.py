@@ -17,10 +17,20 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul, one_thread, self_gram
-from slimg.engine.blocks import DRAWN_ROWS, PART_ROWS, balanced_blocks, draw_random, gram_blocks, row_blocks, runs, signs_of
+from slimg.engine.blocks import (
+    DRAWN_ROWS,
+    PART_ROWS,
+    Reporting,
+    Threads,
+    balanced_blocks,
+    draw_random,
+    gram_blocks,
+    row_blocks,
+    runs,
+    signs_of,
+)
 from slimg.engine.buffers import Buffers
-from slimg.engine.passes import gather_rows
-from slimg.engine.threads import Reporting, Threads
+from slimg.engine.kernels import gather_rows
 
 DENSE_FROM = 0.1
 """Density from which the Gram matrix of a sparse row matrix is faster through dense blocks."""
@@ -46,7 +56,7 @@ class MemoryEngine(Reporting):
     # handing over and back ------------------------------------------------------------------------------------------
 
     def row_matrix(self, array: Any) -> RowMatrix:
-        return as_tall(array)
+        return as_row_matrix(array)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
         out = self._buffers.take(n, k)
@@ -73,7 +83,7 @@ class MemoryEngine(Reporting):
     # products -------------------------------------------------------------------------------------------------------
 
     def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
-        row_matrix = as_tall(row_matrix)
+        row_matrix = as_row_matrix(row_matrix)
         outs = [self._buffers.take(len(matrix.indptr) - 1, row_matrix.shape[1]) for _ in scalings]
         weights = None if matrix.weights is None else np.asarray(matrix.weights)
         data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, row_matrix
@@ -132,7 +142,7 @@ class MemoryEngine(Reporting):
             first = fn(*(t[slice(*blocks[0])] for t in row_matrices))
         if sparse.issparse(first):
             rest = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in row_matrices)), blocks[1:])
-            return as_tall(sparse.vstack([first, *rest], format="csr"))
+            return as_row_matrix(sparse.vstack([first, *rest], format="csr"))
         n, k = row_matrices[0].shape[0], first.shape[1]
         own = overwrite_input and k <= row_matrices[0].shape[1] and self._buffers.made(row_matrices[0])
         out = row_matrices[0][:, :k] if own else self._buffers.take(n, k)
@@ -167,7 +177,7 @@ class MemoryEngine(Reporting):
         return self._threads.concurrently(*tasks)
 
 
-def as_tall(array: Any) -> RowMatrix:
+def as_row_matrix(array: Any) -> RowMatrix:
     """CSR with ascending columns, or a contiguous array; float32."""
     if sparse.issparse(array):
         matrix = sparse.csr_matrix(array, dtype=np.float32)
