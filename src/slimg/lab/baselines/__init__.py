@@ -1,6 +1,9 @@
-"""Models to compare with, by name, and processes of their own to run them in."""
+"""Models to compare SlimG with, by name.
 
-from slimg.lab.baselines.limited import Outcome, run
-from slimg.lab.baselines.models import get, names
+Public: `get`, `names` and `set_known_params`, the registry of estimators, and `LINEAR` and `NETWORKS`, names of two groups
+of them. Everything else in this package is internal.
+"""
 
-__all__ = ["Outcome", "get", "names", "run"]
+from slimg.lab.baselines.registry import LINEAR, NETWORKS, get, names, set_known_params
+
+__all__ = ["LINEAR", "NETWORKS", "get", "names", "set_known_params"]

@@ -89,16 +89,15 @@ class CorrectAndSmooth(Baseline):
         return Learned(scores, *judged(scores, targets))
 
     def _base(self) -> Any:
-        from slimg.lab.baselines.models import get
+        from slimg.lab.baselines.registry import get, set_known_params
 
         if not isinstance(self.base, str):
             if self.base_params:
                 raise InputError("base_params are for a base given by name: set the parameters of the estimator itself")
             return clone(self.base)
-        estimator = get(self.base, **(self.base_params or {}))
+        given = self.base_params or {}
         usual = {"random_state": self.random_state, "normalize_features": self.normalize_features}
-        known, given = estimator.get_params(deep=False), self.base_params or {}
-        return estimator.set_params(**{key: each for key, each in usual.items() if key in known and key not in given})
+        return set_known_params(get(self.base, **given), **{key: usual[key] for key in usual if key not in given})
 
 
 def corrected_and_smoothed(

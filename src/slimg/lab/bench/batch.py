@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from slimg.graph import Graph, splits
-from slimg.lab.baselines.watched import ran_out_of_memory, reason
+from slimg.lab.baselines.process import ran_out_of_memory, reason
 from slimg.lab.bench import graphs
 from slimg.lab.bench.cell import Cell
 from slimg.lab.bench.circumstances import circumstances, peak_memory, reset_peak

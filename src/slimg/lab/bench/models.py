@@ -176,8 +176,7 @@ class BaselineKind:
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
             model = baselines.get(self.name, **settings)
-            fitting = {"random_state": seed, "normalize_features": normalize}
-            model.set_params(**{key: value for key, value in fitting.items() if key in model.get_params()})
+            baselines.set_known_params(model, random_state=seed, normalize_features=normalize)
             model.fit(seen, train=split.train, val=split.val)
             begun = time.perf_counter()
             answers = model.predict()

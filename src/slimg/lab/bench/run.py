@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import json
 import queue
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
-from slimg.lab.baselines.watched import LOOK_EVERY, Watched
+from slimg.lab.baselines.process import POLL_SECONDS, MonitoredProcess
 from slimg.lab.bench.batch import failure, out_of_memory
 from slimg.lab.bench.cell import Cell, canonical
 from slimg.lab.bench.models import kind
@@ -97,7 +95,7 @@ def _next(finished: _Finished, workers: list[_Worker], memory: int | None) -> _I
     if memory is None:
         return finished.get()
     try:
-        return finished.get(timeout=LOOK_EVERY)
+        return finished.get(timeout=POLL_SECONDS)
     except queue.Empty:
         for worker in workers:
             worker.look()
@@ -128,7 +126,7 @@ class _Worker:
 
     def __init__(self, cells: list[Cell], memory: int | None, threads: int | None, finished: _Finished):
         self.cells, self.memory, self.threads, self.finished = cells, memory, threads, finished
-        self.child: Watched | None = None
+        self.child: MonitoredProcess | None = None
         self.stopped = False
         self.thread = threading.Thread(target=self._work, daemon=True)
         self.thread.start()
@@ -142,7 +140,7 @@ class _Worker:
     def look(self) -> None:
         """End the process if it holds more memory than it may."""
         if self.child is not None:
-            self.child.look()
+            self.child.check()
 
     def _work(self) -> None:
         left = list(self.cells)
@@ -158,8 +156,7 @@ class _Worker:
         """Run cells in one process; those that are left when it ended early, without the one that ended it."""
         by_key = {cell.key: cell for cell in cells}
         command = [sys.executable, "-m", "slimg.lab.bench.worker"]
-        pipe: dict[str, Any] = {"stdout": subprocess.PIPE, "text": True, "encoding": "utf-8"}
-        child = self.child = Watched(command, self.memory, threads=self.threads, **pipe)
+        child = self.child = MonitoredProcess(command, self.memory, self.threads)
         assert child.process.stdin is not None and child.process.stdout is not None
         with suppress(BrokenPipeError):  # it ended before it could read: its exit code says more
             child.process.stdin.write(json.dumps([cell.identity() for cell in cells]) + "\n")
@@ -177,9 +174,9 @@ class _Worker:
         return left
 
 
-def _ended(cell: Cell, child: Watched) -> Record:
+def _ended(cell: Cell, child: MonitoredProcess) -> Record:
     """The record of the cell at which a process ended."""
-    if lacked := child.lacked_memory():
+    if lacked := child.out_of_memory():
         return out_of_memory(cell, lacked)
     return failure(cell, f"its process ended with code {child.process.returncode}")
 

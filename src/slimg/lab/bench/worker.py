@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any
 
-from slimg.lab.baselines.watched import end_with_parent
+from slimg.lab.baselines.process import end_with_parent
 from slimg.lab.bench.batch import run_batch
 from slimg.lab.bench.cell import Cell
 from slimg.lab.bench.store import Record

@@ -1,4 +1,4 @@
-"""A child under watch: its limits, its group, its parent, and which ends count as want of memory."""
+"""Monitored processes: the limit, the group, the parent, and which ends count as lack of memory."""
 
 import os
 import signal
@@ -10,45 +10,50 @@ import numpy as np
 import pytest
 
 from slimg.errors import InputError, TooLarge
-from slimg.lab.baselines import watched
-from slimg.lab.baselines.watched import Watched, ran_out_of_memory, reason, resident
+from slimg.lab.baselines import process
+from slimg.lab.baselines.process import MonitoredProcess, ran_out_of_memory, reason, resident
 
 GREEDY = "held = [bytearray(1 << 26) for _ in range(64)]"
 SLEEPS = "import time; time.sleep(600)"
 
 
-def python(program: str, **limits) -> Watched:
-    return Watched([sys.executable, "-c", program], stderr=subprocess.DEVNULL, **limits)
+def python(program: str, **limits) -> MonitoredProcess:
+    return MonitoredProcess([sys.executable, "-c", program], stderr=subprocess.DEVNULL, **limits)
 
 
-def test_a_child_above_its_memory_is_ended_soon_after_the_limit():
-    child = python(GREEDY, memory=200 << 20)
-    child.wait()
-    assert child.above == "memory" and child.lacked_memory() == "more than 0.20 GiB were needed"
-    assert 200 << 20 < child.peak < 3 << 30  # it wanted 4 GiB
+def finished(child: MonitoredProcess) -> MonitoredProcess:
+    """The child after its end."""
+    try:
+        _until(lambda: not child.check())
+    finally:
+        child.end()
+    return child
 
 
-def test_a_child_above_its_time_is_ended():
-    begun = time.monotonic()
-    child = python(SLEEPS, seconds=0.5)
-    child.wait()
-    assert child.above == "time" and child.lacked_memory() is None and time.monotonic() - begun < 10
+def test_a_child_above_its_memory_is_ended():
+    child = finished(python(GREEDY, memory=200 << 20))
+    assert child.exceeded and child.process.returncode == -signal.SIGKILL and "0.20 GiB" in child.out_of_memory()
+
+
+def test_the_number_of_threads_reaches_the_child():
+    child = python("import os; print(os.environ['OMP_NUM_THREADS'], os.environ['NUMBA_NUM_THREADS'])", threads=3)
+    assert child.process.stdout.read().split() == ["3", "3"]
+    child.end()
 
 
 @pytest.mark.parametrize(
-    ("program", "code", "said"),
+    ("program", "code", "lacked"),
     [
-        ("pass", 0, None),
-        ("raise SystemExit(3)", 3, None),
-        ("import os; os.kill(os.getpid(), 11)", -11, None),
-        ("import os; os.kill(os.getpid(), 9)", -9, "the system ended the process, as it does when memory runs out"),
+        ("pass", 0, False),
+        ("raise SystemExit(3)", 3, False),
+        ("import os; os.kill(os.getpid(), 11)", -11, False),
+        ("import os; os.kill(os.getpid(), 9)", -9, True),
     ],
 )
-def test_a_child_that_ends_by_itself_keeps_its_code(program, code, said):
-    child = python(program, memory=1 << 40, seconds=60)
-    child.wait()
-    assert (child.process.returncode, child.above, child.lacked_memory()) == (code, None, said)
-    assert not child.look()
+def test_a_child_that_ends_by_itself_keeps_its_code(program, code, lacked):
+    child = finished(python(program, memory=1 << 40))
+    assert (child.process.returncode, child.exceeded) == (code, False)
+    assert (child.out_of_memory() is not None) == lacked and not child.check()
 
 
 def test_what_a_child_started_ends_with_it(tmp_path):
@@ -60,21 +65,21 @@ def test_what_a_child_started_ends_with_it(tmp_path):
     child = python(program)
     _until(lambda: target.exists() and target.read_text())
     grandchild = int(target.read_text())
-    assert child.look() and resident(grandchild)
+    assert child.check() and resident(grandchild)
     child.end()
     _until(lambda: not resident(grandchild))
 
 
 def test_a_child_ends_when_nobody_holds_its_input(tmp_path):
-    program = "from slimg.lab.baselines.watched import end_with_parent; end_with_parent(); import time; time.sleep(600)"
+    program = "from slimg.lab.baselines.process import end_with_parent; end_with_parent(); import time; time.sleep(600)"
     child = python(program)
-    child.process.stdin.write(b"a task\n")  # input is no end of input
+    child.process.stdin.write("a task\n")  # input is no end of input
     child.process.stdin.close()
     child.process.stdin = None
     assert child.process.wait(60) == -signal.SIGKILL
 
 
-def test_which_errors_are_want_of_memory():
+def test_which_errors_are_lack_of_memory():
     torch = pytest.importorskip("torch")
     with pytest.raises(RuntimeError) as torchs:
         torch.empty(1 << 60)
@@ -91,7 +96,7 @@ def test_reasons_are_one_line_and_name_foreign_errors():
 
 def test_without_proc_nothing_is_known(monkeypatch, tmp_path):
     assert resident(os.getpid()) > 1 << 20
-    monkeypatch.setattr(watched, "PROC", tmp_path)
+    monkeypatch.setattr(process, "PROC", tmp_path)
     assert resident(os.getpid()) is None
 
 

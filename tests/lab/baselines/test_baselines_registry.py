@@ -13,23 +13,22 @@ from slimg import SlimG
 from slimg.errors import InputError
 from slimg.graph import splits
 from slimg.lab import baselines
-from slimg.lab.baselines import models
 from slimg.lab.baselines.network import Network
 from slimg.lab.linear_gnn import LinearGNN
 
 GRAPH = communities(120)
 TEXT = GRAPH.with_labels(np.array(["no", "yes"])[GRAPH.labels])
 SPLIT = splits.stratified(GRAPH, (0.3, 0.3, 0.4))
-CONTRACT = [name for name in models.names() if not name.startswith("linear-")]
+CONTRACT = [name for name in baselines.names() if not name.startswith("linear-")]
 
 
 @pytest.mark.parametrize("name", CONTRACT)
 def test_the_surface_is_that_of_slimg(name):
-    if name in models.NETWORKS:
+    if name in baselines.NETWORKS:
         pytest.importorskip("torch_geometric")
     if name in ("pagerank", "diffusion", "nearest_neighbours"):
         pytest.importorskip("sknetwork")
-    options = {"grid": "quick", "epochs": 3, "hidden": 8} if name in models.NETWORKS else {}
+    options = {"grid": "quick", "epochs": 3, "hidden": 8} if name in baselines.NETWORKS else {}
     model = baselines.get(name, **options, random_state=3)
     assert model.fit(TEXT, train=SPLIT.train, val=SPLIT.val) is model
     assert model.classes_.tolist() == ["no", "yes"]
@@ -47,7 +46,19 @@ def test_names_lead_to_the_right_estimators():
     assert isinstance(baselines.get("slimg"), SlimG)
     assert baselines.get("sgc").propagator == "sgc" and baselines.get("linear-gcn", K=3).hyperparameters == {"K": 3}
     assert isinstance(baselines.get("linear-gcn"), LinearGNN) and isinstance(baselines.get("gcn"), Network)
-    assert set(models.NONLINEAR) <= set(models.NETWORKS) <= set(baselines.names())
+    assert {*baselines.LINEAR, *baselines.NETWORKS} <= set(baselines.names())
+
+
+def test_quick_networks_have_the_reduced_grid():
+    assert baselines.get("gcn-quick", epochs=7).get_params() == Network("gcn", grid="quick", epochs=7).get_params()
+    assert set(baselines.names(quick=True)) == {*baselines.names(), *(f"{name}-quick" for name in baselines.NETWORKS)}
+    with pytest.raises(InputError, match="lr-quick"):
+        baselines.get("lr-quick")
+
+
+def test_only_known_parameters_are_set():
+    model = baselines.set_known_params(baselines.get("pagerank"), random_state=3, normalize_features=None)
+    assert model.random_state == 3 and "normalize_features" not in model.get_params()
 
 
 @pytest.mark.parametrize(
