@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from slimg.lab.baselines.models import NONLINEAR
 
 from slimg.errors import InputError
 from slimg.lab.baselines.grids import PAPER, QUICK, settings
-from slimg.lab.baselines.models import NONLINEAR
 
 TEX = Path(__file__).resolve().parents[4] / "shared" / "paper" / "slimg-kdd23.tex"
 ROWS = dict(zip(["GCN", "SAGE", "GCNII", "H$_2$GCN", "APPNP", "GPR-GNN", "GAT"], NONLINEAR, strict=True))
