@@ -16,9 +16,10 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from slimg._sklearn import BaseEstimator, ClassifierMixin, TransformerMixin
 from slimg.classifier import SlimG
 from slimg.components.components import compute_components
 from slimg.components.options import COMPONENTS
