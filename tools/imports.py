@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "slimg"
-ORDER = tuple("base graph io engine linalg components learn classifier inference explain report cli lab".split())
+ORDER = (
+    *("base", "graph", "io", "engine", "linalg", "components"),
+    *("learn", "classifier", "inference", "explain", "report", "cli", "lab"),
+)
 """Rooms in the order of the flow of data: a room imports from itself and from those before it."""
 FILES = {"classifier": "classifier", "fitted": "classifier", "pipeline": "classifier", "__main__": "cli"}
 """Rooms of modules at the top; the others (errors, progress, sizes, …) are ``base`` and import nothing but one another."""

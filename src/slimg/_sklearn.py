@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    Self = TypeVar("Self", bound="BaseEstimator")
+    Self = TypeVar("Self")
 
     class BaseEstimator:
         """Parameters by name."""
