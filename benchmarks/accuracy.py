@@ -3,8 +3,8 @@
 Protocol: 2.5 / 2.5 / 95 % stratified, seeds 0 … 4, the pair chosen by validation accuracy. Each variant is one line of the
 table: `path` is the default, `paper` the twelve pairs of the paper. The largest duality gap of any pair is recorded too.
 
-The pairs of the default path were chosen by test accuracy on the graphs in CHOSEN_ON, and the shares for components learned
-apart with the test accuracies of all eight in view (docs/deviations.md), so `path` is optimistic, most of all on the first;
+The pairs of the default path were chosen by test accuracy on the graphs in CHOSEN_ON, and the shares for components fitted
+separately with the test accuracies of all eight in view (docs/deviations.md), so `path` is optimistic, most of all on the first;
 the table gives the mean difference for both halves.
 
     python benchmarks/accuracy.py [--datasets cora,photo] [--variants path,paper] [--seeds 5]
@@ -61,7 +61,7 @@ def run(graph: Any, model: SlimG, propagated: Any, seeds: int) -> dict[str, Any]
         model.fit(graph, train=split.train, val=split.val, propagated=propagated)
         accuracies.append(100 * float((model.predict() == graph.labels)[split.test].mean()))
         gaps += [record["dual_gap"] for record in model.selection_]
-        chosen.append({key: model.chosen_[key] for key in ("l1", "group", "joint", "apart", "zero_components")})
+        chosen.append({key: model.chosen_[key] for key in ("l1", "group", "joint", "separate", "zero_components")})
     return {
         "rank": model.rank_,
         "per_seed": [round(each, 2) for each in accuracies],

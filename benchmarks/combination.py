@@ -24,8 +24,7 @@ from slimg.graph import Graph, Split
 from slimg.graph.splits import REAL, SYNTHETIC, stratified
 from slimg.lab import datasets, sanity
 from slimg.learn.labelled import Labelled
-from slimg.learn.path import Pair, default_pairs, solve_path
-from slimg.learn.selection import best, validate
+from slimg.learn.path import Pair, best, default_pairs, solve_path, validate
 
 GRAPHS = ["semantic-homophily", "semantic-heterophily", "semantic-uniform", "random-homophily", "cora", "chameleon", "photo"]
 SHARES = (0.4, 0.1, 0.02)

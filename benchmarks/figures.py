@@ -26,7 +26,7 @@ def accuracy() -> str:
         "**Accuracy** (%, mean ± standard deviation), 2.5 / 2.5 / 95 % stratified splits, seeds 0–4. `path` is the default,"
         " `paper` the twelve pairs of the paper; the published program was run on the same splits; the last column is the"
         " largest duality gap of any pair, as a share of the loss at zero. The pairs of the default path were chosen by"
-        " test accuracy on Cora, Chameleon, PubMed and Squirrel, its shares for components learned apart with the test"
+        " test accuracy on Cora, Chameleon, PubMed and Squirrel, its shares for components fitted separately with the test"
         " accuracies of all in view: its figures are optimistic, most of all on the first four"
         f" ([how](docs/deviations.md)).\n\n{table(results)}\n"
     )

@@ -15,7 +15,7 @@ from slimg import Graph, SlimG
 from slimg.errors import InputError
 from slimg.graph.splits import REAL, stratified
 from slimg.learn import SparseGroupLogisticRegression
-from slimg.learn.selection import Record, best
+from slimg.learn.path import Record, best
 
 NAMES = ("U", "X", "A_row^2 X", "A_sym^2 X")
 
@@ -72,11 +72,11 @@ def test_attributes_agree_with_one_another(fitted, graph, split):
 def test_one_record_per_pair_and_the_rule_chooses(fitted, graph, split):
     keys = {"l1", "group", "joint", "val_accuracy", "val_loss", "dual_gap", "zero_components", "nonzero", "seconds"}
     assert all(keys <= set(record) and record["dual_gap"] <= 1e-4 for record in fitted.selection_)
-    told = [(record["l1"], record["group"], record["joint"], str(record["apart"])) for record in fitted.selection_]
+    told = [(record["l1"], record["group"], record["joint"], str(record["separate"])) for record in fitted.selection_]
     assert len(set(told)) == len(told) > 5 and 0.0 in {each[0] for each in told}
     chosen = best([Record(**record) for record in fitted.selection_])
     assert fitted.chosen_ is fitted.selection_[chosen]
-    assert told[chosen] == (fitted.l1_, fitted.group_, fitted.joint_, str(fitted.apart_))
+    assert told[chosen] == (fitted.l1_, fitted.group_, fitted.joint_, str(fitted.separate_penalties_))
     accuracy = (fitted.predict() == graph.labels)[split.val].mean()
     assert fitted.selection_[chosen]["val_accuracy"] == pytest.approx(accuracy)
     assert fitted.selection_[chosen]["zero_components"] == fitted.zero_components_

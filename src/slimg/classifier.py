@@ -26,7 +26,7 @@ from slimg.fitted import FittedModel
 from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import Labelled
-from slimg.learn.search import Found, Search, search
+from slimg.learn.search import SearchConfig, SearchResult, search
 from slimg.learn.sparse_group import check_stopping, class_weights, warn_unconverged
 from slimg.progress import progress_for, reporting
 from slimg.sizes import as_bytes
@@ -39,7 +39,7 @@ class SlimG(FittedModel):
     ----------
     grid : "path", "paper", or a list of pairs (l1, group) and of mappings {component: λ}
         Penalties to try. "path" goes from λ_max down, without and with an ℓ₁ part, adds a few pairs with one joint group
-        (`slimg.learn.path`), and components learned apart whose evidence is added (`slimg.learn.apart`), which is what a
+        (`slimg.learn.path`), and components fitted separately whose scores are added (`slimg.learn.separate`), which is what a
         mapping asks for; "paper" has the paper's twelve pairs.
     cv : int
         Folds when no validation rows are given (fewer if a class has fewer labelled nodes).
@@ -67,7 +67,7 @@ class SlimG(FittedModel):
     Attributes
     ----------
     classes_, coef_ : {component: (width, classes)}, intercept_, rank_, dual_gap_, n_iter_ (Newton steps),
-    chosen_ (the record of what was chosen), l1_, group_, joint_, apart_ (its penalties), selection_ (one record per
+    chosen_ (the record of what was chosen), l1_, group_, joint_, separate_penalties_ (its penalties), selection_ (one record per
     candidate), zero_components_, components_, graph_, data_, notes_, seconds_, trained_on_ (rows),
     held_out_scores_ (of ``trained_on_``, each from the fold that had not seen it; None with validation rows),
     fold_in_agreement_ (None until `measure_fold_in`)
@@ -213,18 +213,18 @@ class SlimG(FittedModel):
         """Memory, disk and time of a fit on each engine, before it begins; sizes alone are enough."""
         return estimate(what, memory=None if self.memory is None else as_bytes(self.memory))
 
-    def _search(self) -> Search:
+    def _search(self) -> SearchConfig:
         patience, seed = self.early_stopping, self.random_state
-        return Search(self.grid, self.cv, self.sparsity, patience, self.tol, self.max_iter, seed)
+        return SearchConfig(self.grid, self.cv, self.sparsity, patience, self.tol, self.max_iter, seed)
 
-    def _keep(self, graph: Graph, parts: Components, found: Found) -> None:
+    def _keep(self, graph: Graph, parts: Components, found: SearchResult) -> None:
         solution = found.solution
         self.components_, self.rank_ = parts, parts.rank
         self.coef_ = {name: solution.weights[columns] for name, columns in parts.groups.items()}
         self.intercept_ = solution.intercept.astype(np.float32)
         self.scorer_ = Scorer(Projector.of(parts), self.coef_, self.intercept_, self.classes_)
         self.graph_, self.feature_names_ = graph, graph.feature_names
-        self.held_out_scores_ = found.unseen
+        self.held_out_scores_ = found.held_out_scores
         self._scores = self._nodes = None
         counts = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
         self.data_ = counts

@@ -68,7 +68,7 @@ class FittedModel(BaseEstimator):
 
     @property
     def group_(self) -> float:
-        """λ₂ of what was chosen; the largest λ of components learned apart."""
+        """λ₂ of what was chosen; the largest λ of components fitted separately."""
         return self.chosen_["group"]
 
     @property
@@ -77,14 +77,14 @@ class FittedModel(BaseEstimator):
         return self.chosen_["joint"]
 
     @property
-    def apart_(self) -> dict[str, float] | None:
-        """λ of each component if some learned apart were chosen."""
-        return self.chosen_["apart"]
+    def separate_penalties_(self) -> dict[str, float] | None:
+        """λ of each component if components fitted separately were chosen."""
+        return self.chosen_["separate"]
 
     def chosen_grid(self) -> list[Any]:
         """What was chosen, as a ``grid`` of its own: `fit` then tries nothing else."""
         check_is_fitted(self)
-        return [self.apart_ or (self.l1_, self.group_, self.joint_)]
+        return [self.separate_penalties_ or (self.l1_, self.group_, self.joint_)]
 
     def decision_function(self, graph: Graph | None = None) -> Array:
         """Scores of all nodes, in graph order (n × classes): of the fitted graph, or of one that grew (`fold_in`)."""

@@ -10,8 +10,8 @@ from slimg.components.components import compute_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.blocks import signed_rows
 from slimg.graph.graph import Graph
+from slimg.learn.labelled import Problem
 from slimg.learn.path import Pair, solve_path
-from slimg.learn.solver import Problem
 from slimg.linalg import krylov
 
 

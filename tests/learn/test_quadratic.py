@@ -1,4 +1,4 @@
-"""One step of the proximal Newton method against its quadratic model, written out densely and minimised by FISTA."""
+"""A proximal Newton step against its quadratic model, dense and minimised by FISTA; conjugate gradients against numpy."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from scipy.special import softmax
 from oracles import random_task
 from slimg.engine.memory import MemoryEngine
 from slimg.learn import quadratic
+from slimg.learn.labelled import Rows
 from slimg.learn.penalty import SparseGroup
-from slimg.learn.quadratic import newton_step
-from slimg.learn.rows import Rows
+from slimg.learn.quadratic import conjugate_step, newton_step
 
 
 class Model:
@@ -121,3 +121,59 @@ def test_scores_are_those_of_the_displacement_and_products_are_counted():
     rough, fine = model.step(0.5), model.step(1e-6)
     np.testing.assert_allclose(fine.scores, model.task.matrix @ fine.weights, atol=1e-12)
     assert 1 <= rough.products < fine.products
+
+
+def system(k=9, c=3, groups=2, seed=0):
+    """S(d) = free ∘ (H d) + stiffness ∘ d − pull ∘ ⟨u, d⟩_g as arrays, and as one dense matrix over the free coordinates."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((k * c, k * c))
+    hessian = root @ root.T + np.eye(k * c)
+    places = np.append(np.arange(k - 1) % groups, groups)  # the last row is in no group
+    curvature = np.where(places == groups, 0.0, 0.3)[:, None]
+    unit = rng.standard_normal((k, c)) * (places < groups)[:, None]
+    for g in range(groups):
+        unit[places == g] /= np.linalg.norm(unit[places == g])
+    free = rng.random((k, c)) < 0.7
+    mask = free.astype(float)
+    terms = mask, (curvature + 0.1) * free, curvature * unit * free, unit, places
+    dense = hessian + np.diag(np.repeat(curvature[:, 0] + 0.1, c))
+    for g in range(groups):
+        flat = (unit * (places == g)[:, None]).ravel()
+        dense -= 0.3 * np.outer(flat, flat)
+    return hessian, terms, free, dense
+
+
+def test_as_many_steps_as_unknowns_solve_the_system():
+    hessian, terms, free, dense = system()
+    k, c = free.shape
+    rng = np.random.default_rng(1)
+    slope, intercept_slope, diagonal = rng.standard_normal((k, c)) * free, rng.standard_normal(c), np.ones((k, c))
+    x, hx, r = np.zeros((k, c)), np.zeros((k, c)), -slope
+    d = r / diagonal
+    intercept = np.zeros((6, c))
+    intercept[2], intercept[5] = -intercept_slope, 2.0
+    intercept[3] = intercept[2] / intercept[5]
+    size = np.vdot(r, d) + np.vdot(intercept[2], intercept[3])
+    for _ in range(free.sum() + c):
+        h = (hessian @ d.ravel()).reshape(k, c)
+        intercept[4] = 5 * intercept[3]
+        size = conjugate_step(x, hx, r, d, h, *terms, np.zeros(3), diagonal, intercept, size)
+    places = np.flatnonzero(free)
+    expected = np.linalg.solve(dense[np.ix_(places, places)], -slope.ravel()[places])
+    np.testing.assert_allclose(x.ravel()[places], expected, rtol=1e-8)
+    assert not x[~free].any()
+    np.testing.assert_allclose(hx.ravel(), hessian @ x.ravel(), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(intercept[0], -intercept_slope / 5, rtol=1e-8)
+    assert size < 1e-15
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_a_direction_that_does_not_curve_upwards_moves_nothing(bad):
+    k, c = 4, 2
+    x, hx, r, d = np.zeros((k, c)), np.zeros((k, c)), np.ones((k, c)), np.ones((k, c))
+    ones, none = np.ones((k, c)), np.zeros((k, c))
+    size = conjugate_step(
+        x, hx, r, d, np.full((k, c), bad), ones, none, none, none, np.zeros(k, int), np.zeros(2), ones, np.zeros((6, c)), 1.0
+    )
+    assert size == -1
+    assert not x.any() and not hx.any() and (r == 1).all() and (d == 1).all()

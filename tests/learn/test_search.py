@@ -7,9 +7,8 @@ import pytest
 
 from slimg.engine.memory import MemoryEngine
 from slimg.learn.labelled import Labelled, stratified_folds
-from slimg.learn.path import Pair
-from slimg.learn.search import Search, _Patience, search
-from slimg.learn.selection import best
+from slimg.learn.path import Pair, best
+from slimg.learn.search import SearchConfig, _Patience, search
 from slimg.learn.solver import solve
 
 PAIRS = [(0.0, 0.3), (0.0, 0.03), (1e-3, 1e-2)]
@@ -24,7 +23,7 @@ def labelled():
 
 
 def test_folds_judge_and_all_rows_are_solved_again(labelled):
-    found = search(Search(PAIRS, folds=3), labelled, None)
+    found = search(SearchConfig(PAIRS, folds=3), labelled, None)
     pair = found.records[found.chosen].pair
     assert [record.pair for record in found.records] == sorted((Pair(*p) for p in PAIRS), key=lambda p: (-p.group, -p.l1))
     assert found.chosen == best(found.records)
@@ -39,26 +38,26 @@ def test_folds_judge_and_all_rows_are_solved_again(labelled):
 
 
 def test_scores_of_rows_held_out_are_those_the_record_counts(labelled):
-    found = search(Search(PAIRS, folds=3), labelled, None)
-    right = found.unseen.argmax(axis=1) == labelled.codes
+    found = search(SearchConfig(PAIRS, folds=3), labelled, None)
+    right = found.held_out_scores.argmax(axis=1) == labelled.codes
     by_fold = [right[check].mean() for _, check in stratified_folds(labelled.codes, 3, 0)]
     assert found.records[found.chosen].val_accuracy == pytest.approx(np.mean(by_fold))
 
 
 @pytest.mark.parametrize("grid", ["path", PAIRS])
-def test_folds_side_by_side_give_the_same_bits(labelled, grid, monkeypatch):
-    one, two = (search(Search(grid), replace(labelled, engine=MemoryEngine(threads)), None) for threads in (1, 2))
+def test_folds_run_concurrently_give_the_same_bits(labelled, grid, monkeypatch):
+    one, two = (search(SearchConfig(grid), replace(labelled, engine=MemoryEngine(threads)), None) for threads in (1, 2))
     monkeypatch.setattr("slimg.learn.labelled.SHARED_WORK", 0)
-    in_turn = search(Search(grid), labelled, None)
+    in_turn = search(SearchConfig(grid), labelled, None)
     for other in (two, in_turn):
         assert other.solution.weights.tobytes() == one.solution.weights.tobytes()
-        assert other.unseen.tobytes() == one.unseen.tobytes()
+        assert other.held_out_scores.tobytes() == one.held_out_scores.tobytes()
         assert [_known(record) for record in other.records] == [_known(record) for record in one.records]
 
 
-def test_patience_holds_within_a_lane_as_it_does_along_the_path(labelled):
-    impatient = search(Search("path", patience=1), labelled, None)
-    patient = {record.pair: record.val_accuracy for record in search(Search("path"), labelled, None).records}
+def test_patience_holds_within_a_warm_start_group_as_it_does_along_the_path(labelled):
+    impatient = search(SearchConfig("path", patience=1), labelled, None)
+    patient = {record.pair: record.val_accuracy for record in search(SearchConfig("path"), labelled, None).records}
     assert len(impatient.records) < len(patient)
     assert all(patient[record.pair] == record.val_accuracy for record in impatient.records)
 
@@ -71,7 +70,7 @@ def test_validation_rows_choose_the_solution_that_is_best_on_them(labelled):
     rows = np.arange(90) % 2 == 0
     part = Labelled(labelled.matrix[rows], labelled.codes[rows], 3, np.ones(45), labelled.widths, labelled.engine)
     check = labelled.matrix[~rows], labelled.codes[~rows]
-    found = search(Search(PAIRS), part, check)
+    found = search(SearchConfig(PAIRS), part, check)
     scores = check[0] @ found.solution.weights + found.solution.intercept
     accuracy = (scores.argmax(axis=1) == check[1]).mean()
     assert accuracy == pytest.approx(max(record.val_accuracy for record in found.records))

@@ -9,8 +9,9 @@ from scipy.special import softmax
 from benchmarks.oracles import adelie_point, saga_point
 from oracles import Task, fista, gap, random_task, shrink
 from slimg.engine.memory import MemoryEngine
+from slimg.learn.labelled import Problem
 from slimg.learn.loss import BLOCK_ENTRIES
-from slimg.learn.solver import Problem, solve
+from slimg.learn.solver import solve
 
 TOL = 3e-8
 """Rounding of the objective hides what a step gains from about the root of float64's precision on."""
@@ -127,13 +128,13 @@ def test_groups_and_coordinates_that_are_zero_are_exactly_zero(seed, dtype):
     weights, intercept = fista(task)
     slope = task.matrix.T @ task.residual(task.matrix @ weights + intercept)
     solution = solve(problem_of(task, dtype), 0.01, 0.06, tol=1e-9 if dtype == np.float64 else 1e-6)
-    asleep = [mine for mine in task.members if np.linalg.norm(shrink(slope[mine], 0.01)) < 0.98 * 0.06]
-    assert asleep
-    for mine in asleep:
+    inactive = [mine for mine in task.members if np.linalg.norm(shrink(slope[mine], 0.01)) < 0.98 * 0.06]
+    assert inactive
+    for mine in inactive:
         assert not weights[mine].any() and not solution.weights[mine].any()
-    awake = [mine for mine in task.members if np.linalg.norm(weights[mine]) > 1e-2]
-    assert awake and all(solution.weights[mine].any() for mine in awake)
-    inside = np.isin(task.group_of, [task.group_of[mine[0]] for mine in awake]) | (task.group_of < 0)
+    active = [mine for mine in task.members if np.linalg.norm(weights[mine]) > 1e-2]
+    assert active and all(solution.weights[mine].any() for mine in active)
+    inside = np.isin(task.group_of, [task.group_of[mine[0]] for mine in active]) | (task.group_of < 0)
     surely_zero = (np.abs(slope) < 0.98 * 0.01) & inside[:, None]
     assert surely_zero.any() and not solution.weights[surely_zero].any()
 

@@ -18,7 +18,7 @@ from slimg.report.plots import bar_chart, interval_chart, path_chart, reliabilit
 
 matplotlib.use("Agg")
 BINS = [{"probability": 0.5, "correct": 0.4, "low": 0.2, "high": 0.6, "nodes": 9}]
-PLAIN = {"joint": False, "apart": None, "val_accuracy": 0.5}
+PLAIN = {"joint": False, "separate": None, "val_accuracy": 0.5}
 PAIRS = [{"l1": l1, "group": group, **PLAIN} for l1 in (0.0, 1e-4) for group in (0.1, 0.01)]
 DRAWN = {
     "bars": lambda: bar_chart({"<b>a</b>": 1.0, "b & c": 0.0}, "weights", "norm"),

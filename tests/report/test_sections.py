@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from slimg.learn.selection import describe
+from slimg.learn.path import describe
 from slimg.report import sections
 
 

@@ -25,6 +25,7 @@ from slimg.graph.columns import as_column
 from slimg.graph.digest import fingerprint
 from slimg.inference.fold_in import FittedNodes
 from slimg.inference.model_file import read_model, write_model
+from slimg.learn.path import Record
 from slimg.linalg.pca import PCA
 from slimg.linalg.svd_plans import Spectrum
 from slimg.version import __version__
@@ -100,7 +101,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
     feature_names = header["feature_names"]
     return Saved(
         {name: decode(value) for name, value in header["params"].items()},
-        {name: decode(value) for name, value in header["metrics"].items()},
+        _fitted({name: decode(value) for name, value in header["metrics"].items()}),
         header["data"],
         None if feature_names is None else tuple(feature_names),
         Scorer(projector, weights, arrays["intercept"], classes),
@@ -139,6 +140,12 @@ def decode(value: Any) -> Any:
 
 _DECODERS: dict[str, Callable[[Any], Any]] = {"tuple": tuple, "set": set, "pairs": dict, "float": float}
 _REMOVED = object()
+
+
+def _fitted(values: dict[str, Any]) -> dict[str, Any]:
+    """Fitted attributes with today's keys in the records of the candidates."""
+    chosen, selection = Record.renamed(values["chosen_"]), [Record.renamed(record) for record in values["selection_"]]
+    return {**values, "chosen_": chosen, "selection_": selection}
 
 
 def _state_arrays(projector: Projector, name: str) -> tuple[str, dict[str, Array]]:

@@ -1,17 +1,36 @@
-"""The labelled rows of P(A, X), which is all that learning sees."""
+"""The labelled rows F (m × p), all that learning sees: their products, the problem they pose, and their folds.
+
+    times             F V                      (m × c)
+    transposed_times  Fᵀ R                     (p × c)
+    hessian_product   Fᵀ D(F V + 1 vᵀ)         D = one c × c block per row, w_i (diag(p_i) − p_i p_iᵀ)
+
+A block of rows fits the cache, so `Rows.hessian_product` reads F once where two products would read it twice. Blocks depend
+on the shape alone and are added in order: the bits do not depend on the number of threads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from slimg.engine.base import Array
-from slimg.learn.solver import Problem
+from slimg.engine.base import Array, Engine
+from slimg.engine.blas import one_thread
+from slimg.engine.compiled import SUMS, compiled
+from slimg.learn.loss import MultinomialLoss
+from slimg.learn.penalty import SparseGroup
 
+BLOCK_WORK = 1_000_000
+"""Multiplications of a block of rows that is read twice while it is in the cache; up to this many, OpenBLAS has kernels that
+do not first copy what they multiply, and take half to two thirds of the time."""
+TASK_WORK = 1 << 23
+"""Multiplications (m·p·c) that are worth a task of their own."""
+TASKS = 16
 SHARED_WORK = 1 << 27
 """Multiplications (m·p·c) from which a product with the rows has blocks enough for all threads."""
 
@@ -37,29 +56,153 @@ def stratified_folds(codes: Array, n_folds: int, random_state: int) -> list[tupl
     return list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes))
 
 
+class Rows:
+    """F (m × p, float32 or float64, C order), with an engine whose threads share its blocks of rows."""
+
+    def __init__(self, matrix: Array, engine: Engine):
+        self.matrix, self.engine = np.ascontiguousarray(matrix), engine
+        self.shape, self.dtype = matrix.shape, matrix.dtype
+
+    def select(self, columns: Array) -> Rows:
+        """F[:, columns], copied."""
+        return Rows(np.take(self.matrix, columns, axis=1), self.engine)  # indexing would copy twice
+
+    def times(self, weights: Array) -> Array:
+        """F V."""
+        out = np.empty((self.shape[0], weights.shape[1]), self.dtype)
+        self._run(lambda start, stop: np.matmul(self.matrix[start:stop], weights, out=out[start:stop]), weights.shape[1])
+        return out
+
+    def transposed_times(self, residual: Array) -> Array:
+        """Fᵀ R."""
+        return self._sum(lambda start, stop: self.matrix[start:stop].T @ residual[start:stop], residual.shape[1])
+
+    def squared_transposed_times(self, residual: Array) -> Array:
+        """(F ∘ F)ᵀ R."""
+        return self._sum(partial(self._squared, residual), residual.shape[1])
+
+    def hessian_product(
+        self, probabilities: Array, row_weights: Array, direction: Array, shift: Array
+    ) -> tuple[Array, Array]:
+        """Fᵀ Q (p × c) and 1ᵀ Q (c) for Q = D(F V + 1 vᵀ)."""
+        c = direction.shape[1]
+        out = self._sum(partial(self._hessian_product, probabilities, row_weights, direction, shift), c)
+        return out[:-1], out[-1]
+
+    def _squared(self, residual: Array, start: int, stop: int) -> Array:
+        out = np.zeros((self.shape[1], residual.shape[1]), self.dtype)
+        for a, b in _cut(start, stop, self._block_rows(residual.shape[1])):
+            out += np.square(self.matrix[a:b]).T @ residual[a:b]
+        return out
+
+    def _hessian_product(self, p: Array, w: Array, direction: Array, shift: Array, start: int, stop: int) -> Array:
+        out = np.zeros((self.shape[1] + 1, direction.shape[1]), self.dtype)
+        add_hessian_product(self.matrix, p, w, direction, shift, out, start, stop, self._block_rows(direction.shape[1]))
+        return out
+
+    def _block_rows(self, c: int) -> int:
+        return max(16, BLOCK_WORK // max(1, self.shape[1] * c))
+
+    def _tasks(self, c: int) -> list[tuple[int, int]]:
+        m, p = self.shape
+        count = min(TASKS, max(1, m * p * c // TASK_WORK))
+        return _cut(0, m, -(-m // count)) if m else [(0, 0)]
+
+    def _run(self, fn: Callable[[int, int], Any], c: int) -> list[Any]:
+        tasks = self._tasks(c)
+        if len(tasks) == 1:
+            with one_thread():
+                return [fn(*tasks[0])]
+        return self.engine.concurrently(*(partial(fn, *task) for task in tasks))
+
+    def _sum(self, fn: Callable[[int, int], Array], c: int) -> Array:
+        first, *rest = self._run(fn, c)
+        for part in rest:
+            first += part
+        return first
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What does not change along a path: rows, labels (in the loss) and the group of each column."""
+
+    rows: Rows
+    loss: MultinomialLoss
+    group_of: Array
+    groups: int
+
+    @classmethod
+    def build(
+        cls,
+        matrix: Array,
+        codes: Array,
+        classes: int,
+        group_of: Array,
+        engine: Engine,
+        row_weights: Array | None = None,
+        fit_intercept: bool = True,
+    ) -> Problem:
+        """The problem on a matrix (m × p) with codes (m) in 0 … classes − 1; weights of the rows are made to sum to one."""
+        weights = np.ones(len(codes)) if row_weights is None else np.asarray(row_weights, np.float64)
+        weights = (weights / weights.sum()).astype(matrix.dtype)
+        loss = MultinomialLoss(np.asarray(codes), weights, classes, fit_intercept, engine)
+        return cls(Rows(matrix, engine), loss, np.asarray(group_of), int(max(group_of, default=-1)) + 1)
+
+    def penalty(self, l1: float, group: float) -> SparseGroup:
+        """The penalty for one pair (λ₁, λ₂)."""
+        return SparseGroup(float(l1), float(group), self.group_of, self.groups)
+
+    def in_double(self) -> Problem:
+        """The same problem in float64."""
+        rows = Rows(self.rows.matrix.astype(np.float64), self.rows.engine)
+        weights = self.loss.row_weights.astype(np.float64)
+        return replace(self, rows=rows, loss=replace(self.loss, row_weights=weights / weights.sum()))
+
+    def gradient_at_zero(self) -> Array:
+        """Z (p × c) at W = 0 with the best intercept: λ_max follows from it."""
+        zero = np.zeros((self.rows.shape[0], self.loss.classes), self.rows.dtype)
+        fit = self.loss.with_intercept(zero, np.zeros(self.loss.classes))
+        return self.rows.transposed_times(self.loss.residual(fit.probabilities))
+
+
 @dataclass(frozen=True)
 class Labelled:
-    """Rows to learn from: matrix (m × p), codes (m), the number of classes, row weights (m), groups by name and width."""
+    """The labelled rows of P(A, X), whose columns are named groups: the components.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (m, p)
+    codes : ndarray of shape (m,)
+        Classes in 0 … classes − 1.
+    classes : int
+    weights : ndarray of shape (m,)
+        Weights of the rows.
+    widths : dict of str to int
+        Name and number of columns of each group, in the order of the columns.
+    engine : Engine
+        Its threads share the work.
+    """
 
     matrix: Array
     codes: Array
     classes: int
     weights: Array
     widths: dict[str, int]
-    engine: Any
+    engine: Engine
 
     @property
     def group_of(self) -> Array:
+        """The group of each column (p)."""
         return np.repeat(np.arange(len(self.widths)), list(self.widths.values()))
 
     def columns(self, name: str) -> slice:
-        """Where a group's columns stand."""
+        """The columns of a group."""
         names = list(self.widths)
         begin = sum(self.widths[each] for each in names[: names.index(name)])
         return slice(begin, begin + self.widths[name])
 
     def only(self, name: str) -> Labelled:
-        """The same rows with one group's columns."""
+        """The same rows with the columns of one group."""
         matrix = np.ascontiguousarray(self.matrix[:, self.columns(name)])
         return replace(self, matrix=matrix, widths={name: self.widths[name]})
 
@@ -77,6 +220,37 @@ class Labelled:
         return np.log(totals / totals.sum())
 
     def each(self, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Results of tasks, side by side unless products with the rows are large enough to occupy all threads."""
-        side_by_side = self.matrix.size * self.classes < SHARED_WORK
-        return self.engine.concurrently(*tasks) if side_by_side else [task() for task in tasks]
+        """Results of tasks, run concurrently unless products with the rows are large enough to occupy all threads."""
+        concurrent = self.matrix.size * self.classes < SHARED_WORK
+        return self.engine.concurrently(*tasks) if concurrent else [task() for task in tasks]
+
+
+def _cut(start: int, stop: int, step: int) -> list[tuple[int, int]]:
+    return list(pairwise([*range(start, stop, step), stop]))
+
+
+@compiled(fastmath=SUMS)
+def add_hessian_product(matrix, p, w, direction, shift, out, start, stop, step):
+    """out += (Fᵀ Q, 1ᵀ Q), Q = D(F V + 1 vᵀ), for the rows from start to stop in blocks of ``step`` (F: m × k, V: k × c).
+
+    Compiled, because it releases the interpreter lock: numpy's calls take 10 to 50 µs each here, and folds on several
+    threads would wait for one another between them.
+    """
+    k, c = direction.shape
+    part = np.empty((k, c), matrix.dtype)
+    for a in range(start, stop, step):
+        b = min(a + step, stop)
+        block = matrix[a:b]
+        q = np.dot(block, direction)
+        for i in range(b - a):
+            total = matrix.dtype.type(0)
+            for j in range(c):
+                q[i, j] = (q[i, j] + shift[j]) * p[a + i, j]
+                total += q[i, j]
+            for j in range(c):
+                q[i, j] = (q[i, j] - p[a + i, j] * total) * w[a + i]
+                out[k, j] += q[i, j]
+        np.dot(block.T, q, part)
+        for i in range(k):
+            for j in range(c):
+                out[i, j] += part[i, j]

@@ -1,27 +1,30 @@
-"""A path of pairs (λ₁, λ₂): which pairs, in what order, and from which start.
+"""A path of pairs (λ₁, λ₂): which pairs, in what order, from which start, how each does, and which is the best.
 
 Pairs go from strong to weak penalties and each starts at the solution of the nearest pair solved so far. A *joint* pair
 has one group of all components, λ₂ ‖W‖_F: its path is that of ridge regression, which is what stopping early comes to, and
-it is the better one where every component knows a little and none enough (Squirrel, Chameleon).
+it is the better one where every component predicts a little and none enough (Squirrel, Chameleon).
 
 Without an ℓ₁ part the problem does not change when a group is rotated, so only the span of its labelled rows matters: a
 group with more columns than there are rows is replaced by its m coordinates in that span (`Rotation`), and the weights are
-turned back.
+rotated back.
+
+The best candidate has the highest validation accuracy; among equals the least validation loss, then the fewest weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
 from slimg.errors import InputError, choices
-from slimg.learn.rows import Rows
-from slimg.learn.solver import Problem, Solution, solve
+from slimg.learn.labelled import Problem, Rows
+from slimg.learn.loss import log_loss
+from slimg.learn.solver import Solution, solve
 
 PAPER_L1 = (1e-3, 1e-4, 1e-5)
 PAPER_GROUP = (1e-3, 1e-4, 1e-5, 1e-6)
@@ -29,6 +32,8 @@ PATH_L1 = (0.0, 1e-4, 1e-3)
 PATH_SHARES = (0.4, 0.1, 0.02)
 JOINT_SHARES = (0.4, 0.2, 0.1, 0.05)
 """λ₂ of the default path, as shares of λ_max."""
+SEPARATE = "fitted separately"
+"""The series of candidates that differ in more than one penalty: points without a line."""
 
 
 class Pair(NamedTuple):
@@ -56,7 +61,7 @@ def default_pairs(problem: Problem) -> list[Pair]:
 
 
 def resolve_pairs(grid: str | Sequence[tuple[float, float]], problem: Problem) -> list[Pair]:
-    """``"path"``, ``"paper"`` or pairs of one's own."""
+    """Pairs of a grid, from strong to weak: ``"path"``, ``"paper"`` or a list of (l1, group) or (l1, group, joint)."""
     if isinstance(grid, str):
         if grid not in ("path", "paper"):
             raise choices("grid", grid, ["path", "paper", "a list of (l1, group) pairs"])
@@ -73,12 +78,12 @@ def resolve_pairs(grid: str | Sequence[tuple[float, float]], problem: Problem) -
     return _ordered(pairs)
 
 
-def lanes(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """The pairs apart, where none starts from one of another lane: the same solutions come of a lane alone."""
-    apart: dict[tuple[bool, bool], list[Pair]] = {}
+def warm_start_groups(pairs: Iterable[Pair]) -> list[list[Pair]]:
+    """Pairs that can start from one another's solutions: each group alone gives the same solutions as the whole path."""
+    groups: dict[tuple[bool, bool], list[Pair]] = {}
     for pair in pairs:
-        apart.setdefault(_kind(pair), []).append(pair)
-    return list(apart.values())
+        groups.setdefault(_kind(pair), []).append(pair)
+    return list(groups.values())
 
 
 def solve_path(
@@ -88,26 +93,26 @@ def solve_path(
     max_iter: int,
     skip: Callable[[Pair], bool] = lambda pair: False,
 ) -> Iterator[tuple[Pair, Solution]]:
-    """Solutions in the order of the pairs, without those that ``skip`` says to leave out when their turn comes."""
-    lanes: dict[tuple[bool, bool], _Lane] = {}
+    """Yield solutions in the order of the pairs, without those for which ``skip(pair)`` is true when it is their turn."""
+    groups: dict[tuple[bool, bool], _WarmStarts] = {}
     for pair in pairs:
         if skip(pair):
             continue
         kind = _kind(pair)
-        if kind not in lanes:
-            lanes[kind] = _Lane(_joint(problem) if pair.joint else problem, turn=pair.l1 == 0)
-        yield pair, lanes[kind].solve(pair, tol, max_iter)
+        if kind not in groups:
+            groups[kind] = _WarmStarts(_joint(problem) if pair.joint else problem, rotate=pair.l1 == 0)
+        yield pair, groups[kind].solve(pair, tol, max_iter)
 
 
 def _kind(pair: Pair) -> tuple[bool, bool]:
     return pair.joint, pair.l1 == 0
 
 
-class _Lane:
-    """Pairs that can start from one another: of the same groups, and in the same coordinates."""
+class _WarmStarts:
+    """Solutions of a warm-start group: pairs with the same groups of columns, in the same coordinates."""
 
-    def __init__(self, problem: Problem, turn: bool):
-        rotation = Rotation(problem) if turn else None
+    def __init__(self, problem: Problem, rotate: bool):
+        rotation = Rotation(problem) if rotate else None
         self.rotation = rotation if rotation is not None and rotation.helps else None
         self.problem = problem if self.rotation is None else self.rotation.problem
         self.solved: dict[Pair, Solution] = {}
@@ -127,9 +132,9 @@ class Rotation:
         self.helps = bool(np.all(problem.group_of >= 0)) and any(len(mine) > m for mine in self.members)
         self.problem = problem
         if self.helps:
-            self._turn(problem, m)
+            self._rotate(problem, m)
 
-    def _turn(self, problem: Problem, m: int) -> None:
+    def _rotate(self, problem: Problem, m: int) -> None:
         self.bases: list[Array | None] = []
         parts = []
         with one_thread():
@@ -143,12 +148,94 @@ class Rotation:
         self.problem = replace(problem, rows=rows, group_of=group_of)
 
     def back(self, solution: Solution) -> Solution:
+        """A solution of the rotated problem as one of the original problem."""
         weights = np.zeros((self.size, solution.weights.shape[1]), solution.weights.dtype)
         for which, (mine, basis) in enumerate(zip(self.members, self.bases, strict=True)):
             part = solution.weights[self.problem.group_of == which]
             if part.any():
                 weights[mine] = part if basis is None else basis @ part
         return replace(solution, weights=weights)
+
+
+@dataclass
+class Record:
+    """How a candidate does on validation rows; with folds, means over them (``dual_gap`` is the largest).
+
+    ``separate`` has λ of each component fitted separately (`slimg.learn.separate`), the others being zero; ``group`` is then
+    the largest of them.
+    """
+
+    l1: float
+    group: float
+    joint: bool
+    val_accuracy: float
+    val_loss: float
+    dual_gap: float
+    zero_components: tuple[str, ...]
+    nonzero: float
+    converged: bool
+    seconds: float
+    separate: dict[str, float] | None = None
+
+    @property
+    def pair(self) -> Pair:
+        return Pair(self.l1, self.group, self.joint)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def renamed(record: Mapping[str, Any]) -> dict[str, Any]:
+        """A record as a dict with today's keys: an earlier version wrote "apart" for "separate"."""
+        return {"separate" if key == "apart" else key: value for key, value in record.items()}
+
+
+def validate(pair: Pair, solution: Solution, names: Sequence[str], group_of: Array, rows: Array, codes: Array) -> Record:
+    """Score a solution on validation rows (matrix, codes); −1 is a class without training rows: always wrong."""
+    scores = solution.scores(rows)
+    accuracy = float((scores.argmax(axis=1) == codes).mean())
+    zero = tuple(name for which, name in enumerate(names) if not solution.weights[group_of == which].any())
+    found = accuracy, log_loss(scores, codes), solution.gap, zero, float(np.count_nonzero(solution.weights))
+    return Record(*pair, *found, solution.converged, solution.seconds)
+
+
+def merge(records: Sequence[Record]) -> Record:
+    """One record from those of the folds; a component counts as zero if it is zero in every fold."""
+    first = records[0]
+    zero = [name for name in first.zero_components if all(name in record.zero_components for record in records)]
+    return replace(
+        first,
+        val_accuracy=float(np.mean([r.val_accuracy for r in records])),
+        val_loss=float(np.mean([r.val_loss for r in records])),
+        dual_gap=max(r.dual_gap for r in records),
+        zero_components=tuple(zero),
+        nonzero=float(np.mean([r.nonzero for r in records])),
+        converged=all(r.converged for r in records),
+        seconds=sum(r.seconds for r in records),
+    )
+
+
+def best(records: Sequence[Record]) -> int:
+    """The position of the best record."""
+    order = [(-round(r.val_accuracy, 12), r.val_loss, r.nonzero) for r in records]
+    return min(range(len(records)), key=order.__getitem__)
+
+
+def describe(record: Mapping[str, Any], written: Callable[[str], str] = str) -> str:
+    """Format a candidate, given its record as a dict; ``written`` formats the name of a component."""
+    if record["separate"]:
+        parts = ", ".join(f"{written(name)} (λ = {penalty:.3g})" for name, penalty in record["separate"].items())
+        return f"{parts}, fitted separately and added" if len(record["separate"]) > 1 else f"{parts} alone"
+    return f"λ₁ = {record['l1']:g}, λ₂ = {record['group']:.3g}{', one joint group' if record['joint'] else ''}"
+
+
+def series_of(records: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:
+    """(λ₂, validation accuracy) of records as dicts, by the name of their line in a figure."""
+    series: dict[str, list[tuple[float, float]]] = {}
+    for record in sorted(records, key=lambda each: (bool(each["separate"]), each["joint"], each["l1"], each["group"])):
+        name = SEPARATE if record["separate"] else "one joint group" if record["joint"] else f"λ₁ = {record['l1']:g}"
+        series.setdefault(name, []).append((record["group"], record["val_accuracy"]))
+    return series
 
 
 def _joint(problem: Problem) -> Problem:

@@ -2,7 +2,6 @@
 
     Ω(W) = λ₁ ‖W‖₁ + λ₂ Σ_g ‖W_g‖_F         groups g = disjoint sets of rows of W (p × c); rows in no group have λ₂ = 0
 
-    prox of t·Ω:      soft-threshold by t·λ₁, then shrink each group:  v_g ↦ v_g (1 − t·λ₂/‖v_g‖)₊
     zero is optimal for a group with gradient Z_g     ⇔     ‖S(Z_g, λ₁)‖_F ≤ λ₂          S = soft-threshold
     dual feasible residual                             ⇔     the same for every g
     for a given λ₁, λ_max = max_g ‖S(Z_g, λ₁)‖_F with Z the gradient at W = 0
@@ -25,7 +24,7 @@ def soft(values: Array, threshold: float) -> Array:
 
 @dataclass(frozen=True)
 class SparseGroup:
-    """``group_of`` gives the group of each row of W, −1 for none."""
+    """Ω with weights ``l1`` and ``group``; ``group_of`` (p) has the group of each row of W of 0 … groups − 1, or −1."""
 
     l1: float
     group: float
@@ -33,17 +32,14 @@ class SparseGroup:
     groups: int
 
     def value(self, weights: Array) -> float:
+        """Ω(W)."""
         total = self.l1 * float(np.abs(weights).sum(dtype=np.float64))
         return total + self.group * float(self.norms(weights).sum())
 
     def norms(self, weights: Array) -> Array:
         """‖W_g‖_F of each group (float64)."""
         squares = np.einsum("ij,ij->i", weights, weights, dtype=np.float64)
-        return np.sqrt(self.per_group(squares))
-
-    def per_group(self, row_values: Array) -> Array:
-        """Σ over the rows of each group."""
-        return np.bincount(self.places, row_values, self.groups + 1)[:-1]
+        return np.sqrt(np.bincount(self.places, squares, self.groups + 1)[:-1])
 
     def of_rows(self, group_values: Array, outside: float = 0.0) -> Array:
         """Each group's value for each of its rows, as a column."""
@@ -56,12 +52,6 @@ class SparseGroup:
         """The group of each row, rows in none being one more group."""
         return np.where(self.group_of < 0, self.groups, self.group_of)
 
-    def prox(self, weights: Array, step: float) -> Array:
-        shrunk = soft(weights, step * self.l1)
-        norms = self.norms(shrunk)
-        factor = np.maximum(norms - step * self.group, 0) / np.maximum(norms, np.finfo(np.float64).tiny)
-        return shrunk * self.of_rows(factor, 1.0).astype(weights.dtype)
-
     def lambda_max(self, gradient_at_zero: Array) -> float:
         """The smallest group weight for which W = 0 is optimal (for this λ₁)."""
         norms = self.norms(soft(gradient_at_zero, self.l1))
@@ -70,8 +60,8 @@ class SparseGroup:
     def feasible_scale(self, gradient: Array) -> float:
         """The largest s ≤ 1 for which s·Z satisfies every constraint of the dual.
 
-        φ_g(s) = ‖S(s Z_g, λ₁)‖_F is convex and increasing, so Newton's method from s = 1 comes down to the root of
-        φ_g(s) = λ₂ from above; a last division makes up for its last rounding.
+        φ_g(s) = ‖S(s Z_g, λ₁)‖_F is convex and increasing, so Newton's method from s = 1 descends to the root of
+        φ_g(s) = λ₂ from above; the last factor makes up for rounding.
         """
         gradient = gradient.astype(np.float64)
         scale = 1.0

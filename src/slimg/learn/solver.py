@@ -4,83 +4,57 @@
 
 Each iteration
 1. minimises over the intercept, and takes the residual as a dual point: scaled until it is feasible it gives the gap;
-2. moves each row of W by the constant over classes that makes the penalty least (the loss does not see it);
-3. lets a group that is zero and should not be start along its steepest descent, which a quadratic model cannot see, the
-   norm having a kink there;
+2. shifts each row of W by the constant over classes that minimises the penalty (the loss does not depend on it);
+3. activates a group that is zero and should not be along its steepest descent, which a quadratic model cannot see, because
+   the norm has a kink there;
 4. takes a proximal Newton step over the groups that are not zero (`learn.quadratic`) with a line search;
-5. sets a group that is shrinking or small to exactly zero if zero is optimal for it, the others being as they are.
+5. deactivates a group that is shrinking or small, that is sets it to exactly zero, if zero is optimal for it while the
+   others stay as they are.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
-from slimg.learn.loss import Fit, MultinomialLoss
+from slimg.learn.labelled import Problem
+from slimg.learn.loss import Fit
 from slimg.learn.penalty import SparseGroup, soft
 from slimg.learn.quadratic import newton_step
-from slimg.learn.rows import Rows
 
 ACCURACY, FINE, FINER = 0.3, 1e-3, 0.1
-"""A Newton step is worked out until the slope of its model has fallen to the first share. From a gap of ``FINE`` on it is to
-``FINER``: there the model is good, and a step worked out further is one step less."""
+"""The relative accuracy of a Newton step: the slope of its model falls to this share. From a gap of ``FINE`` on it is
+``FINER``: there the model is good, and a more accurate step saves one."""
 SMALL = 0.02
-"""The share of the largest group's norm below which a group is asked whether it should be zero."""
+"""The share of the largest group's norm below which a group is tested for zero."""
 STALLED = 12
-"""Steps that must gain something together, or else rounding is to blame."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What does not change along a path: rows, labels and groups."""
-
-    rows: Rows
-    loss: MultinomialLoss
-    group_of: Array
-    groups: int
-
-    @classmethod
-    def build(
-        cls,
-        matrix: Array,
-        codes: Array,
-        classes: int,
-        group_of: Array,
-        engine: Any,
-        row_weights: Array | None = None,
-        fit_intercept: bool = True,
-    ) -> Problem:
-        weights = np.ones(len(codes)) if row_weights is None else np.asarray(row_weights, np.float64)
-        weights = (weights / weights.sum()).astype(matrix.dtype)
-        loss = MultinomialLoss(np.asarray(codes), weights, classes, fit_intercept, engine)
-        return cls(Rows(matrix, engine), loss, np.asarray(group_of), int(max(group_of, default=-1)) + 1)
-
-    def penalty(self, l1: float, group: float) -> SparseGroup:
-        return SparseGroup(float(l1), float(group), self.group_of, self.groups)
-
-    def in_double(self) -> Problem:
-        """The same problem in float64."""
-        rows = Rows(self.rows.matrix.astype(np.float64), self.rows.engine)
-        weights = self.loss.row_weights.astype(np.float64)
-        return replace(self, rows=rows, loss=replace(self.loss, row_weights=weights / weights.sum()))
-
-    def gradient_at_zero(self) -> Array:
-        """Z at W = 0 with the best intercept: λ_max follows from it."""
-        zero = np.zeros((self.rows.shape[0], self.loss.classes), self.rows.dtype)
-        fit = self.loss.with_intercept(zero, np.zeros(self.loss.classes))
-        return self.rows.transposed_times(self.loss.residual(fit.probabilities))
+"""Steps that must lower the objective together; if they do not, rounding is the limit."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights (p × c), intercept (c, sums to zero) and what is known of them.
+    """The solution for one pair of penalties.
 
-    ``gap`` is the duality gap divided by the loss at W = 0; ``products`` counts products with F and Fᵀ, in pairs.
+    Attributes
+    ----------
+    weights : ndarray of shape (p, c)
+    intercept : ndarray of shape (c,)
+        Sums to zero.
+    objective : float
+    gap : float
+        The duality gap divided by the loss at W = 0.
+    converged : bool
+        Whether the gap is at most the tolerance.
+    iterations : int
+        Newton steps.
+    products : float
+        Products with F and Fᵀ, in pairs.
+    seconds : float
     """
 
     weights: Array
@@ -93,17 +67,34 @@ class Solution:
     seconds: float
 
     def scores(self, rows: Array) -> Array:
-        """F W + 1bᵀ of any rows, in their precision."""
+        """F W + 1bᵀ (rows × c) of any rows, in their precision."""
         return rows @ self.weights + self.intercept.astype(rows.dtype)
 
 
-@one_thread()  # here, because setting it is dearer than a small product
+@one_thread()  # here, because setting it costs more than a small product
 def solve(
     problem: Problem, l1: float, group: float, start: Solution | None = None, tol: float = 1e-4, max_iter: int = 200
 ) -> Solution:
-    """The solution for one pair (λ₁, λ₂), from zero or from another pair's solution.
+    """Solve for one pair (λ₁, λ₂), from zero or from the solution of another pair.
 
-    Where float32 cannot reach the gap, because the penalties are so small that rounding is felt, float64 goes on from there.
+    Where float32 cannot reach the gap, because the penalties are so small that rounding matters, float64 continues.
+
+    Parameters
+    ----------
+    problem : Problem
+    l1, group : float
+        λ₁ and λ₂.
+    start : Solution, optional
+        A warm start; W = 0 by default.
+    tol : float, default 1e-4
+        The duality gap to reach, as a share of the loss at W = 0.
+    max_iter : int, default 200
+        Newton steps at most.
+
+    Returns
+    -------
+    solution : Solution
+        The iterate with the smallest gap.
     """
     solution = _descend(problem, l1, group, start, tol, max_iter)
     if solution.converged or problem.rows.dtype == np.float64 or solution.iterations >= max_iter:
@@ -126,9 +117,9 @@ def _descend(
     recent = [best.objective]
     while best.gap > tol * unit and iterations < max_iter and not state.stuck and not _stalled(recent, tol * unit):
         iterations += 1
-        state.wake_groups()
+        state.activate_groups()
         state.newton(ACCURACY if best.gap > FINE * unit else FINER)
-        state.rest_groups()
+        state.deactivate_groups()
         state.centre_classes()
         here = state.certified()
         recent.append(here.objective)
@@ -181,15 +172,15 @@ class _State:
         gap = self.objective - self.loss.dual_value(self.fit.probabilities, scale)
         return _Certified(self.weights, self.fit.intercept, self.objective, gap)
 
-    def wake_groups(self) -> None:
-        """A zero group whose gradient is too large moves along −S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖)."""
+    def activate_groups(self) -> None:
+        """Move each zero group for which zero is not optimal along −S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖)."""
         shrunk = soft(self.gradient, self.penalty.l1)
         sizes = self.penalty.norms(shrunk)
-        asleep = (self.penalty.norms(self.weights) == 0) & (sizes > self.penalty.group)
-        for which in np.flatnonzero(asleep):
+        inactive = (self.penalty.norms(self.weights) == 0) & (sizes > self.penalty.group)
+        for which in np.flatnonzero(inactive):
             mine = np.flatnonzero(self.penalty.group_of == which)
             self._start_group(mine, -shrunk[mine] * (1 - self.penalty.group / sizes[which]))
-        if asleep.any():
+        if inactive.any():
             self.fit = self.loss.with_intercept(self.scores, self.fit.intercept)  # the model of a step takes it as optimal
             self.gradient = self._gradient(self.fit)
 
@@ -214,9 +205,9 @@ class _State:
         if not self.stuck:
             self.weights, self.scores, self.fit = weights, scores, fit
 
-    def rest_groups(self) -> None:
-        """A group that has lost half its norm, or has little beside the largest, is set to zero if that is its minimiser,
-        the others being as they are."""
+    def deactivate_groups(self) -> None:
+        """Set a group that has lost half its norm, or is small beside the largest, to zero if that minimises the objective
+        while the others stay as they are."""
         norms = self.penalty.norms(self.weights)
         small = (norms < 0.5 * self.largest) | (norms < SMALL * norms.max(initial=0.0))
         for which in np.flatnonzero((norms > 0) & small):
@@ -231,17 +222,17 @@ class _State:
         the values −λ₁c, −λ₁(c−2), …, λ₁c. Adding a constant over classes changes no probability.
         """
         norms = self.penalty.of_rows(self.penalty.norms(self.weights))
-        live = np.flatnonzero((norms[:, 0] > 0) & (self.weights != 0).any(axis=1))
-        if not len(live):
+        nonzero = np.flatnonzero((norms[:, 0] > 0) & (self.weights != 0).any(axis=1))
+        if not len(nonzero):
             return
-        w, c = self.weights[live].astype(np.float64), self.weights.shape[1]
+        w, c = self.weights[nonzero].astype(np.float64), self.weights.shape[1]
         steps = (np.arange(c + 1) * 2 - c) / c
         with np.errstate(divide="ignore", invalid="ignore"):  # without a group penalty the outer points are at infinity
-            reach = self.penalty.l1 / (self.penalty.group / norms[live])
+            reach = self.penalty.l1 / (self.penalty.group / norms[nonzero])
             points = w.mean(axis=1, keepdims=True) - np.where(steps == 0, 0.0, reach * steps)
         self.weights = self.weights.copy()
         centre = np.median(np.concatenate([w, points], axis=1), axis=1, keepdims=True).astype(self.weights.dtype)
-        self.weights[live] -= centre
+        self.weights[nonzero] -= centre
 
     def _gradient(self, fit: Fit) -> Array:
         self.products += 0.5
@@ -252,9 +243,9 @@ class _State:
         self.products += 0.5 * len(mine) / len(self.weights)
         p, w = self.fit.probabilities, self.loss.row_weights
         mixed = (p * scores).sum(axis=1)
-        bending = float(np.dot(w, (p * scores * scores).sum(axis=1) - mixed * mixed))
+        curvature = float(np.dot(w, (p * scores * scores).sum(axis=1) - mixed * mixed))
         square = float(np.vdot(direction, direction))
-        length = square / max(bending, 1e-6 * square)
+        length = square / max(curvature, 1e-6 * square)
         before = self.objective
         while length > 1e-12:
             weights = self.weights.copy()

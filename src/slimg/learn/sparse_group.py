@@ -16,8 +16,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from slimg.engine.base import Array
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
+from slimg.learn.labelled import Problem
 from slimg.learn.loss import softmax
-from slimg.learn.solver import Problem, solve
+from slimg.learn.solver import solve
 
 
 class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):

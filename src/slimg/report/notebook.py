@@ -7,7 +7,7 @@ from typing import Any
 
 from slimg.explain.explainer import title_of
 from slimg.graph.columns import number_of
-from slimg.learn.selection import describe
+from slimg.learn.path import describe
 
 SHOWN = 12
 """Classes and notes that are named."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slimg.atomic import atomic_write
-from slimg.learn.selection import APART, series_of
+from slimg.learn.path import SEPARATE, series_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -259,7 +259,7 @@ def _draw_path(axes: Axes, selection: Sequence[Mapping[str, Any]], chosen: Mappi
     """A line for each λ₁ and for the joint group, points for separate components; the chosen candidate is ringed."""
     for place, (name, points) in enumerate(series_of(selection).items()):
         colour, marker = SERIES[place % len(SERIES)]
-        width = 0 if name == APART else 1.5
+        width = 0 if name == SEPARATE else 1.5
         axes.plot(*zip(*points, strict=True), label=name, marker=marker, color=colour, linewidth=width, markersize=5)
     axes.plot(chosen["group"], chosen["val_accuracy"], "o", markersize=14, markerfacecolor="none",
               markeredgecolor=INK, label="chosen")  # fmt: skip

@@ -27,7 +27,7 @@ EXPLAINED = 60
 """Nodes whose explanation is in the page, beside those that are asked for."""
 NEIGHBOURS = 14
 """Neighbours of a node that are drawn."""
-_CANDIDATE = ("l1", "group", "joint", "apart", "val_accuracy")
+_CANDIDATE = ("l1", "group", "joint", "separate", "val_accuracy")
 
 
 def collect(

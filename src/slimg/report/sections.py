@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from slimg.learn.selection import describe
+from slimg.learn.path import describe
 from slimg.report import plots
 
 MOST_CLASSES = 25

@@ -1,7 +1,7 @@
 """What all baselines share: a grid of settings, learned one after the other; the best on validation rows predicts.
 
     fit     prepare(graph), then learn(setting) for each setting: scores of all nodes (n × classes)
-    choose  best validation accuracy, among equals the least validation loss (`learn.selection`)
+    choose  best validation accuracy, among equals the least validation loss (`learn.path`)
 
 Without validation rows a setting is judged by stratified cross-validation, and the chosen one is learned again from all
 labelled rows, for as many iterations as the folds took on average. Nothing of the estimator changes before `fit` ends: an
@@ -26,7 +26,7 @@ from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import stratified_folds
 from slimg.learn.loss import log_loss, softmax
-from slimg.learn.selection import best
+from slimg.learn.path import best
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def _instead(grid: Grid) -> list[str]:
     return [
         "SlimG is ranked with the paper's twelve pairs of penalties. Its default path in their place would have an average"
         f" rank of {_pair((mean, spread))}; its pairs were chosen by test accuracy on Cora,"
-        " Chameleon, PubMed and Squirrel, its shares for components learned apart with the test accuracies of all in view."
+        " Chameleon, PubMed and Squirrel, its shares for components fitted separately with the test accuracies of all in view."
     ]
 
 

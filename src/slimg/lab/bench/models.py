@@ -119,7 +119,7 @@ class SlimGKind:
             training, iterations = _training(model, own, seen, split, settings.get("timed", False))
             seconds = {"features": parts.seconds["total"], "tuning": model.seconds_["learning"]}
             seconds |= {"training": training, "prediction": predicting}
-            chosen: dict[str, Any] = {key: model.chosen_[key] for key in ("l1", "group", "joint", "apart")}
+            chosen: dict[str, Any] = {key: model.chosen_[key] for key in ("l1", "group", "joint", "separate")}
             chosen |= {"rank": model.rank_, "zero": list(model.zero_components_), "gap": _finite(model.dual_gap_)}
             return Ran(answers, seconds, chosen, len(model.selection_), iterations, model.component_weights())
 

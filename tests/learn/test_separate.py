@@ -1,4 +1,4 @@
-"""Components learned apart: each is the problem of its own columns, evidence adds up, the best of them are candidates."""
+"""Components fitted separately: each solves the problem of its own columns, scores are added, the best are candidates."""
 
 from dataclasses import replace
 
@@ -9,16 +9,22 @@ from hypothesis import strategies as st
 
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.learn.apart import Apart, Check, check_apart, largest_penalty, solve_apart
 from slimg.learn.labelled import Labelled, stratified_folds
-from slimg.learn.search import Search, search
+from slimg.learn.search import SearchConfig, search
+from slimg.learn.separate import (
+    Check,
+    SeparateFits,
+    check_penalties_by_component,
+    largest_penalty,
+    solve_separately,
+)
 from slimg.learn.solver import solve
 
-APART = {"a": 0.02, "b": 0.05}
+PENALTIES = {"a": 0.02, "b": 0.05}
 
 
-def witnesses(seed=0, shares=(0.6, 0.3, 0.1), rows=600, noise=0):
-    """Two groups that know the class independently of one another, and perhaps one that knows nothing."""
+def two_views(seed=0, shares=(0.6, 0.3, 0.1), rows=600, noise=0):
+    """Two groups that predict the class independently of one another, and perhaps one of noise."""
     rng = np.random.default_rng(seed)
     codes = rng.choice(3, rows, p=shares)
     codes[:3] = np.arange(3)
@@ -41,41 +47,41 @@ def halves(labelled):
 
 
 def test_each_component_is_the_solution_of_its_own_columns():
-    labelled = witnesses()
-    added = solve_apart(labelled, APART, 1e-8, 500)
-    for name, penalty in APART.items():
+    labelled = two_views()
+    added = solve_separately(labelled, PENALTIES, 1e-8, 500)
+    for name, penalty in PENALTIES.items():
         alone = solve(labelled.only(name).problem(), 0.0, penalty, tol=1e-8)
         np.testing.assert_allclose(added.weights[labelled.columns(name)], alone.weights, atol=1e-4)
     assert added.gap <= 1e-8 and added.converged
 
 
 def test_the_shares_of_the_classes_count_once():
-    """Witnesses that know nothing leave exactly log π, however many there are."""
-    labelled = witnesses(shares=(0.7, 0.2, 0.1))
+    """Components that predict nothing leave exactly log π, however many there are."""
+    labelled = two_views(shares=(0.7, 0.2, 0.1))
     mute = {name: 2 * largest_penalty(labelled, name) for name in labelled.widths}
-    added = solve_apart(labelled, mute, 1e-6, 100)
+    added = solve_separately(labelled, mute, 1e-6, 100)
     assert not added.weights.any()
     expected = np.log(np.bincount(labelled.codes) / len(labelled.codes))
     np.testing.assert_allclose(added.intercept, expected - expected.mean(), atol=1e-4)
 
 
-def test_independent_witnesses_come_to_what_bayes_says():
+def test_independent_components_give_the_posterior():
     """Normal features of unit variance: log p(y | F) = log π + F·μ_y − ‖μ_y‖²/2 + const, component by component."""
-    labelled = witnesses(rows=60_000)
+    labelled = two_views(rows=60_000)
     weak = {name: 1e-3 * largest_penalty(labelled, name) for name in labelled.widths}
-    scores = solve_apart(labelled, weak, 1e-6, 500).scores(labelled.matrix)
+    scores = solve_separately(labelled, weak, 1e-6, 500).scores(labelled.matrix)
     means = np.hstack([np.eye(3, 4), np.eye(3, 5)])
     truth = np.log([0.6, 0.3, 0.1]) + labelled.matrix @ means.T
     chosen = scores.argmax(axis=1)
     assert (chosen == truth.argmax(axis=1)).mean() > 0.98
 
 
-def test_all_components_are_taken_where_all_know_something_and_noise_is_left_out():
-    labelled, check = halves(witnesses(rows=1200, noise=60))
-    plan = Apart(labelled, [check], 1e-4, 200)
-    candidates = plan.candidates(labelled.each(plan.tasks()))
-    assert [len(each.record.apart) for each in candidates] == [1, 2, 3]
-    assert set(candidates[1].record.apart) == {"a", "b"}
+def test_all_components_are_taken_where_all_predict_and_noise_is_left_out():
+    labelled, check = halves(two_views(rows=1200, noise=60))
+    fits = SeparateFits(labelled, [check], 1e-4, 200)
+    candidates = fits.candidates(labelled.each(fits.tasks()))
+    assert [len(each.record.separate) for each in candidates] == [1, 2, 3]
+    assert set(candidates[1].record.separate) == {"a", "b"}
     accuracies = [each.record.val_accuracy for each in candidates]
     assert accuracies[1] > accuracies[0] and candidates[1].record.zero_components == ("noise",)
     losses = [each.record.val_loss for each in candidates]
@@ -83,39 +89,39 @@ def test_all_components_are_taken_where_all_know_something_and_noise_is_left_out
 
 
 def test_the_record_is_that_of_the_scores():
-    labelled, check = halves(witnesses())
-    plan = Apart(labelled, [check], 1e-4, 200, {name: [penalty] for name, penalty in APART.items()})
-    candidate = plan.all_of_them(labelled.each(plan.tasks()))
+    labelled, check = halves(two_views())
+    fits = SeparateFits(labelled, [check], 1e-4, 200, PENALTIES)
+    (candidate,) = fits.candidates(labelled.each(fits.tasks()))
     scores = candidate.solutions[0].scores(check.matrix)
     assert candidate.record.val_accuracy == pytest.approx((scores.argmax(axis=1) == check.codes).mean())
-    assert candidate.record.apart == APART and candidate.record.group == 0.05
+    assert candidate.record.separate == PENALTIES and candidate.record.group == 0.05
 
 
-def test_folds_give_each_row_the_score_of_a_fit_that_had_not_seen_it():
-    labelled = witnesses(rows=150)
-    found = search(Search([APART], folds=3), labelled, None)
-    assert found.records[0].apart == APART
+def test_folds_give_each_row_the_score_of_a_fit_that_held_it_out():
+    labelled = two_views(rows=150)
+    found = search(SearchConfig([PENALTIES], folds=3), labelled, None)
+    assert found.records[0].separate == PENALTIES
     for fit, check in stratified_folds(labelled.codes, 3, 0):
-        own = solve_apart(part_of(labelled, fit), APART, 1e-4, 200).scores(labelled.matrix[check])
-        np.testing.assert_allclose(found.unseen[check], own, atol=1e-5)
-    np.testing.assert_array_equal(found.solution.weights, solve_apart(labelled, APART, 1e-4, 200).weights)
+        own = solve_separately(part_of(labelled, fit), PENALTIES, 1e-4, 200).scores(labelled.matrix[check])
+        np.testing.assert_allclose(found.held_out_scores[check], own, atol=1e-5)
+    np.testing.assert_array_equal(found.solution.weights, solve_separately(labelled, PENALTIES, 1e-4, 200).weights)
 
 
 def test_the_default_path_tries_them_and_the_papers_grid_does_not():
-    labelled, check = halves(witnesses())
-    assert sum(record.apart is not None for record in search(Search("path"), labelled, check[:2]).records) == 2
-    assert all(record.apart is None for record in search(Search("paper"), labelled, check[:2]).records)
+    labelled, check = halves(two_views())
+    assert sum(record.separate is not None for record in search(SearchConfig("path"), labelled, check[:2]).records) == 2
+    assert all(record.separate is None for record in search(SearchConfig("paper"), labelled, check[:2]).records)
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 1000), st.lists(st.floats(0.5, 3), min_size=3, max_size=3))
 def test_weights_of_rows_are_rows_repeated(seed, by_class):
-    labelled = witnesses(seed, rows=90)
+    labelled = two_views(seed, rows=90)
     repeats = np.ceil(by_class).astype(int)[labelled.codes]
     again = np.repeat(np.arange(90), repeats)
     weighted = replace(labelled, weights=repeats.astype(float))
     copied = replace(labelled, matrix=labelled.matrix[again], codes=labelled.codes[again], weights=np.ones(len(again)))
-    one, two = (solve_apart(each, APART, 1e-9, 500).scores(labelled.matrix) for each in (weighted, copied))
+    one, two = (solve_separately(each, PENALTIES, 1e-9, 500).scores(labelled.matrix) for each in (weighted, copied))
     np.testing.assert_allclose(one, two, atol=2e-3)
 
 
@@ -123,10 +129,10 @@ def test_weights_of_rows_are_rows_repeated(seed, by_class):
     "given, words",
     [({}, "empty"), ({"c": 0.1}, "'c'"), ({"a": 0}, "penalty of a"), ({"a": "much"}, "'much'"), ({"b": np.inf}, "inf")],
 )
-def test_a_wrong_mapping_is_told(given, words):
+def test_a_wrong_mapping_is_an_error(given, words):
     with pytest.raises(InputError, match=words):
-        check_apart(given, ["a", "b"])
+        check_penalties_by_component(given, ["a", "b"])
 
 
 def test_components_keep_their_own_order():
-    assert list(check_apart({"b": 1, "a": 2.0}, ["a", "b"])) == ["a", "b"]
+    assert list(check_penalties_by_component({"b": 1, "a": 2.0}, ["a", "b"])) == ["a", "b"]

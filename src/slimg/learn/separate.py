@@ -1,14 +1,14 @@
-"""Components learned apart, and their evidence added.
+"""Components fitted separately, and their scores added.
 
     W_g, b_g  =  argmin  f(F_g W + 1bᵀ) + λ_g ‖W‖_F                     each component g alone, with a λ of its own
     score     =  Σ_g (F_g W_g + b_g) − (k − 1) log π                    of the k components kept; π: shares of the classes
 
-This is what k independent witnesses come to: each tells log p(y | F_g) up to a constant of the row, and the shares of the
+This is naive Bayes over components: each estimates log p(y | F_g) up to a constant of the row, and the shares of the
 classes, which all of them contain, count once. It is the better model where components need penalties of different size,
-so that in a common fit one takes what others know; being linear, it is explained as exactly as the rest of the path.
+so that in a common fit one hides what others predict; being linear, it is explained as exactly as the rest of the path.
 
-λ_g is the share of its own λ_max with the least validation loss: what is added are probabilities. Components then stand
-in the order of that loss, and the first one, two, … of them are candidates beside the pairs of the path.
+λ_g is the share of its own λ_max with the least validation loss, because probabilities are added. Components are then
+sorted by that loss, and the first one, two, … of them are candidates beside the pairs of the path.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import numpy as np
 from slimg.engine.base import Array
 from slimg.errors import InputError, choices
 from slimg.learn.labelled import Labelled
-from slimg.learn.path import Pair, rounded, solve_path
-from slimg.learn.selection import Record, merge, validate
+from slimg.learn.loss import log_loss
+from slimg.learn.path import Pair, Record, merge, rounded, solve_path, validate
 from slimg.learn.solver import Solution
 
 SHARES = (0.2, 0.05)
@@ -32,7 +32,7 @@ SHARES = (0.2, 0.05)
 
 
 class Check(NamedTuple):
-    """Rows to judge on (matrix, codes), and the places of the rows to learn from (None: all)."""
+    """Validation rows (matrix, codes), and the positions of the rows to fit on (None: all)."""
 
     matrix: Array
     codes: Array
@@ -41,16 +41,16 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidate:
-    """Components added, their record, and their solution on the rows of each check."""
+    """Components added, their record, and their solution for each check."""
 
     record: Record
     solutions: list[Solution]
 
 
-class Apart:
-    """Components learned alone on the rows of each check: ``tasks`` to run in any order, then candidates of their results.
+class SeparateFits:
+    """Components fitted alone on the rows of each check: ``tasks`` to run in any order, then candidates from their results.
 
-    ``tried`` has the penalties of each component; None tries `SHARES` of its own λ_max.
+    ``penalties`` has λ of each component; None tries `SHARES` of its own λ_max.
     """
 
     def __init__(
@@ -59,78 +59,77 @@ class Apart:
         checks: Sequence[Check],
         tol: float,
         max_iter: int,
-        tried: Mapping[str, Sequence[float]] | None = None,
+        penalties: Mapping[str, float] | None = None,
     ):
-        self.labelled, self.checks, self._tol, self._max_iter = labelled, checks, tol, max_iter
-        self.tried = _default_penalties(labelled) if tried is None else tried
-        self._parts = [(name, place) for name in self.tried for place in range(len(checks))]
+        self.labelled, self.checks, self._tol, self._max_iter, self._given = labelled, checks, tol, max_iter, penalties
+        given = {name: [penalty] for name, penalty in penalties.items()} if penalties else None
+        self.penalties = given or _default_penalties(labelled)
+        self._parts = [(name, place) for name in self.penalties for place in range(len(checks))]
 
     def tasks(self) -> list[Callable[[], list[Solution]]]:
-        return [partial(self._learn, name, self.checks[place].fit) for name, place in self._parts]
+        """One for each component and check."""
+        return [partial(self._fit, name, self.checks[place].fit) for name, place in self._parts]
 
     def candidates(self, results: Sequence[list[Solution]]) -> list[Candidate]:
-        """The first one, two, … components in the order of their validation loss, each with the best of its λ."""
+        """The first one, two, … components in the order of their validation loss, each with the best of its λ.
+
+        With given penalties, one for each component, all components are the only candidate.
+        """
         alone = self._by_part(results)
+        if self._given:
+            return [self._candidate(alone, {name: penalty for name, (penalty,) in self.penalties.items()})]
         best = [
-            min((self._loss(alone, name, penalty), at, name, penalty) for penalty in self.tried[name])
-            for at, name in enumerate(self.tried)
+            min((self._loss(alone, name, penalty), at, name, penalty) for penalty in self.penalties[name])
+            for at, name in enumerate(self.penalties)
         ]
         order = [(name, penalty) for _, _, name, penalty in sorted(best)]
         return [self._candidate(alone, dict(order[: k + 1])) for k in range(len(order))]
 
-    def all_of_them(self, results: Sequence[list[Solution]]) -> Candidate:
-        """Every component that was tried, with its one λ."""
-        return self._candidate(self._by_part(results), {name: penalty for name, (penalty,) in self.tried.items()})
-
-    def _learn(self, name: str, fit: Array | None) -> list[Solution]:
+    def _fit(self, name: str, fit: Array | None) -> list[Solution]:
         problem = self.labelled.only(name).problem(fit)
-        pairs = [Pair(0.0, penalty, True) for penalty in self.tried[name]]
+        pairs = [Pair(0.0, penalty, True) for penalty in self.penalties[name]]
         return [solution for _, solution in solve_path(problem, pairs, self._tol, self._max_iter)]
 
     def _by_part(self, results: Sequence[list[Solution]]) -> _Solved:
         return {
             (name, penalty, place): solution
             for (name, place), solutions in zip(self._parts, results, strict=True)
-            for penalty, solution in zip(self.tried[name], solutions, strict=True)
+            for penalty, solution in zip(self.penalties[name], solutions, strict=True)
         }
 
     def _loss(self, alone: _Solved, name: str, penalty: float) -> float:
         """Validation loss of a component alone, over the checks."""
-        columns, whole = self.labelled.columns(name), np.zeros(self.labelled.widths[name], int)
-        records = [
-            validate(Pair(0.0, penalty), alone[name, penalty, at], [name], whole, check.matrix[:, columns], check.codes)
-            for at, check in enumerate(self.checks)
-        ]
-        return merge(records).val_loss
+        columns, solutions = self.labelled.columns(name), [alone[name, penalty, at] for at in range(len(self.checks))]
+        scores = [each.scores(check.matrix[:, columns]) for each, check in zip(solutions, self.checks, strict=True)]
+        return float(np.mean([log_loss(each, check.codes) for each, check in zip(scores, self.checks, strict=True)]))
 
-    def _candidate(self, alone: _Solved, apart: dict[str, float]) -> Candidate:
-        labelled, pair, records, solutions = self.labelled, Pair(0.0, max(apart.values())), [], []
+    def _candidate(self, alone: _Solved, separate: dict[str, float]) -> Candidate:
+        labelled, pair, records, solutions = self.labelled, Pair(0.0, max(separate.values())), [], []
         names, group_of = list(labelled.widths), labelled.group_of
         for place, check in enumerate(self.checks):
-            parts = {name: alone[name, penalty, place] for name, penalty in apart.items()}
+            parts = {name: alone[name, penalty, place] for name, penalty in separate.items()}
             solutions.append(_added(labelled, check.fit, parts))
             records.append(validate(pair, solutions[-1], names, group_of, check.matrix, check.codes))
-        return Candidate(replace(merge(records), apart=apart), solutions)
+        return Candidate(replace(merge(records), separate=separate), solutions)
 
 
-def solve_apart(labelled: Labelled, apart: Mapping[str, float], tol: float, max_iter: int) -> Solution:
-    """Learned from all rows."""
-    tried = {name: [penalty] for name, penalty in apart.items()}
-    plan = Apart(labelled, [Check(labelled.matrix[:0], labelled.codes[:0])], tol, max_iter, tried)
-    results = labelled.each(plan.tasks())
-    return _added(labelled, None, {name: solution for name, (solution,) in zip(tried, results, strict=True)})
+def solve_separately(labelled: Labelled, penalties: Mapping[str, float], tol: float, max_iter: int) -> Solution:
+    """The sum of components fitted separately on all rows."""
+    fits = SeparateFits(labelled, [Check(labelled.matrix[:0], labelled.codes[:0])], tol, max_iter, penalties)
+    results = labelled.each(fits.tasks())
+    return _added(labelled, None, {name: solution for name, (solution,) in zip(penalties, results, strict=True)})
 
 
-def check_apart(apart: Mapping[Any, Any], names: Sequence[str]) -> dict[str, float]:
-    """A grid's ``{component: λ}``, or why it is none."""
-    if not apart:
+def check_penalties_by_component(penalties: Mapping[Any, Any], names: Sequence[str]) -> dict[str, float]:
+    """Check a mapping {component: λ} of a grid; returns it in the order of the components."""
+    if not penalties:
         raise InputError("a mapping in grid must name at least one component, such as {'X': 0.01}; this one is empty")
-    for name, penalty in apart.items():
+    for name, penalty in penalties.items():
         if name not in names:
             raise choices("component in grid", name, list(names))
         if not isinstance(penalty, (int, float, np.number)) or not np.isfinite(penalty) or penalty <= 0:
             raise InputError(f"the penalty of {name} in grid must be a finite, positive number, not {penalty!r}")
-    return {name: float(apart[name]) for name in names if name in apart}
+    return {name: float(penalties[name]) for name in names if name in penalties}
 
 
 def largest_penalty(labelled: Labelled, name: str) -> float:
@@ -140,7 +139,7 @@ def largest_penalty(labelled: Labelled, name: str) -> float:
 
 
 _Solved = dict[tuple[str, float, int], Solution]
-"""By component, λ and the place of the check."""
+"""By component, λ and the position of the check."""
 
 
 def _default_penalties(labelled: Labelled) -> dict[str, list[float]]:
@@ -150,7 +149,7 @@ def _default_penalties(labelled: Labelled) -> dict[str, list[float]]:
 
 
 def _added(labelled: Labelled, fit: Array | None, parts: Mapping[str, Solution]) -> Solution:
-    """One solution over all columns; its gap is the largest of the parts'."""
+    """One solution over all columns; its gap is the largest of the parts."""
     weights = np.zeros((labelled.matrix.shape[1], labelled.classes), labelled.matrix.dtype)
     intercept = -(len(parts) - 1) * labelled.log_shares(fit)
     for name, part in parts.items():
