@@ -110,3 +110,15 @@ def test_values_that_are_none_of_these_are_told():
     with pytest.raises(InputError, match="class cannot be saved"):
         encode(object(), "class")
     assert np.isnan(decode(encode(np.float32("nan"), "gap")))
+
+
+def test_records_of_an_earlier_version_are_read_with_todays_keys(tmp_path):
+    """They had "apart" where records now have "separate"."""
+    model = SlimG(grid=[{"X": 0.01}]).fit(planted())
+    was = model.separate_penalties_
+    model.selection_ = [{"apart" if key == "separate" else key: each[key] for key in each} for each in model.selection_]
+    model.chosen_ = {**model.chosen_, "apart": model.chosen_["separate"]}
+    del model.chosen_["separate"]
+    again = SlimG.load(model.save(tmp_path / "model.slimg"))
+    assert again.separate_penalties_ == was and again.chosen_grid() == [was or (again.l1_, again.group_, again.joint_)]
+    assert all("separate" in record and "apart" not in record for record in again.selection_)

@@ -195,8 +195,8 @@ def validate(pair: Pair, solution: Solution, names: Sequence[str], group_of: Arr
     scores = solution.scores(rows)
     accuracy = float((scores.argmax(axis=1) == codes).mean())
     zero = tuple(name for which, name in enumerate(names) if not solution.weights[group_of == which].any())
-    found = accuracy, log_loss(scores, codes), solution.gap, zero, float(np.count_nonzero(solution.weights))
-    return Record(*pair, *found, solution.converged, solution.seconds)
+    loss, nonzero = log_loss(scores, codes), float(np.count_nonzero(solution.weights))
+    return Record(*pair, accuracy, loss, solution.gap, zero, nonzero, solution.converged, solution.seconds)
 
 
 def merge(records: Sequence[Record]) -> Record:
