@@ -1,28 +1,61 @@
-"""What goes wrong, in one sentence.
+"""Errors that slimg raises on purpose.
 
-Every error a user can cause is an `InputError`: it names the thing (file, row, id or parameter), what was needed,
-what was given, and what to do.
+Every error a user can cause is an `InputError`. Its message names the file, row, id or parameter, what was expected, what was
+given, and what to do.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import ModuleType
 
 
 class SlimgError(Exception):
-    """Base class of the errors slimg raises on purpose."""
+    """Base class of the errors that slimg raises on purpose."""
 
 
 class InputError(SlimgError, ValueError):
-    """Input that cannot be used; the message says which part and what to do."""
+    """Input that cannot be used; the message says which part and what to do.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> Graph.from_arrays([[0, 1, 1]])
+    Traceback (most recent call last):
+    ...
+    slimg.errors.InputError: the adjacency matrix must be square, not 1 × 3
+    """
 
 
 class TooLarge(InputError, MemoryError):
-    """What was asked for does not fit into memory, said before the work begins; a benchmark counts it as O.O.M."""
+    """The result would not fit into memory; raised before the computation begins. A benchmark counts it as O.O.M."""
 
 
 class MissingExtra(SlimgError, ImportError):
-    """An optional dependency is needed; the message says which extra to install."""
+    """An optional dependency is not installed; the message says which extra provides it."""
 
 
-def require(module: str, extra: str, purpose: str):
-    """Import an optional ``module`` or say which extra of slimg provides it."""
+def require(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import an optional dependency.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module to import.
+    extra : str
+        Extra of slimg that installs it.
+    purpose : str
+        What needs it; the error message begins with it.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    MissingExtra
+        If the module cannot be imported.
+    """
     import importlib
 
     try:
@@ -31,6 +64,25 @@ def require(module: str, extra: str, purpose: str):
         raise MissingExtra(f"{purpose} needs {module}: install it with `pip install slimg[{extra}]`") from error
 
 
-def choices(kind: str, given: object, options: "list[str] | tuple[str, ...]") -> InputError:
-    """The error for an unknown name: it lists the names that exist."""
+def choices(kind: str, given: object, options: Iterable[str]) -> InputError:
+    """Make the error for an unknown name; its message lists the names that exist.
+
+    Parameters
+    ----------
+    kind : str
+        What is named, such as ``"engine"``.
+    given : object
+        The unknown name.
+    options : iterable of str
+        The names that exist.
+
+    Returns
+    -------
+    InputError
+
+    Examples
+    --------
+    >>> choices("rule", "mean", ["sum", "max"])
+    InputError("unknown rule 'mean': choose one of max, sum")
+    """
     return InputError(f"unknown {kind} {given!r}: choose one of {', '.join(sorted(options))}")

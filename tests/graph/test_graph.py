@@ -1,7 +1,9 @@
 """Graph: what it holds, and that it never changes what it was given."""
 
+import math
 import pickle
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -175,3 +177,18 @@ def test_a_list_of_edges_is_not_an_adjacency():
     with pytest.raises(InputError, match="needs an adjacency"):
         Graph.from_arrays(None)
     assert isinstance(Graph.from_arrays(PATH).adjacency, Adjacency)
+
+
+def test_against_networkx_mixing_matrix():
+    source = nx.gnp_random_graph(60, 0.1, seed=3)
+    labels = np.random.default_rng(0).integers(0, 3, 60)
+    nx.set_node_attributes(source, dict(enumerate(labels.tolist())), "y")
+    mixing = nx.attribute_mixing_matrix(source, "y")
+    assert Graph.from_networkx(source, label="y").edge_homophily() == pytest.approx(np.trace(mixing))
+
+
+def test_unlabelled_ends_do_not_count():
+    graph = Graph.from_edges([(0, 1), (1, 2), (2, 3)], label=["a", "a", None, "b"])
+    assert graph.edge_homophily() == 1.0
+    assert graph.with_labels(["a", "b", "a", "a"]).edge_homophily() == pytest.approx(1 / 3)
+    assert math.isnan(graph.with_labels(None).edge_homophily())

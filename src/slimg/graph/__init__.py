@@ -1,4 +1,13 @@
-"""Input: a graph, how it is built, checked and split."""
+"""Graphs: how they are built, checked and split.
+
+Public are the names in ``__all__`` and the functions of `slimg.graph.splits`; everything else here is internal.
+
+Graph             a graph with features, labels and ids
+Adjacency         its matrix, and EdgeCounts: what was done to a list of edges to make it
+Split             rows to train, validate and test on (made by `slimg.graph.splits`)
+check_learnable   raises an error for a graph with neither edges nor features
+check_train_val   checks rows to train and validate on
+"""
 
 from slimg.graph.adjacency import Adjacency, EdgeCounts
 from slimg.graph.checks import check_learnable, check_train_val

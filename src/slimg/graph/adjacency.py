@@ -1,4 +1,4 @@
-"""The pattern of an undirected graph.
+"""The adjacency matrix of an undirected graph.
 
 For n nodes, A ∈ ℝⁿˣⁿ with A = Aᵀ, diag(A) = 0 and A ≥ 0, in compressed sparse rows: the neighbours of node i are
 ``indices[indptr[i]:indptr[i + 1]]``, ascending and distinct. A binary graph stores no values.
@@ -9,7 +9,7 @@ How a list of m directed edges (u, v, w) becomes A:
     D_uv = Σ w (or max w) over the repetitions of the ordered pair (u, v);       binary: D_uv = 1
     A_uv = max(D_uv, D_vu) (or D_uv + D_vu);                                     binary: A_uv = 1
 
-Each step is counted in `EdgeCounts`, so that nothing is decided silently.
+Each step is counted in `EdgeCounts`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from slimg.errors import InputError, choices
+from slimg.graph.columns import number_of
 
 Rule = Literal["max", "sum"]
 RULES = ("max", "sum")
@@ -29,16 +30,29 @@ _INT32_MAX = np.iinfo(np.int32).max
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """Symmetric CSR matrix without loops; see the module's text for the invariants.
+    """Symmetric sparse matrix of an undirected graph, in compressed sparse rows.
 
-    The constructor checks shapes and types only and shares the arrays it is given (they may be memory-mapped);
-    `from_edges` and `from_scipy` establish the invariants. The arrays must not be written to afterwards.
+    The constructor checks shapes and types only and shares the arrays it is given, which may be memory-mapped and must not be
+    written to afterwards. `from_edges` and `from_scipy` make the matrix symmetric and remove loops and repetitions.
 
-    Attributes
+    Parameters
     ----------
-    indptr : int64 array, shape (n + 1,)
-    indices : int32 array, shape (nnz,); int64 only when n exceeds 2³¹ − 1
-    weights : float32 array, shape (nnz,), or None for a binary graph
+    indptr : int64 array of shape (n + 1,)
+        The neighbours of node i are ``indices[indptr[i]:indptr[i + 1]]``.
+    indices : int32 array of shape (nnz,)
+        Neighbours of each node, ascending; int64 if n exceeds 2³¹ − 1.
+    weights : float32 array of shape (nnz,), default=None
+        Positive weights; None if all are 1.
+
+    Examples
+    --------
+    >>> adjacency, counts = Adjacency.from_edges([0, 1, 1], [1, 2, 1], n=3)
+    >>> adjacency
+    Adjacency(3 nodes, 2 edges, binary)
+    >>> adjacency.neighbours(1)
+    array([0, 2], dtype=int32)
+    >>> counts.loops
+    1
     """
 
     indptr: np.ndarray
@@ -46,30 +60,53 @@ class Adjacency:
     weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if self.indptr.dtype != np.int64 or self.indptr.ndim != 1 or len(self.indptr) == 0:
-            raise InputError(f"Adjacency needs indptr as a vector of n + 1 int64, not {_kind(self.indptr)}")
-        if self.indices.dtype != index_type(self.n) or self.indices.shape != (self.nnz,):
-            raise InputError(
-                f"Adjacency needs {self.nnz} indices of type {index_type(self.n).__name__}, not {_kind(self.indices)}"
-            )
-        if self.weights is not None and (self.weights.dtype != np.float32 or self.weights.shape != (self.nnz,)):
-            raise InputError(f"Adjacency needs {self.nnz} weights of type float32, not {_kind(self.weights)}")
+        indptr = self.indptr
+        if not isinstance(indptr, np.ndarray) or indptr.dtype != np.int64 or indptr.ndim != 1 or len(indptr) == 0:
+            raise InputError(f"Adjacency needs indptr as an int64 vector of n + 1 values, not {_kind(indptr)}")
+        _check_array(self.indices, "indices", self.nnz, index_type(self.n))
+        if self.weights is not None:
+            _check_array(self.weights, "weights", self.nnz, np.float32)
 
     @classmethod
     def from_edges(
         cls,
-        source: np.ndarray,
-        target: np.ndarray,
+        source: Any,
+        target: Any,
         n: int,
-        weights: np.ndarray | None = None,
+        weights: Any = None,
         *,
         directed: bool = True,
         duplicates: Rule = "sum",
         symmetrise: Rule = "max",
     ) -> tuple[Adjacency, EdgeCounts]:
-        """Build A from m edges between node numbers 0 … n − 1, and say what was done to them.
+        """Build the matrix from a list of edges.
 
-        With ``directed=False``, (u, v) and (v, u) are repetitions of one edge rather than its two directions.
+        Parameters
+        ----------
+        source, target : integer array-likes of shape (m,)
+            Node numbers from 0 to n − 1.
+        n : int
+            Number of nodes.
+        weights : array-like of shape (m,), default=None
+            Finite weights that are not negative; None for a binary graph.
+        directed : bool, default=True
+            Whether (u, v) and (v, u) are the two directions of a pair, joined by ``symmetrise``. If not, they are
+            repetitions of one edge, merged by ``duplicates``.
+        duplicates : {"sum", "max"}, default="sum"
+            How the weights of a repeated edge are merged.
+        symmetrise : {"max", "sum"}, default="max"
+            How the weights of the two directions of a pair are merged.
+
+        Returns
+        -------
+        adjacency : Adjacency
+        counts : EdgeCounts
+            What was done to the edges.
+
+        Raises
+        ------
+        InputError
+            If an end is not a node, or a weight is negative or not finite.
         """
         check_rules(duplicates, symmetrise)
         source, target = np.asarray(source), np.asarray(target)
@@ -99,10 +136,28 @@ class Adjacency:
         )
 
     @classmethod
-    def from_scipy(
-        cls, matrix: Any, *, duplicates: Rule = "sum", symmetrise: Rule = "max"
-    ) -> tuple[Adjacency, EdgeCounts]:
-        """Build A from a square scipy sparse matrix; it is binary when every stored value is 1."""
+    def from_scipy(cls, matrix: Any, *, duplicates: Rule = "sum", symmetrise: Rule = "max") -> tuple[Adjacency, EdgeCounts]:
+        """Build the matrix from a scipy sparse matrix.
+
+        Parameters
+        ----------
+        matrix : scipy sparse matrix of shape (n, n)
+            The graph is binary if every stored value is 1.
+        duplicates, symmetrise : {"sum", "max"}
+            As in `from_edges`.
+
+        Returns
+        -------
+        adjacency : Adjacency
+        counts : EdgeCounts
+
+        Raises
+        ------
+        InputError
+            If the matrix is not square, or its values are complex, negative or not finite.
+        """
+        if not sp.issparse(matrix):
+            raise InputError(f"Adjacency.from_scipy takes a scipy sparse matrix, not {type(matrix).__name__}")
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise InputError(f"the adjacency matrix must be square, not {' × '.join(map(str, matrix.shape))}")
         entries = matrix.tocoo()
@@ -121,7 +176,7 @@ class Adjacency:
 
     @property
     def nnz(self) -> int:
-        """Stored entries: each undirected edge counts twice."""
+        """Number of stored entries: two for each undirected edge."""
         return int(self.indptr[-1])
 
     @property
@@ -130,7 +185,12 @@ class Adjacency:
         return self.nnz // 2
 
     def degree(self) -> np.ndarray:
-        """Row sums of A: float64, shape (n,)."""
+        """Sum each row of the matrix.
+
+        Returns
+        -------
+        float64 array of shape (n,)
+        """
         if self.weights is None:
             return np.diff(self.indptr).astype(np.float64)
         degree = np.zeros(self.n)
@@ -140,11 +200,28 @@ class Adjacency:
         return degree
 
     def neighbours(self, node: int) -> np.ndarray:
-        """Row numbers of the neighbours of one node, ascending."""
+        """List the neighbours of a node.
+
+        Parameters
+        ----------
+        node : int
+            Row number from 0 to n − 1.
+
+        Returns
+        -------
+        integer array
+            Row numbers, ascending.
+        """
         return self.indices[self.indptr[node] : self.indptr[node + 1]]
 
     def to_scipy(self) -> sp.csr_array:
-        """A as a float32 CSR array (ones for a binary graph)."""
+        """Return the matrix as a scipy array that shares its memory where it can.
+
+        Returns
+        -------
+        float32 scipy.sparse.csr_array of shape (n, n)
+            With ones for a binary graph.
+        """
         values = np.ones(self.nnz, np.float32) if self.weights is None else self.weights
         pointers = self.indptr.astype(np.int32) if self.nnz <= _INT32_MAX else self.indptr
         matrix = sp.csr_array((values, self.indices, pointers), shape=(self.n, self.n))
@@ -158,10 +235,26 @@ class Adjacency:
 
 @dataclass(frozen=True)
 class EdgeCounts:
-    """What became of the edges that were given.
+    """What was done to a list of edges.
 
-    given = loops + zeros + repeated + (distinct ordered pairs);  edges = distinct unordered pairs, of which
-    ``one_way`` were given in one direction only (0 when the input says it is undirected).
+        given = loops + zeros + repeated + (distinct ordered pairs)
+
+    Parameters
+    ----------
+    given : int
+        Number of edges in the list.
+    loops : int
+        Edges from a node to itself, which are dropped.
+    zeros : int
+        Edges of weight 0, which are dropped.
+    repeated : int
+        Edges that were merged with another between the same nodes.
+    one_way : int
+        Edges of the graph that were given in one direction only; 0 if the input is undirected.
+    edges : int
+        Edges of the graph.
+    merged_by, symmetrised_by : {"one", "sum", "max"}
+        Rules for repeated edges and for the two directions; ``"one"`` for a binary graph.
     """
 
     given: int
@@ -174,31 +267,37 @@ class EdgeCounts:
     symmetrised_by: str
 
     def notes(self) -> tuple[str, ...]:
-        """One sentence for each thing that was done to the edges."""
-        said = []
+        """Describe what was done.
+
+        Returns
+        -------
+        tuple of str
+            One sentence for each kind of change.
+        """
+        notes = []
         if self.loops:
-            said.append(f"{_count(self.loops, 'self-loop')} dropped.")
+            notes.append(f"{number_of(self.loops, 'self-loop')} dropped.")
         if self.zeros:
-            said.append(f"{_count(self.zeros, 'edge')} of weight 0 dropped.")
+            notes.append(f"{number_of(self.zeros, 'edge')} of weight 0 dropped.")
         if self.repeated:
             how = {"one": "counted once", "sum": "weights added", "max": "largest weight kept"}[self.merged_by]
-            said.append(f"{_count(self.repeated, 'repeated edge')} merged ({how}).")
+            notes.append(f"{number_of(self.repeated, 'repeated edge')} merged ({how}).")
         if self.one_way:
             rule = {"one": "", "sum": "; weights of both added", "max": "; larger weight of the two kept"}
-            said.append(
+            notes.append(
                 f"Edges are taken as undirected (given in one direction: {self.one_way:,},"
                 f" in both: {self.edges - self.one_way:,}{rule[self.symmetrised_by]})."
             )
-        return tuple(said)
+        return tuple(notes)
 
 
 def index_type(n: int) -> type[np.signedinteger]:
-    """The integer type of node numbers below n (`indptr` is always int64, so the number of edges does not matter)."""
+    """Return the integer type of node numbers below n (`indptr` is always int64, whatever the number of edges)."""
     return np.int32 if n <= _INT32_MAX else np.int64
 
 
 def check_rules(duplicates: str, symmetrise: str) -> None:
-    """Refuse unknown ways of merging weights."""
+    """Raise an error for an unknown rule of merging weights."""
     for kind, rule in (("rule for duplicates", duplicates), ("rule for symmetrise", symmetrise)):
         if rule not in RULES:
             raise choices(kind, rule, RULES)
@@ -232,7 +331,7 @@ def _undirected(directed: sp.csr_array, symmetrise: str) -> Adjacency:
 
 
 def as_float32(weights: np.ndarray) -> np.ndarray | None:
-    """Weights to store: float32, or nothing when all are 1."""
+    """Return weights as float32, or None if all are 1."""
     if np.all(weights == 1):
         return None
     with np.errstate(over="ignore", under="ignore"):
@@ -271,14 +370,15 @@ def _check_weights(weights: np.ndarray, source: np.ndarray, target: np.ndarray) 
         first = int(np.argmax(bad))
         raise InputError(
             f"edge weights must be finite and not negative, but edge {first} ({source[first]} → {target[first]})"
-            f" has weight {weights[first]:g} ({_count(int(bad.sum()), 'such edge')}): drop or fix them"
+            f" has weight {weights[first]:g} ({number_of(int(bad.sum()), 'such edge')}): drop or fix them"
         )
     return weights
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _check_array(array: Any, name: str, size: int, dtype: type) -> None:
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != (size,):
+        raise InputError(f"Adjacency needs {size} {name} of type {dtype.__name__}, not {_kind(array)}")
 
 
-def _kind(array: np.ndarray) -> str:
-    return f"{array.dtype} of shape {array.shape}"
+def _kind(array: Any) -> str:
+    return f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__

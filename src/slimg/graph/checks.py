@@ -1,4 +1,4 @@
-"""The doctor: every input becomes what `Graph` holds, or one sentence that says what is wrong with it.
+"""Validation: input becomes what `Graph` holds, or an `InputError` says what is wrong with it.
 
     features  → float32, C-contiguous n × d array, or CSR; finite
     labels    → classes (sorted, original type) and codes ∈ {−1, 0, …, c − 1}ⁿ, −1 = unlabelled
@@ -25,7 +25,7 @@ Features: TypeAlias = "np.ndarray | sp.csr_array"
 
 
 def as_features(features: Any, ids: np.ndarray) -> Features | None:
-    """Features as float32: sparse stays sparse; a matrix without columns is no features."""
+    """Return features as float32, sparse if they were; None for a matrix without columns."""
     if features is None:
         return None
     matrix = _sparse_features(features) if sp.issparse(features) else _dense_features(features)
@@ -42,7 +42,7 @@ def as_features(features: Any, ids: np.ndarray) -> Features | None:
 
 
 def as_feature_names(names: Any, features: Features | None) -> tuple[str, ...] | None:
-    """One text per column of the features."""
+    """Return one name per column of the features, or None."""
     if names is None or features is None:
         return None
     given = tuple(str(name) for name in names)
@@ -52,7 +52,7 @@ def as_feature_names(names: Any, features: Features | None) -> tuple[str, ...] |
 
 
 def as_ids(ids: Any, n: int) -> np.ndarray:
-    """n distinct values; 0 … n − 1 by default."""
+    """Return n distinct ids; 0 … n − 1 by default."""
     if ids is None:
         return np.arange(n)
     column = as_column(ids, "ids")
@@ -63,7 +63,7 @@ def as_ids(ids: Any, n: int) -> np.ndarray:
 
 
 def check_ids(ids: np.ndarray, what: str) -> None:
-    """Refuse missing, unhashable and repeated ids."""
+    """Raise an error for missing, unhashable or repeated ids."""
     check_present(ids, what)
     distinct, codes = codes_of(ids, what)
     if len(distinct) < len(ids):
@@ -75,7 +75,7 @@ def check_ids(ids: np.ndarray, what: str) -> None:
 
 
 def check_present(column: np.ndarray, what: str) -> None:
-    """Refuse missing values where each row needs one."""
+    """Raise an error for missing values where each row needs one."""
     absent = np.flatnonzero(missing(column))
     if len(absent):
         rows = number_of(len(absent), "row has", "rows have")
@@ -83,7 +83,7 @@ def check_present(column: np.ndarray, what: str) -> None:
 
 
 def as_labels(labels: Any, ids: np.ndarray, positions: Any) -> np.ndarray | None:
-    """Labels in graph order: a vector of n values, or a mapping from some ids to their labels."""
+    """Return labels in graph order, from a vector of n values or a mapping of some ids to their labels."""
     if labels is None:
         return None
     if isinstance(labels, Mapping):
@@ -101,7 +101,22 @@ def as_labels(labels: Any, ids: np.ndarray, positions: Any) -> np.ndarray | None
 
 
 def encode_labels(labels: np.ndarray | None, n: int, unlabelled: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Classes and codes; ``unlabelled`` is a further value, such as −1, that means "no label"."""
+    """Encode labels as numbers.
+
+    Parameters
+    ----------
+    labels : array of shape (n,), or None
+    n : int
+    unlabelled : object, default=None
+        A further value, such as −1, that means "no label".
+
+    Returns
+    -------
+    classes : array of shape (c,)
+        Distinct labels, sorted, in their original type.
+    codes : int64 array of shape (n,)
+        Place of each label in ``classes``, −1 where there is none.
+    """
     if labels is None:
         return np.empty(0, object), np.full(n, -1, np.int64)
     classes, codes = codes_of(labels, "labels")
@@ -119,7 +134,9 @@ def encode_labels(labels: np.ndarray | None, n: int, unlabelled: Any = None) -> 
 
 
 def as_masks(masks: Mapping[str, Any] | None, n: int) -> dict[str, np.ndarray]:
-    """Boolean vectors by name (train, val, test, …)."""
+    """Return boolean vectors by name (train, val, test, …)."""
+    if masks is not None and not isinstance(masks, Mapping):
+        raise InputError(f"masks must map names to boolean vectors, not be of type {type(masks).__name__}")
     checked = {}
     for name, mask in (masks or {}).items():
         array = np.asarray(mask)
@@ -130,13 +147,38 @@ def as_masks(masks: Mapping[str, Any] | None, n: int) -> dict[str, np.ndarray]:
 
 
 def check_learnable(graph: Graph) -> None:
-    """Refuse a graph from which nothing can be learned: neither edges nor features."""
+    """Raise an error for a graph from which nothing can be learned.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Raises
+    ------
+    InputError
+        If it has neither edges nor features.
+    """
     if graph.features is None and graph.edges == 0:
         raise InputError("the graph has neither edges nor features: give at least one of them")
 
 
 def as_rows(rows: Any, n: int, what: str) -> np.ndarray:
-    """Row numbers (int64, in the order given) from row numbers or a boolean mask over the n nodes."""
+    """Check a selection of nodes.
+
+    Parameters
+    ----------
+    rows : integer or boolean array-like
+        Distinct row numbers, or a mask of n values.
+    n : int
+        Number of nodes.
+    what : str
+        Name of the argument, for error messages.
+
+    Returns
+    -------
+    int64 array
+        Row numbers, in the order given.
+    """
     array = np.asarray(rows)
     if array.ndim != 1:
         raise InputError(f"{what} must be row numbers or a boolean mask, not an array of shape {array.shape}")
@@ -159,10 +201,35 @@ def as_rows(rows: Any, n: int, what: str) -> np.ndarray:
 
 
 def check_train_val(graph: Graph, train: Any = None, val: Any = None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Rows to learn from and rows to select on: labelled, disjoint, at least two classes.
+    """Check the rows to train and validate on.
 
-    ``train`` and ``val`` are row numbers or boolean masks. Without ``train`` every labelled row outside ``val`` is
-    learned from. Without ``val`` selection is by folds, which needs two labelled nodes of each class.
+    Parameters
+    ----------
+    graph : Graph
+    train : integer or boolean array-like, default=None
+        Row numbers or mask of labelled nodes; by default all labelled nodes outside ``val``.
+    val : integer or boolean array-like, default=None
+        Row numbers or mask of labelled nodes. Without it, validation is by folds, which needs two labelled nodes of each
+        class.
+
+    Returns
+    -------
+    train : int64 array
+        Row numbers.
+    val : int64 array, or None
+        Row numbers.
+
+    Raises
+    ------
+    InputError
+        If there is no label, a row has none, the two overlap, or there is only one class.
+
+    Examples
+    --------
+    >>> from slimg.graph import Graph
+    >>> graph = Graph.from_edges([(0, 1), (1, 2), (2, 3)], labels=["a", "b", "a", "b"])
+    >>> check_train_val(graph, val=[0, 1])
+    (array([2, 3]), array([0, 1]))
     """
     labelled = graph.codes >= 0
     if not labelled.any():
@@ -177,12 +244,9 @@ def check_train_val(graph: Graph, train: Any = None, val: Any = None) -> tuple[n
         train_rows = _labelled_rows(graph, train, "train")
     if len(train_rows) == 0:
         raise InputError("train has no labelled rows: nothing is left to learn from")
-    if val_rows is not None:
-        shared = np.intersect1d(train_rows, val_rows)
-        if len(shared):
-            raise InputError(
-                f"train and val must not overlap, but they share {number_of(len(shared), 'row')}: {show(shared)}"
-            )
+    shared = np.intersect1d(train_rows, train_rows[:0] if val_rows is None else val_rows)
+    if len(shared):
+        raise InputError(f"train and val must not overlap, but they share {number_of(len(shared), 'row')}: {show(shared)}")
     _check_classes(graph, train_rows, folds=val_rows is None)
     return train_rows, val_rows
 

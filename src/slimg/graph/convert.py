@@ -1,6 +1,6 @@
-"""Graphs of other libraries: networkx, PyTorch Geometric and DGL.
+"""Graphs of other libraries: networkx, PyTorch Geometric and DGL; the arguments are documented on `slimg.graph.Graph`.
 
-Their objects are read as given, without an import; what is written needs the library it is written for.
+Their objects are read without importing the library; writing needs the library.
 """
 
 from __future__ import annotations
@@ -17,25 +17,9 @@ from slimg.graph.graph import Graph
 
 
 def from_networkx(
-    graph: Any,
-    *,
-    label: str | None = None,
-    features: Any = None,
-    weight: str | None = "weight",
-    duplicates: Rule = "sum",
-    symmetrise: Rule = "max",
-    unlabelled: Any = None,
+    graph: Any, label: str | None, features: Any, weight: str | None, duplicates: Rule, symmetrise: Rule, unlabelled: Any
 ) -> Graph:
-    """Graph from a networkx graph of any kind; node ids and their order are networkx's.
-
-    Parameters
-    ----------
-    label : node attribute that holds the label; nodes without it are unlabelled
-    features : node attribute that holds a vector, a list of node attributes that hold numbers, or a matrix in the order
-        of ``graph.nodes``
-    weight : edge attribute; edges without it weigh 1. None for a binary graph
-    duplicates, symmetrise : rules for parallel edges and for both directions of a directed graph
-    """
+    """Read a networkx graph of any kind."""
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
         raise InputError(f"from_networkx takes a networkx graph, not {type(graph).__name__}")
     ids = np.fromiter(graph.nodes, object, graph.number_of_nodes())
@@ -43,31 +27,16 @@ def from_networkx(
     edges = list(graph.edges(data=True))
     ends = np.array([(row[u], row[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
     weights, notes = _edge_weights(edges, weight)
-    adjacency, counts = Adjacency.from_edges(
-        ends[:, 0],
-        ends[:, 1],
-        len(ids),
-        weights,
-        directed=graph.is_directed(),
-        duplicates=duplicates,
-        symmetrise=symmetrise,
-    )
+    rules = {"directed": graph.is_directed(), "duplicates": duplicates, "symmetrise": symmetrise}
+    adjacency, counts = Adjacency.from_edges(ends[:, 0], ends[:, 1], len(ids), weights, **rules)
     matrix, names = _node_features(graph, features)
     labels = None if label is None else _node_labels(graph, label)
-    built = Graph(
-        adjacency, matrix, labels, ids, names, unlabelled=unlabelled, notes=(*notes, *counts.notes())
-    )
+    built = Graph(adjacency, matrix, labels, ids, names, unlabelled=unlabelled, notes=(*notes, *counts.notes()))
     return built.with_notes(*built.warnings())
 
 
-def from_pyg(
-    data: Any, *, ids: Any = None, duplicates: Rule = "sum", symmetrise: Rule = "max", unlabelled: Any = None
-) -> Graph:
-    """Graph from a `torch_geometric.data.Data`: ``x``, ``y``, ``edge_index``, ``edge_weight`` and every ``*_mask``.
-
-    PyTorch Geometric has no mark for missing labels: pass ``unlabelled=-1`` if −1 is one. A mask with one column per
-    split becomes one mask per column: ``train_0``, ``train_1``, …
-    """
+def from_pyg(data: Any, ids: Any, duplicates: Rule, symmetrise: Rule, unlabelled: Any) -> Graph:
+    """Read a `torch_geometric.data.Data`."""
     if not hasattr(data, "num_nodes") or isinstance(getattr(data, "node_types", None), list):
         raise InputError(f"from_pyg takes a homogeneous torch_geometric Data, not {type(data).__name__}")
     edge_index = _member(data, "edge_index")
@@ -98,23 +67,15 @@ def from_pyg(
 
 def from_dgl(
     graph: Any,
-    *,
-    features: str | None = "feat",
-    label: str | None = "label",
-    weight: str | None = None,
-    ids: Any = None,
-    duplicates: Rule = "sum",
-    symmetrise: Rule = "max",
-    unlabelled: Any = None,
+    features: str | None,
+    label: str | None,
+    weight: str | None,
+    ids: Any,
+    duplicates: Rule,
+    symmetrise: Rule,
+    unlabelled: Any,
 ) -> Graph:
-    """Graph from a homogeneous `dgl.DGLGraph`.
-
-    Parameters
-    ----------
-    features, label : names in ``graph.ndata``; one that is not there is left out unless it is given explicitly
-    weight : name in ``graph.edata``; None for a binary graph
-    unlabelled : a value of the labels that means "no label", such as −1
-    """
+    """Read a homogeneous `dgl.DGLGraph`."""
     if not all(hasattr(graph, name) for name in ("num_nodes", "edges", "ndata", "edata")):
         raise InputError(f"from_dgl takes a dgl.DGLGraph, not {type(graph).__name__}")
     if not getattr(graph, "is_homogeneous", True):
@@ -130,20 +91,13 @@ def from_dgl(
         for usual, name in (("feat", features), ("label", label))
     }
     masks = _masks({name: _array(graph.ndata[name]) for name in graph.ndata if name.endswith("_mask")})
-    built = Graph(
-        adjacency, found["feat"], found["label"], ids, masks=masks, unlabelled=unlabelled, notes=counts.notes()
-    )
+    found_notes = counts.notes()
+    built = Graph(adjacency, found["feat"], found["label"], ids, masks=masks, unlabelled=unlabelled, notes=found_notes)
     return built.with_notes(*built.warnings())
 
 
-def to_networkx(
-    graph: Graph, *, label: str | None = "label", features: str | None = "features", weight: str = "weight"
-) -> Any:
-    """An undirected `networkx.Graph` with the graph's ids, in its order.
-
-    Labelled nodes have the attribute ``label``, all nodes a vector ``features`` (None leaves either out); edges of a
-    weighted graph have ``weight``. `from_networkx` with these names reads it back.
-    """
+def to_networkx(graph: Graph, label: str | None, features: str | None, weight: str) -> Any:
+    """Write an undirected `networkx.Graph`."""
     networkx = require("networkx", "networkx", "to_networkx")
     made, ids = networkx.Graph(), graph.ids.tolist()
     rows = None if graph.features is None or features is None else sp.csr_array(graph.features).toarray()
@@ -163,9 +117,7 @@ def to_networkx(
 
 
 def to_pyg(graph: Graph) -> Any:
-    """A `torch_geometric.data.Data`: ``x``, ``edge_index`` (both directions), ``edge_weight`` of a weighted graph, ``y``
-    (places in ``class_names``, −1 where unlabelled), ``node_ids``, and every mask as ``NAME_mask``.
-    """
+    """Write a `torch_geometric.data.Data`."""
     torch = require("torch", "gnn", "to_pyg")
     data = require("torch_geometric.data", "gnn", "to_pyg").Data(num_nodes=graph.n)
     entries = graph.adjacency.to_scipy().tocoo()
@@ -183,7 +135,7 @@ def to_pyg(graph: Graph) -> Any:
     return data
 
 
-def _edge_weights(edges: list, weight: str | None) -> tuple[np.ndarray | None, list[str]]:
+def _edge_weights(edges: list[Any], weight: str | None) -> tuple[np.ndarray | None, list[str]]:
     """Weights of the edges, 1 where an edge has none; None when no edge has any."""
     if weight is None:
         return None, []
@@ -227,9 +179,7 @@ def _attributes(graph: Any) -> str:
 def _member(data: Any, name: str) -> np.ndarray | None:
     """A tensor of the data as numpy."""
     value = getattr(data, name, None)
-    if value is None:
-        return None
-    return _array(value)
+    return None if value is None else _array(value)
 
 
 def _array(value: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Sixty-four bits that stand for a row: equal rows have equal bits, different ones almost surely not.
+"""Digests of 64 bits for rows: equal rows have equal digests, different ones almost surely not.
 
     features   Σ_j bits(x_ij) · m_j  mod 2⁶⁴          m_j: an odd number by column, bits(0) = 0
     ids        the number itself, mixed; of other values the first eight bytes of BLAKE2b of their text

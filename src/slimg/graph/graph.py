@@ -2,8 +2,8 @@
 
     A ∈ ℝⁿˣⁿ symmetric without loops   X ∈ ℝⁿˣᵈ   y ∈ {classes, unlabelled}ⁿ   ids: n distinct values
 
-Any `Graph` that exists is valid: its constructor checks everything (`slimg.graph.checks`) and never changes it again.
-What was decided about the input on the way is in ``notes``.
+A `Graph` is valid and never changes: its constructor checks everything (`slimg.graph.checks`). What was decided about the
+input on the way is in ``notes``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,27 +21,52 @@ from slimg.graph import checks
 from slimg.graph.adjacency import Adjacency, Rule, index_type
 from slimg.graph.columns import as_column, number_of, show
 
+if TYPE_CHECKING:
+    from slimg.graph.from_edges import Unknown
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """Frozen graph; build it with `from_arrays`, `from_edges`, `from_networkx`, `from_pyg` or `from_dgl`.
+    """An undirected graph whose nodes have features, labels and ids; frozen.
+
+    Build it with `from_arrays`, `from_edges`, `from_networkx`, `from_pyg` or `from_dgl`.
 
     Parameters
     ----------
     adjacency : Adjacency
-    features : float32 array (n, d), C-contiguous; or CSR; or None
-    labels : n values of any type in graph order, or a mapping id → label, or None.
-        None, NaN and pandas' NA mean "unlabelled"; −1 is a class like any other unless ``unlabelled=-1``.
-    ids : n distinct hashable values; 0 … n − 1 by default
-    feature_names : d names, optional
-    masks : named boolean vectors (n,), such as a published train / val / test split
-    unlabelled : a further value of ``labels`` that means "no label"
-    notes : sentences saying what was decided about the input
+    features : array-like or sparse matrix of shape (n, d), default=None
+        Finite numbers; the graph holds them as float32, C-contiguous or CSR.
+    labels : array-like of shape (n,) or mapping of ids to labels, default=None
+        Values of any type. None, NaN and pandas' NA mean "unlabelled"; −1 is a class like any other unless
+        ``unlabelled=-1``.
+    ids : array-like of shape (n,), default=None
+        Distinct hashable values; 0 … n − 1 by default.
+    feature_names : sequence of d str, default=None
+        By default the columns of ``features`` if it is a table.
+    masks : mapping of str to bool array of shape (n,), default=None
+        Named sets of nodes, such as a published train / val / test split.
+    unlabelled : object, default=None
+        A further value of ``labels`` that means "no label".
+    notes : tuple of str, default=()
+        Sentences that say what was decided about the input.
 
     Attributes
     ----------
-    classes : sorted distinct labels, in their original type, shape (c,)
-    codes : int64, shape (n,): place of each label in ``classes``, −1 where unlabelled
+    classes : array of shape (c,)
+        Distinct labels, sorted, in their original type.
+    codes : int64 array of shape (n,)
+        Place of each label in ``classes``; −1 where unlabelled.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> graph = Graph.from_edges([("ann", "bob"), ("bob", "cy")], labels={"ann": "red", "cy": "blue"})
+    >>> graph
+    Graph(3 nodes, 2 edges, 2 classes, 2 labelled)
+    >>> graph.ids
+    array(['ann', 'bob', 'cy'], dtype=object)
+    >>> graph.codes
+    array([ 1, -1,  0])
     """
 
     adjacency: Adjacency
@@ -66,11 +91,11 @@ class Graph:
         ids = checks.as_ids(self.ids, n)
         features = checks.as_features(self.features, ids)
         names = getattr(self.features, "columns", None) if self.feature_names is None else self.feature_names
-        self._set(ids=ids, features=features, feature_names=checks.as_feature_names(names, features))
+        self.__dict__.update(ids=ids, features=features, feature_names=checks.as_feature_names(names, features))
         labels = checks.as_labels(self.labels, ids, self.positions)
         classes, codes = checks.encode_labels(labels, n, self.unlabelled)
-        self._set(labels=labels, classes=classes, codes=codes, masks=checks.as_masks(self.masks, n))
-        self._set(notes=tuple(dict.fromkeys(self.notes)))
+        self.__dict__.update(labels=labels, classes=classes, codes=codes)
+        self.__dict__.update(masks=checks.as_masks(self.masks, n), notes=tuple(dict.fromkeys(self.notes)))
 
     @classmethod
     def from_arrays(
@@ -86,64 +111,302 @@ class Graph:
         duplicates: Rule = "sum",
         symmetrise: Rule = "max",
     ) -> Graph:
-        """Graph from an n × n matrix (scipy sparse or dense), an `Adjacency`, or None (no edges: features alone).
+        """Build a graph from an adjacency matrix.
 
-        Loops and explicit zeros are dropped; repeated entries are merged (``duplicates``: weights added, or the
-        largest kept; binary graphs count them once); the two directions of a pair are joined (``symmetrise``: larger
-        weight, or their sum). What this did is told in ``notes``.
+        Loops and explicit zeros are dropped, repeated entries are merged, and the two directions of a pair are joined;
+        ``notes`` says how many.
+
+        Parameters
+        ----------
+        adjacency : sparse or dense matrix of shape (n, n), Adjacency, or None
+            None makes a graph without edges, of which features alone can be used.
+        features, labels, ids, feature_names, masks, unlabelled
+            As in `Graph`.
+        duplicates : {"sum", "max"}, default="sum"
+            How the weights of repeated entries are merged; in a binary matrix they count once.
+        symmetrise : {"max", "sum"}, default="max"
+            How the weights of the two directions of a pair are merged.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        InputError
+            If the parts do not fit together or hold values that cannot be used.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from slimg import Graph
+        >>> Graph.from_arrays([[0, 2.5], [2.5, 0]], features=np.eye(2), labels=["a", None])
+        Graph(2 nodes, 1 edge (weighted), 2 features, 1 class, 1 labelled)
         """
         if adjacency is None:
             if features is None:
                 raise InputError("Graph.from_arrays needs an adjacency matrix, features, or both")
-            adjacency = sp.coo_array((np.shape(features)[0],) * 2, dtype=bool)
+            rows = features.shape[0] if hasattr(features, "shape") else len(as_column(features, "features"))
+            adjacency = sp.coo_array((rows, rows), dtype=bool)
         notes: tuple[str, ...] = ()
         if not isinstance(adjacency, Adjacency):
-            adjacency, counts = Adjacency.from_scipy(
-                _as_sparse(adjacency), duplicates=duplicates, symmetrise=symmetrise
-            )
+            matrix = _as_sparse(adjacency)
+            adjacency, counts = Adjacency.from_scipy(matrix, duplicates=duplicates, symmetrise=symmetrise)
             notes = counts.notes()
-        graph = cls(adjacency, features, labels, ids, feature_names, dict(masks or {}), unlabelled, notes)
+        graph = cls(adjacency, features, labels, ids, feature_names, masks or {}, unlabelled, notes)  # type: ignore[arg-type]
         return graph.with_notes(*graph.warnings())
 
     @classmethod
-    def from_edges(cls, edges: Any, nodes: Any = None, **options: Any) -> Graph:
-        """Graph from a table of edges and, optionally, a table of nodes; see `slimg.graph.from_edges`."""
-        from slimg.graph.from_edges import from_edges
+    def from_edges(
+        cls,
+        edges: Any,
+        nodes: Any = None,
+        *,
+        source: Any = None,
+        target: Any = None,
+        weight: Any = None,
+        id: Any = None,
+        label: str | None = None,
+        labels: Any = None,
+        features: Any = None,
+        directed: bool = True,
+        duplicates: Rule = "sum",
+        symmetrise: Rule = "max",
+        unknown: Unknown = "fail",
+        unlabelled: Any = None,
+    ) -> Graph:
+        """Build a graph from a table of edges and, optionally, a table of nodes.
 
-        return from_edges(edges, nodes, **options)
+        Parameters
+        ----------
+        edges : table, array of shape (m, 2) or (m, 3), or list of pairs or triples
+            A table is a pandas, arrow or polars frame or a dictionary of columns. The third column of an array and the
+            third member of a triple is the weight.
+        nodes : table with one row per node, or vector of ids, default=None
+            By default the nodes are the ids that occur in ``edges``, sorted.
+        source, target : column names, default=None
+            Columns of ``edges``; by default those with a usual name such as ``source`` and ``target``, else the first two.
+        weight : column name, default=None
+            Column of ``edges``; by default all edges of a table weigh 1.
+        id : column name, default=None
+            Column of ``nodes``; by default ``id`` or ``node``, else the index if it is named or not of numbers, else the
+            first column.
+        label : str, default=None
+            Column of ``nodes`` that holds the labels.
+        labels : array-like of shape (n,), or mapping or indexed series of ids to labels, default=None
+            Labels as values, instead of ``label``. (Values are accepted as ``label`` too, as in earlier versions.)
+        features : list of column names, matrix of shape (n, d), or frame indexed by id, default=None
+            By default all other columns of ``nodes`` that hold numbers; ``[]`` for none. Without ``nodes``, row i of a
+            matrix belongs to id i.
+        directed : bool, default=True
+            Whether (u, v) and (v, u) are the two directions of a pair, joined by ``symmetrise``; if not, they are
+            repetitions of one edge.
+        duplicates : {"sum", "max"}, default="sum"
+            How the weights of a repeated edge are merged; without weights it counts once.
+        symmetrise : {"max", "sum"}, default="max"
+            How the weights of the two directions of a pair are merged.
+        unknown : {"fail", "keep", "drop"}, default="fail"
+            What to do with edges to ids that ``nodes`` lacks: raise an error, keep the ids as nodes with zero features and
+            no label, or drop the edges.
+        unlabelled : object, default=None
+            A further value of the labels that means "no label".
+
+        Returns
+        -------
+        Graph
+            Its ``notes`` say which columns were chosen and what was done to the edges.
+
+        Raises
+        ------
+        InputError
+            If a column does not exist, ids are missing or repeated, or edges lead to unknown ids.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from slimg import Graph
+        >>> follows = pd.DataFrame({"source": ["ann", "bob"], "target": ["bob", "cy"]})
+        >>> users = pd.DataFrame({"id": ["ann", "bob", "cy"], "age": [31, 45, 28], "team": ["red", None, "blue"]})
+        >>> graph = Graph.from_edges(follows, users, label="team")
+        >>> graph
+        Graph(3 nodes, 2 edges, 1 feature, 2 classes, 2 labelled)
+        >>> graph.feature_names
+        ('age',)
+        """
+        from slimg.graph.from_edges import EdgeTable, NodeTable, graph_of
+
+        if label is not None and labels is not None:
+            raise InputError("label and labels were both given: name a column with label, or give values with labels")
+        wanted = labels if label is None else label
+        table = EdgeTable.read(edges, source, target, weight)
+        if nodes is None:
+            node_table = NodeTable.for_edges(table, wanted, features)
+        else:
+            node_table = NodeTable.read(nodes, id, wanted, features)
+        return graph_of(table, node_table, directed=directed, duplicates=duplicates, symmetrise=symmetrise,
+                        unknown=unknown, unlabelled=unlabelled)  # fmt: skip
 
     @classmethod
-    def from_networkx(cls, graph: Any, **options: Any) -> Graph:
-        """Graph from a networkx graph; see `slimg.graph.convert.from_networkx`."""
-        from slimg.graph.convert import from_networkx
+    def from_networkx(
+        cls,
+        graph: Any,
+        *,
+        label: str | None = None,
+        features: Any = None,
+        weight: str | None = "weight",
+        duplicates: Rule = "sum",
+        symmetrise: Rule = "max",
+        unlabelled: Any = None,
+    ) -> Graph:
+        """Build a graph from a networkx graph of any kind; node ids and their order are networkx's.
 
-        return from_networkx(graph, **options)
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+        label : str, default=None
+            Node attribute that holds the label; nodes without it are unlabelled.
+        features : str, list of str, or matrix of shape (n, d), default=None
+            Node attribute that holds a vector, node attributes that hold numbers, or a matrix in the order of
+            ``graph.nodes``.
+        weight : str, default="weight"
+            Edge attribute; edges without it weigh 1. None for a binary graph.
+        duplicates, symmetrise : {"sum", "max"}
+            Rules for the weights of parallel edges, and of both directions of a directed graph.
+        unlabelled : object, default=None
+            A further value of the labels that means "no label".
+
+        Returns
+        -------
+        Graph
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from slimg import Graph
+        >>> Graph.from_networkx(nx.karate_club_graph(), label="club", weight=None)
+        Graph(34 nodes, 78 edges, 2 classes, 34 labelled)
+        """
+        from slimg.graph import convert
+
+        return convert.from_networkx(graph, label, features, weight, duplicates, symmetrise, unlabelled)
 
     @classmethod
-    def from_pyg(cls, data: Any, **options: Any) -> Graph:
-        """Graph from a `torch_geometric.data.Data`; see `slimg.graph.convert.from_pyg`."""
-        from slimg.graph.convert import from_pyg
+    def from_pyg(
+        cls, data: Any, *, ids: Any = None, duplicates: Rule = "sum", symmetrise: Rule = "max", unlabelled: Any = None
+    ) -> Graph:
+        """Build a graph from a PyTorch Geometric data object.
 
-        return from_pyg(data, **options)
+        It reads ``x``, ``y``, ``edge_index``, ``edge_weight`` and every ``*_mask``. A mask with one column per split becomes
+        one mask per column: ``train_0``, ``train_1``, …
+
+        Parameters
+        ----------
+        data : torch_geometric.data.Data
+            Homogeneous.
+        ids : array-like of shape (n,), default=None
+            0 … n − 1 by default.
+        duplicates, symmetrise : {"sum", "max"}
+            As in `from_edges`.
+        unlabelled : object, default=None
+            Value of ``y`` that means "no label", such as −1: PyTorch Geometric has none of its own.
+
+        Returns
+        -------
+        Graph
+        """
+        from slimg.graph import convert
+
+        return convert.from_pyg(data, ids, duplicates, symmetrise, unlabelled)
 
     @classmethod
-    def from_dgl(cls, graph: Any, **options: Any) -> Graph:
-        """Graph from a homogeneous `dgl.DGLGraph`; see `slimg.graph.convert.from_dgl`."""
-        from slimg.graph.convert import from_dgl
+    def from_dgl(
+        cls,
+        graph: Any,
+        *,
+        features: str | None = "feat",
+        label: str | None = "label",
+        weight: str | None = None,
+        ids: Any = None,
+        duplicates: Rule = "sum",
+        symmetrise: Rule = "max",
+        unlabelled: Any = None,
+    ) -> Graph:
+        """Build a graph from a DGL graph, with every ``*_mask`` of its nodes.
 
-        return from_dgl(graph, **options)
+        Parameters
+        ----------
+        graph : dgl.DGLGraph
+            Homogeneous.
+        features, label : str, default="feat", "label"
+            Names in ``graph.ndata``; the default names may be absent. None reads none.
+        weight : str, default=None
+            Name in ``graph.edata``; None for a binary graph.
+        ids : array-like of shape (n,), default=None
+            0 … n − 1 by default.
+        duplicates, symmetrise : {"sum", "max"}
+            As in `from_edges`.
+        unlabelled : object, default=None
+            Value of the labels that means "no label", such as −1.
 
-    def to_networkx(self, **options: Any) -> Any:
-        """As an undirected `networkx.Graph`; see `slimg.graph.convert.to_networkx`."""
-        from slimg.graph.convert import to_networkx
+        Returns
+        -------
+        Graph
+        """
+        from slimg.graph import convert
 
-        return to_networkx(self, **options)
+        return convert.from_dgl(graph, features, label, weight, ids, duplicates, symmetrise, unlabelled)
+
+    def to_networkx(
+        self, *, label: str | None = "label", features: str | None = "features", weight: str = "weight"
+    ) -> Any:
+        """Convert to networkx; `from_networkx` with the same names reads the result back.
+
+        Parameters
+        ----------
+        label : str, default="label"
+            Attribute of labelled nodes; None leaves labels out.
+        features : str, default="features"
+            Attribute of all nodes, a vector; None leaves features out.
+        weight : str, default="weight"
+            Attribute of the edges of a weighted graph.
+
+        Returns
+        -------
+        networkx.Graph
+            Undirected, with this graph's ids in its order.
+
+        Raises
+        ------
+        MissingExtra
+            If networkx is not installed.
+
+        Examples
+        --------
+        >>> from slimg import Graph
+        >>> Graph.from_edges([("a", "b"), ("b", "c")]).to_networkx().degree["b"]
+        2
+        """
+        from slimg.graph import convert
+
+        return convert.to_networkx(self, label, features, weight)
 
     def to_pyg(self) -> Any:
-        """As a `torch_geometric.data.Data`; see `slimg.graph.convert.to_pyg`."""
-        from slimg.graph.convert import to_pyg
+        """Convert to PyTorch Geometric.
 
-        return to_pyg(self)
+        Returns
+        -------
+        torch_geometric.data.Data
+            With ``x``, ``edge_index`` (both directions), ``edge_weight`` of a weighted graph, ``y`` (places in
+            ``class_names``, −1 where unlabelled), ``node_ids``, and every mask as ``NAME_mask``.
+
+        Raises
+        ------
+        MissingExtra
+            If torch or torch_geometric is not installed.
+        """
+        from slimg.graph import convert
+
+        return convert.to_pyg(self)
 
     @property
     def n(self) -> int:
@@ -165,8 +428,53 @@ class Graph:
         """Rows of the labelled nodes, ascending."""
         return np.flatnonzero(self.codes >= 0)
 
+    def edge_homophily(self) -> float:
+        """Compute how often neighbours share a class.
+
+            h = |{ {u, v} ∈ E : y_u = y_v }| / |{ {u, v} ∈ E : both labelled }|
+
+        Returns
+        -------
+        float
+            Fraction of the edges between labelled nodes; NaN without such edges.
+
+        Examples
+        --------
+        >>> from slimg import Graph
+        >>> Graph.from_edges([(0, 1), (1, 2)], labels=["a", "a", "b"]).edge_homophily()
+        0.5
+        """
+        own = np.repeat(self.codes, np.diff(self.adjacency.indptr))
+        other = self.codes[self.adjacency.indices]
+        labelled = (own >= 0) & (other >= 0)
+        edges = np.count_nonzero(labelled)
+        return np.count_nonzero(labelled & (own == other)) / edges if edges else float("nan")
+
     def positions(self, ids: Any, what: str = "ids") -> np.ndarray:
-        """Row numbers (int64) of the nodes with these ids."""
+        """Find the rows of nodes by their ids.
+
+        Parameters
+        ----------
+        ids : array-like of k ids
+        what : str, default="ids"
+            Name of the argument in error messages.
+
+        Returns
+        -------
+        int64 array of shape (k,)
+            Row numbers.
+
+        Raises
+        ------
+        InputError
+            If no node has one of the ids.
+
+        Examples
+        --------
+        >>> from slimg import Graph
+        >>> Graph.from_edges([("ann", "bob"), ("bob", "cy")]).positions(["cy", "ann"])
+        array([2, 0])
+        """
         import pandas as pd
 
         column = as_column(ids, what)
@@ -183,73 +491,135 @@ class Graph:
         return rows.astype(np.int64)
 
     def with_labels(self, labels: Any, *, unlabelled: Any = None) -> Graph:
-        """The same graph with other labels."""
+        """Replace the labels.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n,), mapping of ids to labels, or None
+        unlabelled : object, default=None
+            A further value of ``labels`` that means "no label".
+
+        Returns
+        -------
+        Graph
+
+        Examples
+        --------
+        >>> from slimg import Graph
+        >>> Graph.from_edges([(0, 1), (1, 2)]).with_labels({0: "a", 2: "b"}).labelled
+        array([0, 2])
+        """
         return replace(self, labels=labels, unlabelled=unlabelled)
 
-    def mask_labels(self, rows: Any) -> Graph:
-        """The same graph in which only these rows (or this mask) are labelled; the rest cannot be read from it."""
+    def mask_labels(self, keep: Any) -> Graph:
+        """Remove all labels except those of some nodes, so that held-out labels cannot be read from the graph.
+
+        Parameters
+        ----------
+        keep : integer or boolean array-like
+            Row numbers, or a mask of n values, of the nodes that keep their labels.
+
+        Returns
+        -------
+        Graph
+
+        Examples
+        --------
+        >>> from slimg import Graph
+        >>> graph = Graph.from_edges([(0, 1), (1, 2)], labels=["a", "b", "a"])
+        >>> graph.mask_labels([0, 1]).labels
+        array(['a', 'b', None], dtype=object)
+        """
         kept = np.full(self.n, None, object)
-        rows = checks.as_rows(rows, self.n, "rows")
+        rows = checks.as_rows(keep, self.n, "rows")
         rows = rows[self.codes[rows] >= 0]
         kept[rows] = self.classes[self.codes[rows]]
         return replace(self, labels=None if len(rows) == 0 else kept, unlabelled=None)
 
     def subgraph(self, rows: Any) -> Graph:
-        """The graph on these rows (or this mask), in ascending order, with the edges among them."""
+        """Select some nodes and the edges among them.
+
+        Parameters
+        ----------
+        rows : integer or boolean array-like
+            Row numbers, or a mask of n values.
+
+        Returns
+        -------
+        Graph
+            Its nodes are in ascending order of ``rows``.
+
+        Examples
+        --------
+        >>> from slimg import Graph
+        >>> Graph.from_edges([("a", "b"), ("b", "c")]).subgraph([2, 1]).ids
+        array(['b', 'c'], dtype=object)
+        """
         rows = np.sort(checks.as_rows(rows, self.n, "rows"))
         part = self.adjacency.to_scipy()[rows][:, rows].tocsr()
         part.sort_indices()
+        indices = part.indices.astype(index_type(len(rows)), copy=False)
         weights = None if self.adjacency.weights is None else part.data
-        adjacency = Adjacency(
-            part.indptr.astype(np.int64), part.indices.astype(index_type(len(rows)), copy=False), weights
-        )
-        return Graph(
-            adjacency,
-            None if self.features is None else self.features[rows],
-            None if self.labels is None else self.labels[rows],
-            self.ids[rows],
-            self.feature_names,
-            {name: mask[rows] for name, mask in self.masks.items()},
-            self.unlabelled,
-            self.notes,
+        return replace(
+            self,
+            adjacency=Adjacency(part.indptr.astype(np.int64), indices, weights),
+            features=None if self.features is None else self.features[rows],
+            labels=None if self.labels is None else self.labels[rows],
+            ids=self.ids[rows],
+            masks={name: mask[rows] for name, mask in self.masks.items()},
         )
 
-    def with_notes(self, *sentences: str) -> Graph:
-        """The same graph with further notes."""
-        if not sentences:
-            return self
-        noted = object.__new__(Graph)
-        noted.__dict__.update(self.__dict__)
-        noted._set(notes=tuple(dict.fromkeys((*self.notes, *sentences))))
-        return noted
+    def with_notes(self, *notes: str) -> Graph:
+        """Add notes.
+
+        Parameters
+        ----------
+        *notes : str
+            Sentences; those that the graph has already are not repeated.
+
+        Returns
+        -------
+        Graph
+        """
+        return Graph._trusted(**{**self.__dict__, "notes": tuple(dict.fromkeys((*self.notes, *notes)))}) if notes else self
 
     def warnings(self) -> tuple[str, ...]:
-        """Sentences about what the graph lacks."""
-        said = []
+        """List what the graph lacks.
+
+        Returns
+        -------
+        tuple of str
+            Sentences about absent edges, isolated nodes and absent features.
+
+        Examples
+        --------
+        >>> from slimg import Graph
+        >>> Graph.from_edges([(0, 1)]).warnings()
+        ('The graph has no features: structure alone can be used.',)
+        """
+        found = []
         isolated = np.flatnonzero(np.diff(self.adjacency.indptr) == 0)
         if self.edges == 0:
-            said.append("The graph has no edges: features alone can be used.")
+            found.append("The graph has no edges: features alone can be used.")
         elif len(isolated):
             which = show(self.ids[isolated])
-            said.append(f"{number_of(len(isolated), 'node has', 'nodes have')} no edge (ids {which}).")
+            found.append(f"{number_of(len(isolated), 'node has', 'nodes have')} no edge (ids {which}).")
         if self.features is None:
-            said.append("The graph has no features: structure alone can be used.")
-        return tuple(said)
+            found.append("The graph has no features: structure alone can be used.")
+        return tuple(found)
 
     def __repr__(self) -> str:
         parts = [number_of(self.n, "node"), number_of(self.edges, "edge")]
         if self.adjacency.weights is not None:
             parts[1] += " (weighted)"
         if self.features is not None:
-            sparse = " (sparse)" if sp.issparse(self.features) else ""
-            parts.append(number_of(self.d, "feature") + sparse)
+            parts.append(number_of(self.d, "feature") + (" (sparse)" if sp.issparse(self.features) else ""))
         if self.labels is not None:
             parts += [number_of(len(self.classes), "class", "classes"), f"{len(self.labelled):,} labelled"]
         return f"Graph({', '.join(parts)})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
-        """Itself: nothing of it ever changes."""
-        return self
+        return self  # nothing of it ever changes
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_index"}
@@ -260,9 +630,12 @@ class Graph:
 
         return pd.Index(self.ids, tupleize_cols=False)
 
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+    @classmethod
+    def _trusted(cls, **fields: Any) -> Graph:
+        """A graph of all its fields and attributes, which were checked before."""
+        graph = object.__new__(cls)
+        graph.__dict__.update(fields)
+        return graph
 
 
 def _as_sparse(matrix: Any) -> Any:
@@ -273,7 +646,10 @@ def _as_sparse(matrix: Any) -> Any:
         raise InputError(
             f"from_arrays takes a matrix, not {type(matrix).__name__}: use Graph.from_networkx, from_pyg or from_dgl"
         )
-    array = np.asarray(matrix)
+    try:
+        array = np.asarray(matrix)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0, object)
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise InputError(
             f"the adjacency must be a square matrix of numbers, not {array.dtype} of shape {array.shape}:"

@@ -1,4 +1,4 @@
-"""Which labels are learned from, which select, which judge.
+"""Splits of the labelled nodes: rows to train, validate and test on.
 
 The paper's protocol for the m labelled nodes, fractions (train, val, test), stratified by class, one seed s:
 
@@ -26,13 +26,34 @@ SYNTHETIC = (0.6, 0.2, 0.2)
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Row numbers (int64) of the nodes to learn from, to select on and to judge by; disjoint."""
+    """Disjoint rows to train, validate and test on.
+
+    Parameters
+    ----------
+    train, val, test : integer arrays
+        Row numbers of labelled nodes.
+
+    Raises
+    ------
+    InputError
+        If a row is in two of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Split(np.array([0, 3]), np.array([1]), np.array([2, 4, 5]))
+    Split(train=2, val=1, test=3)
+    """
 
     train: np.ndarray
     val: np.ndarray
     test: np.ndarray
 
     def __post_init__(self) -> None:
+        for name in ("train", "val", "test"):
+            rows = getattr(self, name)
+            if not isinstance(rows, np.ndarray) or rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
+                raise InputError(f"{name} must be a vector of row numbers, not {type(rows).__name__}: use splits.given for masks")
         together = np.concatenate([self.train, self.val, self.test])
         rows, counts = np.unique(together, return_counts=True)
         if len(rows) < len(together):
@@ -43,7 +64,31 @@ class Split:
 
 
 def stratified(graph: Graph, fractions: tuple[float, float, float] = REAL, random_state: int = 0) -> Split:
-    """The paper's protocol: each class in the same proportions in train, val and test."""
+    """Split the labelled nodes at random, with the same proportions of each class in all parts (the paper's protocol).
+
+    Parameters
+    ----------
+    graph : Graph
+    fractions : tuple of 3 floats, default=(0.025, 0.025, 0.95)
+        Fractions of the labelled nodes to train, validate and test on; they sum to 1.
+    random_state : int, default=0
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    InputError
+        If a class is too small to be divided.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> graph = Graph.from_edges([(k, k + 1) for k in range(99)], labels=["a", "b"] * 50)
+    >>> stratified(graph, (0.6, 0.2, 0.2))
+    Split(train=60, val=20, test=20)
+    """
     train, val, test = _fractions(fractions)
     rows = _labelled(graph)
     rest, judged = _halves(graph, rows, test, random_state)
@@ -53,9 +98,35 @@ def stratified(graph: Graph, fractions: tuple[float, float, float] = REAL, rando
 
 
 def per_class(graph: Graph, train: int = 20, val: int = 30, random_state: int = 0) -> Split:
-    """``train`` nodes of each class to learn from, ``val`` of each to select on, the rest to judge by."""
-    if train < 1 or val < 0:
-        raise InputError(f"per_class needs train ≥ 1 and val ≥ 0 nodes of each class, not {train} and {val}")
+    """Draw a fixed number of nodes of each class at random.
+
+    Parameters
+    ----------
+    graph : Graph
+    train : int, default=20
+        Nodes of each class to train on.
+    val : int, default=30
+        Nodes of each class to validate on; all other labelled nodes are to test on.
+    random_state : int, default=0
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    InputError
+        If a class has fewer labelled nodes.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> graph = Graph.from_edges([(k, k + 1) for k in range(99)], labels=["a", "b"] * 50)
+    >>> per_class(graph, train=5, val=10)
+    Split(train=10, val=20, test=70)
+    """
+    if not (isinstance(train, int) and isinstance(val, int) and train >= 1 and val >= 0):
+        raise InputError(f"per_class needs whole numbers train ≥ 1 and val ≥ 0 of each class, not {train!r} and {val!r}")
     rng = np.random.default_rng(random_state)
     rows = _labelled(graph)
     learned, selected, judged = [], [], []
@@ -63,8 +134,8 @@ def per_class(graph: Graph, train: int = 20, val: int = 30, random_state: int = 
         mine = rows[graph.codes[rows] == code]
         if len(mine) < train + val:
             raise InputError(
-                f"class {show(graph.classes[[code]])} has {number_of(len(mine), 'labelled node')}, but {train} + {val}"
-                " of each class were asked for: ask for fewer or drop the class"
+                f"class {show(graph.classes[[code]])} has {number_of(len(mine), 'labelled node')}, but train + val needs"
+                f" {train} + {val} of each class: choose smaller numbers or drop the class"
             )
         mine = rng.permutation(mine)
         learned.append(mine[:train])
@@ -74,7 +145,31 @@ def per_class(graph: Graph, train: int = 20, val: int = 30, random_state: int = 
 
 
 def public(graph: Graph, number: int | None = None) -> Split:
-    """The split published with a dataset: masks ``train``, ``val``, ``test``, or number k: ``train_k``, ``val_k``, …"""
+    """Return the split that was published with a dataset.
+
+    Parameters
+    ----------
+    graph : Graph
+        With the masks ``train``, ``val`` and ``test``, or ``train_k``, ``val_k`` and ``test_k``.
+    number : int, default=None
+        k, where there are several splits.
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    InputError
+        If the graph has no such masks, or a masked node has no label.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> masks = {"train": [True, False, False], "val": [False, True, False], "test": [False, False, True]}
+    >>> public(Graph.from_arrays(None, [[1], [2], [3]], labels=[0, 1, 0], masks=masks))
+    Split(train=1, val=1, test=1)
+    """
     names = [part if number is None else f"{part}_{number}" for part in ("train", "val", "test")]
     absent = [name for name in names if name not in graph.masks]
     if absent:
@@ -84,7 +179,33 @@ def public(graph: Graph, number: int | None = None) -> Split:
 
 
 def given(graph: Graph, train: Any, val: Any = None, test: Any = None) -> Split:
-    """A split by the user: row numbers or boolean masks; ``test`` is by default every other labelled node."""
+    """Make a split of chosen rows.
+
+    Parameters
+    ----------
+    graph : Graph
+    train : integer or boolean array-like
+        Row numbers or mask of labelled nodes.
+    val : integer or boolean array-like, default=None
+        None for no rows.
+    test : integer or boolean array-like, default=None
+        By default every other labelled node.
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    InputError
+        If a row does not exist, has no label, or is in two parts.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> given(Graph.from_edges([(0, 1), (1, 2)], labels=["a", "b", "a"]), train=[0, 1])
+    Split(train=2, val=0, test=1)
+    """
     empty = np.empty(0, np.int64)
     learned = as_rows(train, graph.n, "train")
     selected = empty if val is None else as_rows(val, graph.n, "val")
@@ -109,10 +230,13 @@ def _labelled(graph: Graph) -> np.ndarray:
 
 
 def _fractions(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
-    parts = tuple(float(part) for part in fractions)
-    if len(parts) != 3 or min(parts) <= 0 or abs(sum(parts) - 1) > 1e-9:
-        raise InputError(f"fractions must be three positive numbers (train, val, test) that sum to 1, not {fractions}")
-    return parts
+    try:
+        train, val, test = (float(part) for part in fractions)
+    except (TypeError, ValueError):
+        train = val = test = 0.0
+    if min(train, val, test) <= 0 or abs(train + val + test - 1) > 1e-9:
+        raise InputError(f"fractions must be three positive numbers (train, val, test) that sum to 1, not {fractions!r}")
+    return train, val, test
 
 
 def _halves(graph: Graph, rows: np.ndarray, share: float, random_state: int) -> tuple[np.ndarray, np.ndarray]:
