@@ -1,7 +1,7 @@
 """Errors that slimg raises on purpose.
 
-Every error a user can cause is an `InputError`. Its message names the file, row, id or parameter, what was expected, what was
-given, and what to do.
+Every error a user can cause is an `InputError`. Its message names the file, row, id or parameter, what was expected, what
+was given, and what to do.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from slimg import Graph
 from slimg.explain.agreement import agreement
-from slimg.graph.homophily import edge_homophily
 
 
 def block_graph(inside, outside, n=200, c=4, seed=0, labelled=1.0, pairs=False):
@@ -35,7 +34,7 @@ def test_the_numbers_are_the_definitions():
 def test_the_share_is_edge_homophily(seed):
     graph = block_graph(0.1, 0.05, n=60, seed=seed, labelled=0.6)
     found = agreement(graph, seed)
-    assert found.share == pytest.approx(edge_homophily(graph))
+    assert found.share == pytest.approx(graph.edge_homophily())
     assert found.interval[0] <= found.share <= found.interval[1]
 
 
@@ -75,4 +74,4 @@ def test_nothing_to_test():
 def test_many_edges_are_sampled(monkeypatch):
     monkeypatch.setattr("slimg.explain.agreement.EDGES_AT_MOST", 100)
     graph = block_graph(0.2, 0.05)
-    assert agreement(graph).edges == 100 and agreement(graph).share == pytest.approx(edge_homophily(graph), abs=0.2)
+    assert agreement(graph).edges == 100 and agreement(graph).share == pytest.approx(graph.edge_homophily(), abs=0.2)

@@ -45,6 +45,9 @@ def test_features_that_are_not_finite_name_rows_and_ids(value, sparse):
         ({"labels": {"a": 0, "zz": 1, "yy": 1}}, "labels has 2 ids that no node has: 'zz', 'yy'"),
         ({"labels": "aabbcc"}, "sequence of values, not str"),
         ({"masks": {"train": [1, 0, 0, 0, 0, 0]}}, "mask 'train' must be 6 booleans"),
+        ({"masks": 5}, "masks must map names .* int"),
+        ({"features": 5}, "shape"),
+        ({"labels": 5}, "labels must be .* int"),
     ],
 )
 def test_bad_parts_are_named(options, words):
@@ -116,7 +119,10 @@ def test_bad_rows_are_named(train, val, words):
 
 
 def test_one_node_of_a_class_will_do_when_val_is_given():
-    check_train_val(ring(labels=LABELS), [0, 2], [1, 3])
+    train, val = check_train_val(ring(labels=LABELS), [0, 2], [1, 3])
+    assert train.tolist() == [0, 2] and val.tolist() == [1, 3]
+    with pytest.raises(InputError, match="each class needs two"):
+        check_train_val(ring(labels=LABELS), [0, 2])
 
 
 def test_no_labels():

@@ -100,7 +100,7 @@ def test_the_id_is_what_edges_refer_to():
 
 def test_labels():
     assert label_column(frame(id=[1], Class=["x"]), None) == "Class"
-    with pytest.raises(InputError, match="label.*columns are id, x"):
+    with pytest.raises(InputError, match=r"label.*columns are id, x"):
         label_column(frame(id=[1], x=[2]), None)
 
 

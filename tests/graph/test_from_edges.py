@@ -111,6 +111,15 @@ def test_data_in_the_order_of_the_nodes_or_by_id():
     assert np.array_equal(sparse.features.toarray(), X)
 
 
+def test_labels_are_values_and_label_names_a_column():
+    by_name = Graph.from_edges(FRAME, NODES, id="user", label="team")
+    for graph in (
+        Graph.from_edges(FRAME, NODES, id="user", labels=NODES["team"].tolist()),
+        Graph.from_edges(FRAME, NODES, id="user", label=NODES["team"].tolist()),
+    ):
+        assert graph.codes.tolist() == by_name.codes.tolist() and graph.classes.tolist() == by_name.classes.tolist()
+
+
 def test_numbered_rows_need_no_node_table():
     edges = np.array([[0, 1], [1, 3]])
     graph = Graph.from_edges(edges, features=np.eye(5), label=[0, 1, 0, 1, 0])
@@ -164,6 +173,9 @@ def test_integer_labels_with_gaps_stay_integers_in_arrow():
         (PAIRS, {"unknown": "ignore"}, "choose one of drop, fail, keep"),
         ([(1, 2), (2, 3)], {"nodes": ["1", "2", "3"]}, "ids of the edges are not among the nodes: 1, 2, 3; ids of"),
         ([], {}, "empty"),
+        (5, {}, "edges must be .*int"),
+        ("follows.csv", {}, "edges must be .*str"),
+        (PAIRS, {"label": "team", "labels": {"a": 1}}, "label and labels"),
         ({"source": ["a"], "target": []}, {}, "same length"),
     ],
 )

@@ -115,7 +115,7 @@ def test_edges_to_unknown_ids(sources):
     ("nodes", "more", "told"),
     [
         (pd.concat([NODES, NODES.iloc[:1]]), {"label": "kind"}, "ids of the nodes must be distinct, but 1 value is there"),
-        (NODES, {}, "say which column holds the labels with --label: the columns are key, kind, x"),
+        (NODES, {}, "with --label: the columns are key, kind, x"),
         (NODES, {"label": "sort"}, "there is no column 'sort' for --label: the columns are key, kind, x"),
         (NODES, {"label": "key"}, "column 'key' cannot be both id and label"),
         (NODES, {"label": "kind", "weight": "when"}, "weights in column 'when' must be numbers"),

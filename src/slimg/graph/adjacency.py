@@ -32,8 +32,8 @@ _INT32_MAX = np.iinfo(np.int32).max
 class Adjacency:
     """Symmetric sparse matrix of an undirected graph, in compressed sparse rows.
 
-    The constructor checks shapes and types only and shares the arrays it is given, which may be memory-mapped and must not be
-    written to afterwards. `from_edges` and `from_scipy` make the matrix symmetric and remove loops and repetitions.
+    The constructor checks shapes and types only and shares the arrays it is given, which may be memory-mapped and must not
+    be written to afterwards. `from_edges` and `from_scipy` make the matrix symmetric and remove loops and repetitions.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Columns of values of any type, and which column of a table holds what.
 
-A column is a one-dimensional numpy array. Columns of integers, floats or booleans keep their numpy type; anything else (text,
-tuples, mixtures) is an array of Python objects, so that no value changes: ``[1, "a"]`` stays an integer and a string.
+A column is a one-dimensional numpy array. Columns of integers, floats or booleans keep their numpy type; anything else
+(text, tuples, mixtures) is an array of Python objects, so that no value changes: ``[1, "a"]`` stays an integer and a string.
 
 Columns of a table that are not named by the user are chosen by name, else by their values:
 

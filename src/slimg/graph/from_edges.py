@@ -67,7 +67,7 @@ class EdgeTable:
             notes.append(f"Columns of the edges that are not used: {show(unused)}.")
         weights = None if weight is None else as_column(frame[weight], "weights")
         ends = [as_id_column(frame[name], f"edges' {name!r}") for name in (first, second)]
-        return cls(*ends, weights, tuple(notes))
+        return cls(ends[0], ends[1], weights, tuple(notes))
 
     @property
     def ends(self) -> np.ndarray:

@@ -448,7 +448,7 @@ class Graph:
         other = self.codes[self.adjacency.indices]
         labelled = (own >= 0) & (other >= 0)
         edges = np.count_nonzero(labelled)
-        return np.count_nonzero(labelled & (own == other)) / edges if edges else float("nan")
+        return float(np.count_nonzero(labelled & (own == other)) / edges) if edges else float("nan")
 
     def positions(self, ids: Any, what: str = "ids") -> np.ndarray:
         """Find the rows of nodes by their ids.

@@ -53,7 +53,7 @@ class Split:
         for name in ("train", "val", "test"):
             rows = getattr(self, name)
             if not isinstance(rows, np.ndarray) or rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
-                raise InputError(f"{name} must be a vector of row numbers, not {type(rows).__name__}: use splits.given for masks")
+                raise InputError(f"{name} must be a vector of row numbers, not {type(rows).__name__}: use splits.given")
         together = np.concatenate([self.train, self.val, self.test])
         rows, counts = np.unique(together, return_counts=True)
         if len(rows) < len(together):

@@ -102,10 +102,10 @@ def open_graph(folder: str | os.PathLike[str]) -> Graph:
     features = open_npy(place / "features.npy") if (place / "features.npy").exists() else None
     labels = np.load(place / "labels.npy") if (place / "labels.npy").exists() else None
     classes, codes = checks.encode_labels(labels, n)
-    graph = object.__new__(Graph)  # everything was checked when the folder was made
-    graph._set(adjacency=adjacency, features=features, labels=labels, ids=np.arange(n), feature_names=None, masks={})
-    graph._set(unlabelled=None, notes=tuple(about["notes"]), classes=classes, codes=codes)
-    return graph
+    return Graph._trusted(  # everything was checked when the folder was made
+        adjacency=adjacency, features=features, labels=labels, ids=np.arange(n), feature_names=None, masks={},
+        unlabelled=None, notes=tuple(about["notes"]), classes=classes, codes=codes,
+    )  # fmt: skip
 
 
 def finish(folder: Path, nodes: int, edges: int, notes: tuple[str, ...] = ()) -> None:

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from slimg.errors import InputError
-from slimg.graph.columns import show
+from slimg.graph.columns import as_text, edge_columns, id_column, label_column, list_names, require_column, show, text_of
 from slimg.graph.graph import Graph
-from slimg.graph.guess import as_text, edge_columns, id_column, label_column, listed, named, text_of
 from slimg.io.features import FeaturePlan, plan_features
 from slimg.io.formats import read
 from slimg.io.matching import comparable, distinct, graph_of, with_strangers
@@ -124,7 +123,7 @@ class _Joiner:
         options = self.options
         known = None
         if self.nodes is not None:
-            name = options.id if options.id in self.nodes.columns else id_column(self.nodes, None, None)[0]
+            name = options.id if options.id in self.nodes.columns else id_column(self.nodes, None, None)
             known = as_text(self.nodes[name])
         if options.edges is None:
             return "source", "target", None
@@ -136,7 +135,7 @@ class _Joiner:
             self.notes.append(f"Guessed of the edges: {', '.join(guessed)}.")
         unused = [name for name in self.edges.columns if name not in (source, target, weight)]
         if unused:
-            self.notes.append(f"Columns of the edges that are not used: {listed(unused)}.")
+            self.notes.append(f"Columns of the edges that are not used: {list_names(unused)}.")
         return source, target, weight
 
     def _table(self, ends: list[pd.Series]) -> tuple[pd.DataFrame, str]:
@@ -148,8 +147,8 @@ class _Joiner:
         where = options.nodes or options.edges
         assert where is not None
         known = as_text(pd.concat([end.iloc[:5000] for end in ends], ignore_index=True)) if options.edges else None
-        name, guessed = naming(where, id_column, self.nodes, options.id, known, "--")
-        if guessed:
+        name = naming(where, id_column, self.nodes, options.id, known, "--")
+        if options.id is None:
             self.notes.append(f"Guessed of the nodes: id = {name!r}.")
         return self.nodes, name
 
@@ -162,10 +161,10 @@ class _Joiner:
         assert where is not None
         if not self.need_label and options.label is None:
             return None
-        name, guessed = naming(where, label_column, table, options.label, "--")
+        name = naming(where, label_column, table, options.label, "--")
         if name == id_name:
             raise InputError(f"{where}: column {name!r} cannot be both id and label: name another with --id or --label")
-        if guessed:
+        if options.label is None:
             self.notes.append(f"Guessed of the nodes: label = {name!r}.")
         return name
 
@@ -175,10 +174,10 @@ class _Joiner:
         frame = read(source).frame
         if frame is None:
             raise InputError(f"{source}: there is no table of labels in it")
-        own_id = id_name if id_name in frame.columns else naming(source, id_column, frame, None, as_text(table[id_name]))[0]
+        own_id = id_name if id_name in frame.columns else naming(source, id_column, frame, None, as_text(table[id_name]))
         rest = [name for name in frame.columns if name != own_id]
         name = options.label if options.label in frame.columns else (rest[0] if len(rest) == 1 else None)
-        name = name or naming(source, label_column, frame, options.label, "--")[0]
+        name = name or naming(source, label_column, frame, options.label, "--")
         keys = as_text(frame[own_id])
         if keys.duplicated().any():
             raise InputError(f"{source}: ids are there more than once: {show(keys[keys.duplicated()].unique())}")
@@ -219,7 +218,7 @@ class _Joiner:
     def _feature_columns(self, table: pd.DataFrame, id_name: str, label: str | None) -> list[str]:
         for option, names in (("features", self.options.features or ()), ("ignore", self.options.ignore)):
             for name in names:
-                named(table, name, f"--{option}")
+                require_column(table, name, f"--{option}")
         if self.options.features is not None:
             return [name for name in self.options.features if name not in self.options.ignore]
         return [name for name in table.columns if name not in (id_name, label, *self.options.ignore)]

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from slimg.errors import InputError
+from slimg.graph.columns import text_of
 from slimg.graph.graph import Graph
-from slimg.graph.guess import text_of
 from slimg.io.values import without
 
 
@@ -46,10 +46,10 @@ def graph_of(
             source="source",
             target="target",
             weight="weight" if "weight" in columns else None,
-            label=labels,
+            labels=labels,
             features=features,
             directed=directed,
-            unknown=unknown,
+            unknown=unknown,  # type: ignore[arg-type]
         )
     except InputError as error:
         told = str(error).replace("unknown='keep' or unknown='drop'", "--unknown keep or --unknown drop")

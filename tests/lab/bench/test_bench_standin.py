@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from slimg.errors import InputError
-from slimg.graph.homophily import edge_homophily
 from slimg.lab.bench.standin import make_standin
 
 
 def test_sizes_homophily_skew_and_features_are_as_asked_for():
     graph = make_standin(3000, 30000, 40, 5, homophily=0.6, strength=0.5, imbalance=3.0)
     assert (graph.n, graph.edges, graph.d, len(graph.classes)) == (3000, 30000, 40, 5)
-    assert edge_homophily(graph) == pytest.approx(0.58, abs=0.02)
+    assert graph.edge_homophily() == pytest.approx(0.58, abs=0.02)
     degrees = np.sort(graph.adjacency.degree())
     assert degrees[-1] > 5 * np.median(degrees)
     sizes = np.bincount(graph.codes)

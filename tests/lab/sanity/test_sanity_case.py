@@ -7,7 +7,6 @@ import pytest
 
 from slimg.engine import MemoryEngine
 from slimg.errors import InputError
-from slimg.graph.homophily import edge_homophily
 from slimg.lab.sanity import CASES, EMPTY, make, scaled
 from slimg.lab.sanity.scenarios import parts
 
@@ -52,7 +51,7 @@ def test_the_papers_size_takes_a_fraction_of_a_second():
 @pytest.mark.parametrize(("kind", "expected"), [("homophily", 1 / 2.2), ("heterophily", 0.4 / 2.2), ("uniform", 0.25)])
 def test_homophily_is_what_the_densities_say(kind, expected):
     graph = make("random", kind, d=1).graph
-    assert edge_homophily(graph) == pytest.approx(expected, abs=0.01)
+    assert graph.edge_homophily() == pytest.approx(expected, abs=0.01)
 
 
 def test_semantic_labels_are_the_argmax_of_the_kept_vectors():
@@ -87,7 +86,7 @@ def test_noise_leaves_the_rest_as_it_was():
     moved = make("random", "homophily", **SMALL, edge_noise=0.5)
     assert moved.graph.edges == clean.graph.edges
     assert np.array_equal(clean.graph.features, moved.graph.features)
-    assert edge_homophily(moved.graph) == pytest.approx((1 / 2.2 + 0.25) / 2, abs=0.03)
+    assert moved.graph.edge_homophily() == pytest.approx((1 / 2.2 + 0.25) / 2, abs=0.03)
 
 
 def test_structural_features_describe_the_graph_they_come_with():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from slimg.graph import Graph
-from slimg.graph.homophily import edge_homophily
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Statistics:
     @classmethod
     def of(cls, graph: Graph) -> Statistics:
         """Measure a graph."""
-        return cls(graph.n, graph.edges, graph.d, len(graph.classes), edge_homophily(graph))
+        return cls(graph.n, graph.edges, graph.d, len(graph.classes), graph.edge_homophily())
 
     def sizes(self) -> tuple[int, int, int, int]:
         """Nodes, edges, features, classes."""
