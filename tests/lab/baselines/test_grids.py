@@ -10,7 +10,8 @@ from slimg.errors import InputError
 from slimg.lab.baselines.grids import PAPER, QUICK, settings
 
 TEX = Path(__file__).resolve().parents[4] / "shared" / "paper" / "slimg-kdd23.tex"
-ROWS = {"GCN": "gcn", "SAGE": "sage", "GCNII": "gcnii", "H$_2$GCN": "h2gcn", "APPNP": "appnp", "GPR-GNN": "gprgnn", "GAT": "gat"}
+ROWS = {"GCN": "gcn", "SAGE": "sage", "GCNII": "gcnii", "H$_2$GCN": "h2gcn", "APPNP": "appnp", "GPR-GNN": "gprgnn",
+        "GAT": "gat"}  # fmt: skip
 NAMES = {"\\alpha": "alpha", "\\theta": "theta"}
 
 

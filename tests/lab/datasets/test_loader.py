@@ -1,4 +1,4 @@
-"""The nine graphs at hand, number by number, and what goes wrong on the way to them."""
+"""Published graphs by name, and duplicates among their nodes."""
 
 import shutil
 import time
@@ -7,13 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from slimg import Graph
 from slimg.errors import InputError
 from slimg.graph import splits
 from slimg.lab import datasets
-from slimg.lab.datasets import loader as module
-from slimg.lab.datasets import verify
-from slimg.lab.datasets.duplicates import without_duplicates
+from slimg.lab.datasets import files
+from slimg.lab.datasets.dataset import table
+from slimg.lab.datasets.loader import distinct_rows, without_duplicates
 
 # nodes, undirected edges, features, classes: the publishers' files as the specification counts them
 EXPECTED = {
@@ -169,13 +172,13 @@ def test_amazon_is_judged_by_its_arrays_not_its_packing(copied):
     np.savez(path, **arrays)
     with pytest.raises(InputError, match="has contents"):
         datasets.load("photo", root)
-    assert datasets.info("photo").files[0].contents != verify.contents_digest(arrays)
+    assert datasets.info("photo").files[0].contents != files.contents_digest(arrays)
 
 
 def test_a_graph_of_another_size_is_refused_unless_asked_for(copied, monkeypatch):
     root = copied("cornell5")
-    other = replace(module.TABLE["cornell5"], measured=replace(module.TABLE["cornell5"].measured, edges=7))
-    monkeypatch.setitem(module.TABLE, "cornell5", other)
+    other = replace(table()["cornell5"], measured=replace(table()["cornell5"].measured, edges=7))
+    monkeypatch.setitem(table(), "cornell5", other)
     with pytest.raises(InputError, match="holds a graph with 790,777 edges, but cornell5 has 7: is it another dataset"):
         datasets.load("cornell5", root)
     assert datasets.load("cornell5", root, check=False).edges == 790777
@@ -202,3 +205,35 @@ def test_files_that_do_not_parse_are_one_sentence(copied):
     path.write_text(path.read_text().replace("521,92,111", "521,x,111"))
     with pytest.raises(InputError, match=r"the files of actor in .* cannot be read \(ValueError: "):
         datasets.load("actor", root, check=False)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(2, 12), st.floats(0.05, 0.6), st.integers(0, 10_000), st.booleans(), st.booleans())
+def test_against_all_pairs_and_idempotent(n, density, seed, features, sparse):
+    rng = np.random.default_rng(seed)
+    A = np.triu(rng.random((n, n)) < density, 1)
+    A = A | A.T
+    y = rng.integers(0, 2, n)
+    X = rng.integers(0, 2, (n, 2)).astype(float)
+    graph = Graph.from_arrays(A, sp.csr_array(X) if sparse else X, labels=y)
+
+    def copies(u, v):
+        return y[u] == y[v] and np.array_equal(A[u], A[v]) and (not features or np.array_equal(X[u], X[v]))
+
+    kept = [v for v in range(n) if not any(copies(u, v) for u in range(v))]
+    assert distinct_rows(graph, features).tolist() == kept
+    once = without_duplicates(graph, features)
+    assert np.array_equal(once.adjacency.to_scipy().toarray(), A[np.ix_(kept, kept)])
+    assert distinct_rows(once, features).tolist() == list(range(once.n)), "one pass leaves no copies"
+
+
+def test_zeros_are_zeros_however_stored():
+    A = np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]])
+    stored = sp.csr_array((np.array([1.0, 0.0, 1.0]), np.array([0, 1, 0]), np.array([0, 2, 3, 3])), shape=(3, 2))
+    for X in (stored, np.array([[1, -0.0], [1, 0.0], [0, 0]])):
+        assert distinct_rows(Graph.from_arrays(A, X, labels=[0, 0, 1])).tolist() == [0, 2]
+
+
+def test_unlabelled_nodes_stay():
+    graph = Graph.from_edges([(0, 1), (0, 2), (0, 3)], label=["a", None, None, "b"])
+    assert distinct_rows(graph).tolist() == [0, 1, 2, 3]

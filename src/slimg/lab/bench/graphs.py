@@ -16,7 +16,7 @@ from slimg.errors import InputError, choices
 from slimg.graph import Graph
 from slimg.lab import datasets
 from slimg.lab.bench.standin import make_standin
-from slimg.lab.datasets import cache
+from slimg.lab.datasets import files
 from slimg.lab.datasets.loader import find
 from slimg.lab.sanity.case import make, scaled
 from slimg.lab.sanity.scenarios import parts
@@ -55,7 +55,7 @@ def is_standin(data: dict[str, Any]) -> bool:
 
 def is_present(name: str) -> bool:
     """Whether the files of a published graph are here."""
-    return cache.find(find(name)) is not None
+    return files.find(find(name)) is not None
 
 
 def load(data: dict[str, Any]) -> Graph:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slimg.lab.bench.protocol import is_reduced
 from slimg.lab.bench.recipe import Recipe
-from slimg.lab.datasets.table import TABLE
+from slimg.lab.datasets.dataset import table
 from slimg.lab.propagators.registry import kind_of
 from slimg.lab.sanity.models import LINEAR
 
@@ -34,4 +34,4 @@ def marked_title(recipe: Recipe, row: str) -> str:
 
 def title_of_column(column: str) -> str:
     """A graph's title."""
-    return TABLE[column].title if column in TABLE else column
+    return table()[column].title if column in table() else column

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -20,6 +19,10 @@ from typing import Any
 from slimg.errors import InputError
 
 SIZES = ("nodes", "edges", "features", "classes")
+LEGEND = (
+    "Ours, measured; in brackets the paper's where it differs or where the files are absent.",
+    "Homophily: share of the edges whose ends have the same class, measured.",
+)
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -37,25 +40,24 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     got.add_argument("--to", metavar="FOLDER", help="folder that holds one folder per graph (default: the user's cache)")
     got.set_defaults(run=_get)
 
-    told = actions.add_parser("info", help="what is known of a graph, measured where its files are here")
-    told.add_argument("names", nargs="*", metavar="NAME")
-    told.add_argument("--all", action="store_true", help="every graph")
-    told.add_argument("--json", action="store_true", help="print JSON")
-    told.set_defaults(run=_info)
+    shown = actions.add_parser("info", help="what is known of a graph, measured where its files are here")
+    shown.add_argument("names", nargs="*", metavar="NAME")
+    shown.add_argument("--all", action="store_true", help="every graph")
+    shown.add_argument("--json", action="store_true", help="print JSON")
+    shown.set_defaults(run=_info)
     return parser
 
 
 def _list(args: argparse.Namespace) -> int:
     from slimg.lab import datasets
+    from slimg.lab.tables import Table
 
     found = [datasets.info(name) for name in datasets.names()]
     if args.json:
         print(json.dumps([{"name": each.name, "title": each.title, "present": each.present} for each in found], indent=1))
         return 0
-    width = max(len(each.name) for each in found)
-    for each in found:
-        state = "present" if each.present else "absent "
-        print(f"{each.name:<{width}}  {state}  {each.title}: {each.about or each.citation}")
+    rows = [[e.name, "present" if e.present else "absent", f"{e.title}: {e.about or e.citation}"] for e in found]
+    print(Table(["name", "files", "graph"], rows, align="lll").text(ruled=False))
     return 0
 
 
@@ -64,9 +66,7 @@ def _get(args: argparse.Namespace) -> int:
 
     for name in args.names:
         fetched = datasets.fetch(name, args.to)
-        for note in fetched.notes:
-            print(note)
-        print(f"{name}: {fetched.folder}")
+        print(*fetched.notes, f"{name}: {fetched.folder}", sep="\n")
     return 0
 
 
@@ -78,81 +78,65 @@ def _info(args: argparse.Namespace) -> int:
     facts = [_facts(name) for name in (datasets.names() if args.all else args.names)]
     if args.json:
         print(json.dumps(facts if args.all or len(facts) > 1 else facts[0], indent=1, ensure_ascii=False))
-    elif args.all:
-        print("\n".join(_summary(facts)))
     else:
-        print("\n\n".join("\n".join(_page(each)) for each in facts))
+        print(_summary(facts) if args.all else "\n\n".join("\n".join(_page(each)) for each in facts))
     return int(any("fault" in each for each in facts))
 
 
 def _facts(name: str) -> dict[str, Any]:
-    """Everything about one graph as plain values; files that are here but unsound are told and not used."""
+    """Everything about one graph as plain values; damaged files are reported and not used."""
     from slimg.lab import datasets
-    from slimg.lab.datasets import cache
+    from slimg.lab.datasets import files
 
     info = datasets.info(name)
-    files = cache.find(info) or {}
-    facts: dict[str, Any] = {
-        "name": info.name,
-        "title": info.title,
-        "about": info.about,
-        "citation": info.citation,
-        "licence": info.licence,
-        "paper": asdict(info.paper) if info.paper else None,
-        "present": bool(files),
-        "files": [
-            {
-                "name": each.name,
-                "address": each.address or (info.archive.address if info.archive else ""),
-                "size": each.size,
-                "sha256": each.sha256 or _recorded(files, each.name),
-                "contents": each.contents,
-                "path": str(files[each.name]) if each.name in files else None,
-            }
-            for each in info.files
-        ],
-    }
-    try:
-        graph = datasets.load(info.name) if files else None
-        facts["measured"] = None if graph is None else _finite(asdict(datasets.Statistics.of(graph)))
-        facts["notes"] = [] if graph is None else list(graph.notes)
-    except InputError as error:
-        facts |= {"measured": None, "notes": [], "fault": str(error)}
+    found = files.find(info) or {}
+    facts: dict[str, Any] = {key: getattr(info, key) for key in ("name", "title", "about", "citation", "licence")}
+    facts |= {"paper": asdict(info.paper) if info.paper else None, "present": bool(found), "measured": None, "notes": []}
+    facts["files"] = [
+        {
+            "name": each.name,
+            "address": each.address or (info.archive.address if info.archive else ""),
+            "size": each.size,
+            "sha256": each.sha256 or (files.recorded_sum(found[each.name], each.name) if each.name in found else None),
+            "contents": each.contents,
+            "path": str(found[each.name]) if each.name in found else None,
+        }
+        for each in info.files
+    ]
+    if found:
+        try:
+            graph = datasets.load(info.name)
+            measured = asdict(datasets.Statistics.of(graph))
+            facts["measured"] = {key: None if value != value else value for key, value in measured.items()}  # NaN
+            facts["notes"] = list(graph.notes)
+        except InputError as error:
+            facts["fault"] = str(error)
     return facts
 
 
-def _recorded(files: dict[str, Any], name: str) -> str | None:
-    """The checksum noted at first download."""
-    from slimg.lab.datasets import cache, verify
-
-    return verify.recorded_sums(cache.folder_of(files[name], name)).get(name) if name in files else None
-
-
-def _summary(facts: list[dict[str, Any]]) -> Iterator[str]:
+def _summary(facts: list[dict[str, Any]]) -> str:
     """One line per graph: ours and, where it differs, the paper's."""
-    names = max(len(each["name"]) for each in facts)
-    head = "".join(f"{what:>22}" for what in SIZES)
-    yield f"{'':<{names}}{head}  homophily  files"
+    from slimg.lab.tables import Table
+
+    rows = []
     for each in facts:
         ours, theirs = each["measured"] or {}, each["paper"] or {}
-        cells = "".join(f"{_beside(ours.get(what), theirs.get(what)):>22}" for what in SIZES)
-        homophily = f"{ours['homophily']:.2f}" if ours.get("homophily") is not None else "–"
-        state = "unsound" if "fault" in each else "present" if each["present"] else "absent"
-        yield f"{each['name']:<{names}}{cells}  {homophily:>9}  {state}"
-    yield ""
-    yield "Ours, measured; in brackets the paper's where it differs or where the files are absent."
-    yield "Homophily: share of the edges whose ends have the same class, measured."
-    yield from (f"{each['name']}: {each['fault']}" for each in facts if "fault" in each)
+        state = "damaged" if "fault" in each else "present" if each["present"] else "absent"
+        cells = [_beside(ours.get(what), theirs.get(what)) for what in SIZES]
+        rows.append([each["name"], *cells, _number(ours.get("homophily"), ".2f"), state])
+    table = Table(["name", *SIZES, "homophily", "files"], rows, align="lrrrrrl").text(ruled=False)
+    faults = [f"{each['name']}: {each['fault']}" for each in facts if "fault" in each]
+    return "\n".join([table, "", *LEGEND, *faults])
 
 
 def _page(facts: dict[str, Any]) -> Iterator[str]:
+    from slimg.lab.tables import Table
+
     yield f"{facts['title']} ({facts['name']})" + (f": {facts['about']}" if facts["about"] else "")
     ours, theirs = facts["measured"] or {}, facts["paper"] or {}
-    yield f"  {'':<10}{'ours':>14}{'paper':>14}"
-    for what in SIZES:
-        yield f"  {what:<10}{_number(ours.get(what)):>14}{_number(theirs.get(what)):>14}"
-    homophily = ours.get("homophily")
-    yield f"  {'homophily':<10}{'–' if homophily is None else f'{homophily:.3f}':>14}{'':>14}"
+    rows = [[what, _number(ours.get(what)), _number(theirs.get(what))] for what in SIZES]
+    rows.append(["homophily", _number(ours.get("homophily"), ".3f"), ""])
+    yield from (f"  {line}" for line in Table(["", "ours", "paper"], rows).text(ruled=False).splitlines())
     yield from (f"  note: {note}" for note in facts["notes"])
     yield f"  citation: {facts['citation']}"
     yield f"  licence: {facts['licence']}"
@@ -164,7 +148,7 @@ def _page(facts: dict[str, Any]) -> Iterator[str]:
     if not facts["present"]:
         yield f"  absent: get it with `slimg datasets get {facts['name']}`"
     if "fault" in facts:
-        yield f"  unsound: {facts['fault']}"
+        yield f"  damaged: {facts['fault']}"
 
 
 def _beside(ours: int | None, theirs: int | None) -> str:
@@ -173,9 +157,5 @@ def _beside(ours: int | None, theirs: int | None) -> str:
     return f"({theirs:,})" if ours is None else f"{ours:,} ({theirs:,})"
 
 
-def _number(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"
-
-
-def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in values.items()}
+def _number(value: float | None, form: str = ",") -> str:
+    return "–" if value is None else format(value, form)

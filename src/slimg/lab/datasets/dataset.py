@@ -1,15 +1,39 @@
-"""What is known of a published graph before it is read: files, checksums, sizes, licence, citation."""
+"""What is known of a published graph before it is read: files, checksums, sizes, licence, citation (``datasets.json``)."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files as resources
+from typing import Any
 
 from slimg.graph import Graph
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Size of a graph; ``homophily`` is the fraction of edges whose ends share a class, measured, not declared."""
+    """Size of a graph.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of nodes.
+    edges : int
+        Number of undirected edges.
+    features : int
+        Number of columns of X.
+    classes : int
+        Number of classes.
+    homophily : float or None
+        Share of edges whose ends have the same class, if it was measured.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> Statistics.of(Graph.from_edges([(0, 1), (1, 2)], labels=["a", "a", "b"])).sizes()
+    (3, 2, 0, 2)
+    """
 
     nodes: int
     edges: int
@@ -19,20 +43,47 @@ class Statistics:
 
     @classmethod
     def of(cls, graph: Graph) -> Statistics:
-        """Measure a graph."""
+        """Measure a graph.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph to measure.
+
+        Returns
+        -------
+        Statistics
+        """
         return cls(graph.n, graph.edges, graph.d, len(graph.classes), graph.edge_homophily())
 
     def sizes(self) -> tuple[int, int, int, int]:
-        """Nodes, edges, features, classes."""
+        """Return the numbers of nodes, edges, features and classes.
+
+        Returns
+        -------
+        tuple of int
+        """
         return self.nodes, self.edges, self.features, self.classes
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file at its publisher's.
+    """A file as its publisher offers it.
 
-    ``sha256`` is of the file; ``contents`` is of its arrays (`slimg.lab.datasets.verify.contents_digest`), which do not
-    change when the file is packed again. None where nobody here has seen the publisher's file yet.
+    Attributes
+    ----------
+    name : str
+        Path below the folder of the dataset.
+    address : str
+        URL; "" for a member of an archive.
+    size : int or None
+        Bytes, if known.
+    sha256 : str or None
+        SHA-256 of the file; None if the publisher's file has not been seen yet.
+    contents : str or None
+        Digest of its arrays (`slimg.lab.datasets.files.contents_digest`), the same when the file is packed again.
+    optional : bool
+        Whether the dataset can be read without it.
     """
 
     name: str
@@ -45,16 +96,30 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One entry of the table: where a graph comes from and what it should look like.
+    """One entry of ``datasets.json``: where a graph comes from and what it should look like.
 
     Attributes
     ----------
-    name, title : how slimg and the paper call it
-    reader : name of the format family in `slimg.lab.datasets.readers`
-    files : what the reader needs; with ``archive``, they are members of that file
-    measured : sizes of the graph as slimg reads it, recorded from the publisher's files; None if not yet seen
-    paper : sizes that the paper's table states
-    source : another dataset that this one is made from
+    name, title : str
+        The names that slimg and the paper use.
+    reader : str
+        Format family, a key of `slimg.lab.datasets.loader.READERS`.
+    files : tuple of RemoteFile
+        What the reader needs; with ``archive``, they are members of that file.
+    licence, citation : str
+        Of the publisher.
+    measured : Statistics or None
+        Size of the graph as slimg reads it, recorded from the publisher's files; None if they have not been seen yet.
+    paper : Statistics or None
+        Size that the paper's table gives.
+    archive : RemoteFile or None
+        A zip file with the files.
+    source : str or None
+        Another dataset that this one is made from.
+    about : str
+        What nodes, edges, features and classes are.
+    options : dict of str to int
+        Options of the reader.
     """
 
     name: str
@@ -68,9 +133,30 @@ class Dataset:
     archive: RemoteFile | None = None
     source: str | None = None
     about: str = ""
-    options: dict = field(default_factory=dict)
+    options: dict[str, int] = field(default_factory=dict)
 
     @property
     def folder(self) -> str:
         """Name of the folder that holds its files, below a data folder."""
         return self.source or self.name
+
+
+@cache
+def table() -> dict[str, Dataset]:
+    """Return all datasets by name, in the order of the paper's table."""
+    found: dict[str, Dataset] = {}
+    for entry in json.loads(resources(__package__).joinpath("datasets.json").read_text("utf-8"))["datasets"]:
+        if "source" in entry:
+            inherited = vars(found[entry["source"]])
+            entry = {**{key: inherited[key] for key in ("reader", "files", "licence")}, **entry}
+        found[entry["name"]] = Dataset(**_parsed(entry))
+    return found
+
+
+def _parsed(entry: dict[str, Any]) -> dict[str, Any]:
+    parsers: dict[str, Any] = {
+        "files": lambda files: tuple(file if isinstance(file, RemoteFile) else RemoteFile(**file) for file in files),
+        "archive": lambda file: RemoteFile(**file),
+        **dict.fromkeys(("measured", "paper"), lambda sizes: Statistics(*sizes)),
+    }
+    return {key: parsers[key](value) if key in parsers else value for key, value in entry.items()}

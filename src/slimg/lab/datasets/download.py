@@ -1,7 +1,10 @@
-"""One file from its publisher into a folder: whole and checked, or not at all.
+"""Downloads: each file whole and checked, or not at all.
 
     address ──▶ NAME.part (resumed after a cut, HTTP Range) ──▶ checked ──▶ NAME        (atomic rename)
-                                                                   └─ wrong ─▶ NAME.damaged (kept aside, never used)
+                                                                   └─ wrong ─▶ NAME.damaged (kept, never used)
+
+`NAME.part.tag` holds the ETag of the publisher's file, so that two versions of it are never joined. (pooch checks and
+renames too, but starts again from zero after a cut; some of these files have a gigabyte.)
 """
 
 from __future__ import annotations
@@ -10,108 +13,211 @@ import errno
 import http.client
 import os
 import shutil
+import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from slimg.errors import SlimgError
-from slimg.lab.datasets import verify
+from slimg.atomic import atomic_write
+from slimg.errors import InputError, SlimgError
+from slimg.lab.datasets import files
 from slimg.lab.datasets.dataset import Dataset, RemoteFile
+from slimg.lab.datasets.loader import find
 from slimg.version import __version__
 
 BLOCK = 1 << 16
 LONGEST_PAUSE = 30.0
+RETRIES, PAUSE, TIMEOUT = 4, 0.5, 30.0
 
-Told = Callable[[int, "int | None"], None]
+Progress = Callable[[int, "int | None"], None]
+"""Called with (bytes so far, bytes in all or None) after each block."""
 
 
 class DownloadError(SlimgError):
-    """A file that could not be had; the message says why and what was kept."""
+    """A file could not be downloaded; the message says why and what was kept."""
 
 
 class _Cut(Exception):
     """The transfer broke off in a way that is worth another try."""
 
 
-def download(
-    file: RemoteFile,
-    folder: Path,
+@dataclass(frozen=True)
+class Fetched:
+    """Result of `fetch`.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the files are.
+    notes : tuple of str
+        Sentences on what was found, such as a checksum that was not known.
+    """
+
+    folder: Path
+    notes: tuple[str, ...]
+
+
+def fetch(
+    name: str,
+    root: str | Path | None = None,
     *,
-    table: Iterable[Dataset] = (),
-    told: Told | None = None,
-    retries: int = 4,
-    pause: float = 0.5,
-    timeout: float = 30.0,
-) -> Path:
-    """Download one file into ``folder``; returns its path.
+    progress: bool | None = None,
+    retries: int = RETRIES,
+    pause: float = PAUSE,
+    timeout: float = TIMEOUT,
+) -> Fetched:
+    """Download a dataset; files that are there and intact stay.
 
     Parameters
     ----------
-    table : datasets whose files are recognised when one of them comes instead
-    told : called with (bytes so far, bytes in all or None) after each block
-    retries : further tries after a cut, each going on where the last stopped; pauses double from ``pause`` seconds
-    timeout : seconds without a byte after which a connection counts as cut
+    name : str
+        One of `slimg.lab.datasets.names`.
+    root : path-like or None, default=None
+        Folder that holds one folder per dataset; None for the user's cache.
+    progress : bool or None, default=None
+        Whether to show a progress bar; None shows it on a terminal.
+    retries : int, default=4
+        Further tries after a cut, each resuming where the last one stopped.
+    pause : float, default=0.5
+        Seconds before the first retry; doubled for each further one.
+    timeout : float, default=30.0
+        Seconds without a byte after which a connection counts as cut.
+
+    Returns
+    -------
+    Fetched
+        The folder and notes.
+
+    Raises
+    ------
+    DownloadError
+        If a file cannot be downloaded or is not the publisher's.
+    """
+    folder = Path(root) if root is not None else files.user_cache()
+    return fetch_dataset(find(name), folder, progress, retries=retries, pause=pause, timeout=timeout)
+
+
+def fetch_dataset(
+    dataset: Dataset,
+    root: Path,
+    progress: bool | None = None,
+    *,
+    retries: int = RETRIES,
+    pause: float = PAUSE,
+    timeout: float = TIMEOUT,
+) -> Fetched:
+    """Download a dataset given as an entry of the table; see `fetch`."""
+    folder = root / dataset.folder
+    here, sums = files.present(dataset, folder), files.recorded_sums(folder)
+    faulty = [
+        file for file in dataset.files
+        if file.name not in here or files.fault(here[file.name], file, sums.get(file.name))
+    ]  # fmt: skip
+    if all(file.optional and file.name not in here for file in faulty):
+        return Fetched(folder, (f"{dataset.name} was already in {folder}.",))
+    notes = []
+    with _bar(progress) as bar_for:
+        for file in [dataset.archive] if dataset.archive else faulty:
+            path = download(file, folder, bar_for(file.name), retries=retries, pause=pause, timeout=timeout)
+            notes += _record(file, path, folder)
+    if dataset.archive:
+        _unpack(dataset, folder / dataset.archive.name, folder)
+    return Fetched(folder, tuple(notes))
+
+
+def download(
+    file: RemoteFile,
+    folder: Path,
+    progress: Progress | None = None,
+    *,
+    retries: int = RETRIES,
+    pause: float = PAUSE,
+    timeout: float = TIMEOUT,
+) -> Path:
+    """Download one file into a folder, which is created if it is not there; options as in `fetch`.
+
+    Returns
+    -------
+    Path
+        The file.
     """
     target = folder / file.name
     part = target.with_name(target.name + ".part")
-    make_folder(target.parent)
-    recorded = verify.recorded_sums(folder).get(file.name)
+    _make_folder(target.parent)
     for attempt in range(retries + 1):
         try:
-            _transfer(file, part, told, timeout)
+            _transfer(file, part, progress, timeout)
             break
         except _Cut as cut:
             if attempt == retries:
-                raise _gave_up(file, part, cut, attempt + 1) from None
+                kept = part.stat().st_size if part.is_file() else 0
+                rest = f" ({kept:,} bytes are kept in {part}; the next try resumes there)" if kept else ""
+                raise DownloadError(
+                    f"could not get {file.address} in {attempt + 1} tries: {cut}{rest}; check the network and try again"
+                ) from None
             time.sleep(min(pause * 2**attempt, LONGEST_PAUSE))
-    wrong = verify.fault(part, file, table, recorded)
+    wrong = files.fault(part, file, files.recorded_sums(folder).get(file.name))
     if wrong:
-        raise set_aside(part, target, f"what came from {file.address} {wrong}")
+        raise _set_aside(part, target, f"what came from {file.address} {wrong}")
     os.replace(part, target)
     _tag(part).unlink(missing_ok=True)
     return target
 
 
-def make_folder(folder: Path) -> None:
-    """Create a folder, or say why it cannot be."""
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DownloadError(f"cannot create {folder} ({error.strerror}): choose another folder with root=") from None
 
 
-def set_aside(path: Path, target: Path, why: str) -> DownloadError:
+def _set_aside(path: Path, target: Path, why: str) -> DownloadError:
     """Rename a damaged file so that nobody uses it; returns the error to raise."""
     aside = target.with_name(target.name + ".damaged")
     os.replace(path, aside)
     _tag(path).unlink(missing_ok=True)
-    return DownloadError(f"{why}: it is kept aside as {aside} and not used; try again, or report it to the publisher")
+    return DownloadError(f"{why}: it is kept as {aside} and not used; try again, or report it to the publisher")
 
 
-def _transfer(file: RemoteFile, part: Path, told: Told | None, timeout: float) -> None:
+def _tag(part: Path) -> Path:
+    """The file that says which version of the publisher's file a part belongs to."""
+    return part.with_name(part.name + ".tag")
+
+
+# one transfer -------------------------------------------------------------------------------------------------------
+
+
+def _transfer(file: RemoteFile, part: Path, progress: Progress | None, timeout: float) -> None:
     """Fetch the bytes that ``part`` lacks."""
     have = part.stat().st_size if part.is_file() else 0
     if have and file.size is not None and have >= file.size:
         return
     headers = {"User-Agent": f"slimg/{__version__}"}
-    mark = _tag(part).read_text() if _tag(part).is_file() else ""
-    if have and (mark or file.sha256):
+    tag = _tag(part).read_text() if _tag(part).is_file() else ""
+    if have and (tag or file.sha256):
         headers["Range"] = f"bytes={have}-"
-        if mark:
-            headers["If-Range"] = mark  # a file that changed meanwhile is sent whole again
+        if tag:
+            headers["If-Range"] = tag  # a file that changed meanwhile is sent whole again
     with _open(file, headers, part, timeout) as response:
-        going_on = response.status == http.client.PARTIAL_CONTENT
-        start = have if going_on else 0
-        length = response.headers.get("Content-Length")
+        resumed = response.status == http.client.PARTIAL_CONTENT
+        start, length = have if resumed else 0, response.headers.get("Content-Length")
+        free = shutil.disk_usage(part.parent).free
+        if length is not None and int(length) > free:
+            raise DownloadError(
+                f"{file.name} needs {int(length):,} bytes, but the disk of {part.parent} has {free:,} free: make room, or"
+                " choose another folder with root="
+            )
         total = None if length is None else start + int(length)
-        _check_room(part.parent, None if length is None else int(length), file)
-        with _writing(part):
+        with _disk_errors(part):
             _tag(part).write_text(response.headers.get("ETag") or response.headers.get("Last-Modified") or "")
-            done = _copy(response, part, "ab" if going_on else "wb", start, total, told)
+            done = _copy(response, part, "ab" if resumed else "wb", start, total, progress)
     if total is not None and done != total:
         raise _Cut(f"the connection closed after {done:,} of {total:,} bytes")
 
@@ -141,7 +247,9 @@ def _open(file: RemoteFile, headers: dict[str, str], part: Path, timeout: float)
     return response
 
 
-def _copy(response, part: Path, mode: str, start: int, total: int | None, told: Told | None) -> int:
+def _copy(
+    response: http.client.HTTPResponse, part: Path, mode: str, start: int, total: int | None, progress: Progress | None
+) -> int:
     """Stream the response to the file; returns its size afterwards."""
     done = start
     with part.open(mode) as out:
@@ -154,16 +262,15 @@ def _copy(response, part: Path, mode: str, start: int, total: int | None, told: 
                 break
             out.write(block)
             done += len(block)
-            if told is not None:
-                told(done, total)
+            if progress is not None:
+                progress(done, total)
         out.flush()
         os.fsync(out.fileno())
     return done
 
 
 @contextmanager
-def _writing(part: Path) -> Iterator[None]:
-    """Turn what the disk refuses into a sentence."""
+def _disk_errors(part: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -172,21 +279,63 @@ def _writing(part: Path) -> Iterator[None]:
         raise DownloadError(f"cannot write {part} ({error.strerror}): choose another folder with root=") from None
 
 
-def _check_room(folder: Path, needed: int | None, file: RemoteFile) -> None:
-    free = shutil.disk_usage(folder).free
-    if needed is not None and needed > free:
-        raise DownloadError(
-            f"{file.name} needs {needed:,} bytes, but the disk of {folder} has {free:,} free: make room, or choose"
-            " another folder with root="
-        )
+# datasets -----------------------------------------------------------------------------------------------------------
 
 
-def _gave_up(file: RemoteFile, part: Path, cut: _Cut, tries: int) -> DownloadError:
-    kept = part.stat().st_size if part.is_file() else 0
-    rest = f" ({kept:,} bytes are kept in {part}; the next try goes on from there)" if kept else ""
-    return DownloadError(f"could not get {file.address} in {tries} tries: {cut}{rest}; check the network and try again")
+def _record(file: RemoteFile, path: Path, folder: Path) -> list[str]:
+    """Record the checksum of a file whose publisher's checksum is not known."""
+    if file.sha256 is not None:
+        return []
+    known, found = files.recorded_sums(folder).get(file.name), files.sha256(path)
+    if known == found:
+        return []
+    files.record_sum(folder, file.name, found)
+    before = f" (before: {known})" if known else ""
+    return [f"The SHA-256 of {file.name} was not known: it is {found}{before}, now recorded in {folder / files.SUMS}."]
 
 
-def _tag(part: Path) -> Path:
-    """The file that remembers which version of the publisher's file a part belongs to."""
-    return part.with_name(part.name + ".tag")
+def _unpack(dataset: Dataset, archive: Path, folder: Path) -> None:
+    """Take the dataset's files out of a zip, whatever folder they are in there, and remove the zip."""
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            for file in dataset.files:
+                member = next((m for m in packed.namelist() if f"/{m}".endswith(f"/{file.name}")), None)
+                if member is not None:
+                    _extract(packed, member, folder / file.name)
+                elif not file.optional:
+                    raise _set_aside(archive, archive, f"{archive} lacks {file.name}")
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise _set_aside(archive, archive, f"{archive} is damaged ({error})") from None
+    for file in dataset.files:
+        if (folder / file.name).is_file():
+            files.record_sum(folder, file.name, files.sha256(folder / file.name))
+    archive.unlink()
+
+
+def _extract(packed: zipfile.ZipFile, member: str, target: Path) -> None:
+    _make_folder(target.parent)
+    try:
+        with packed.open(member) as source, atomic_write(target, binary=True) as out:
+            shutil.copyfileobj(source, out)
+    except (OSError, InputError) as error:
+        raise DownloadError(f"cannot write {target} ({error}): make room or choose another folder") from None
+
+
+@contextmanager
+def _bar(progress: bool | None) -> Iterator[Callable[[str], Progress | None]]:
+    """Yields a function: file name → what to call as its bytes arrive (None when no bar is shown)."""
+    if not (sys.stderr.isatty() if progress is None else progress):
+        yield lambda name: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bars:
+
+        def bar_for(name: str) -> Progress:
+            task = bars.add_task(name, total=None)
+            return lambda done, total: bars.update(task, completed=done, total=total)
+
+        yield bar_for

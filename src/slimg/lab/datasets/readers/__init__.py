@@ -1,21 +1,31 @@
 """One reader per family of file formats: ``read(files, dataset) -> Graph``, files by their name in the table."""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from __future__ import annotations
 
-from slimg.graph import Graph
-from slimg.lab.datasets.dataset import Dataset
-from slimg.lab.datasets.readers import actor, amazon, facebook100, ogb, planetoid, pokec, twitch, wikipedia
+from collections.abc import Mapping
+from typing import Any
 
-READERS: dict[str, Callable[[Mapping[str, Path], Dataset], Graph]] = {
-    "planetoid": planetoid.read,
-    "amazon": amazon.read,
-    "wikipedia": wikipedia.read,
-    "actor": actor.read,
-    "facebook100": facebook100.read,
-    "ogb": ogb.read,
-    "twitch": twitch.read,
-    "pokec": pokec.read,
-}
+import numpy as np
 
-__all__ = ["READERS"]
+from slimg.graph import Adjacency, Graph
+
+
+def build_graph(
+    source: np.ndarray,
+    target: np.ndarray,
+    features: Any,
+    labels: np.ndarray,
+    *,
+    directed: bool = True,
+    notes: tuple[str, ...] = (),
+    feature_names: tuple[str, ...] | None = None,
+    masks: Mapping[str, np.ndarray] | None = None,
+    unlabelled: int | None = None,
+) -> Graph:
+    """Return the graph of edges between row numbers, its notes and warnings included; ``notes`` come first."""
+    adjacency, counts = Adjacency.from_edges(source, target, len(labels), directed=directed)
+    graph = Graph(
+        adjacency, features, labels, feature_names=feature_names, masks=dict(masks or {}), unlabelled=unlabelled,
+        notes=(*notes, *counts.notes()),
+    )  # fmt: skip
+    return graph.with_notes(*graph.warnings())

@@ -20,15 +20,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from slimg.errors import InputError
-from slimg.graph import Adjacency, Graph
+from slimg.graph import Graph
 from slimg.graph.columns import number_of
 from slimg.lab.datasets.dataset import Dataset
+from slimg.lab.datasets.readers import build_graph
 
 PUBLIC_VALIDATION = 500
 
 
-def read(files: Mapping[str, Path], dataset: Dataset) -> Graph:
-    """Graph with the public split as masks; nodes in no feature file get zero features and label 0."""
+def read_planetoid(files: Mapping[str, Path], dataset: Dataset) -> Graph:
+    """Return the graph with the public split as masks; nodes in no feature file get zero features and label 0."""
     parts = {kind: files[f"ind.{dataset.name}.{kind}"] for kind in ("y", "tx", "allx", "ty", "ally", "graph")}
     y, ty, ally = (_array(parts[kind]) for kind in ("y", "ty", "ally"))
     allx, tx = (_csr(parts[kind]) for kind in ("allx", "tx"))
@@ -44,19 +45,17 @@ def read(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     labels = np.concatenate([ally.argmax(1), ty.argmax(1), [0]])[place]
     source = np.repeat(np.fromiter(neighbours, np.int64, n), [len(v) for v in neighbours.values()])
     target = np.fromiter(chain.from_iterable(neighbours.values()), np.int64, len(source))
-    adjacency, counts = Adjacency.from_edges(source, target, n)
     absent = int(np.count_nonzero(place == allx.shape[0] + tx.shape[0]))
     said = number_of(absent, "node is", "nodes are")
     notes = (f"{said} in no feature file: zero features and label 0.",) if absent else ()
-    graph = Graph(adjacency, features, labels, masks=_masks(n, len(y), test), notes=(*notes, *counts.notes()))
-    return graph.with_notes(*graph.warnings())
+    return build_graph(source, target, features, labels, masks=_masks(n, len(y), test), notes=notes)
 
 
 class PlanetoidUnpickler(pickle.Unpickler):
     """Admits numpy arrays, CSR matrices (as bare parts), defaultdict and list; refuses all else by name."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """The object a pickle names, if it is one of those Planetoid's files hold."""
+        """Return the object a pickle names, if Planetoid's files need it."""
         known: dict[tuple[str, str], Any] = {
             ("numpy", "dtype"): np.dtype,
             ("numpy", "ndarray"): np.ndarray,
