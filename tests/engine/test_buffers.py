@@ -103,7 +103,7 @@ def test_an_engine_that_uses_memory_again_gives_the_same_results(monkeypatch):
     assert len(engine._buffers._places) == 0
 
 
-def test_a_spent_tall_is_written_over_and_the_users_own_array_is_not(monkeypatch):
+def test_an_input_is_overwritten_and_the_users_own_array_is_not(monkeypatch):
     monkeypatch.setattr(buffers, "LARGE", 1)
     engine, given = MemoryEngine(threads=2), np.ones((500, 8), np.float32)
     first = engine.map_rows(lambda block: block + 1, engine.row_matrix(given), overwrite_input=True)

@@ -47,7 +47,8 @@ def test_any_number_of_partitions_gives_the_same_products(cluster):
     expected = MemoryEngine(threads=1).products(graph.adjacency, row_matrix, scalings)
     for partitions in (1, 2, 7):
         with DaskEngine(cluster, partitions=partitions) as engine:
-            for out, truth in zip(engine.products(graph.adjacency, engine.row_matrix(row_matrix), scalings), expected, strict=True):
+            outs = engine.products(graph.adjacency, engine.row_matrix(row_matrix), scalings)
+            for out, truth in zip(outs, expected, strict=True):
                 np.testing.assert_array_equal(engine.to_array(out), truth)
 
 
@@ -119,7 +120,7 @@ def _die(block):
 def test_workers_that_always_die_are_reported():
     with two_workers() as local, distributed.Client(local) as client, DaskEngine(client, partitions=2) as engine:
         row_matrix = engine.row_matrix(numbers(100, 3))
-        with pytest.raises(LostWorker, match="workers died 2 times on the same block"):
+        with pytest.raises(LostWorker, match="died 2 times"):
             engine.map_rows(_die, row_matrix)
 
 
@@ -134,7 +135,7 @@ def test_a_cluster_without_slimg_is_refused(tmp_path):
         "metadata.version = version\n"
     )
     dask.config.set({"distributed.nanny.pre-spawn-environ.PYTHONPATH": str(tmp_path)})
-    told = pytest.raises(InputError, match=r"worker tcp://.* has no slimg: install slimg .* on every worker")
+    told = pytest.raises(InputError, match=r"tcp://.* no slimg: install slimg \d")
     with two_workers() as local, distributed.Client(local) as client, told:
         DaskEngine(client)
 
@@ -142,7 +143,7 @@ def test_a_cluster_without_slimg_is_refused(tmp_path):
 def test_a_cluster_without_workers_is_refused(monkeypatch):
     monkeypatch.setattr("slimg.engine.dask.PATIENCE", 0.2)
     local = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0")
-    told = pytest.raises(InputError, match="the Dask cluster has no workers")
+    told = pytest.raises(InputError, match="no workers")
     with local, distributed.Client(local) as client, told:
         DaskEngine(client)
 
@@ -158,5 +159,5 @@ def test_a_folder_that_workers_do_not_see_is_named(cluster, tmp_path):
 
 @pytest.mark.parametrize("partitions", [0, -1, 1.5, "many"])
 def test_partitions_must_be_a_positive_number(partitions):
-    with pytest.raises(InputError, match="partitions must be a positive number"):
+    with pytest.raises(InputError, match=f"partitions .* {partitions!r}"):
         DaskEngine(object(), partitions=partitions)

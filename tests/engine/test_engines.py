@@ -68,8 +68,8 @@ def test_products_of_memory_maps(any_engine, tmp_path):
     for name, array in zip(Rows._fields, rows, strict=True):
         np.save(tmp_path / f"{name}.npy", array)
         mapped.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
-    np.save(tmp_path / "tall.npy", numbers(300, 7))
-    row_matrix = any_engine.row_matrix(np.load(tmp_path / "tall.npy", mmap_mode="r"))
+    np.save(tmp_path / "rows.npy", numbers(300, 7))
+    row_matrix = any_engine.row_matrix(np.load(tmp_path / "rows.npy", mmap_mode="r"))
     (out,) = any_engine.products(Rows(*mapped), row_matrix, [Scaling()])
     np.testing.assert_allclose(any_engine.to_array(out), a @ numbers(300, 7), atol=1e-4)
 
@@ -84,7 +84,7 @@ def test_sketch(any_engine, weighted, k):
     np.testing.assert_allclose(any_engine.to_array(out), a @ signs, atol=1e-5)
 
 
-def test_a_spent_tall_gives_the_same_rows(any_engine, small_blocks):
+def test_an_overwritten_input_gives_the_same_rows(any_engine, small_blocks):
     row_matrix = any_engine.map_rows(lambda block: block + 1, any_engine.row_matrix(numbers(500, 6)))
     out = any_engine.map_rows(lambda block: 2 * block, row_matrix, overwrite_input=True)
     np.testing.assert_array_equal(any_engine.to_array(out), 2 * (numbers(500, 6) + 1))
@@ -99,7 +99,7 @@ def test_gram(any_engine, small_blocks):
 
 
 @pytest.mark.parametrize("density", [0.05, 0.5])
-def test_gram_and_combine_of_a_sparse_tall(any_engine, small_blocks, density):
+def test_gram_and_combine_of_a_sparse_row_matrix(any_engine, small_blocks, density):
     x = sp.random(400, 70, density, format="csr", dtype=np.float32, random_state=0)
     row_matrix, dense, b = any_engine.row_matrix(x), x.toarray().astype(np.float64), numbers(400, 20)
     assert any_engine.is_sparse(row_matrix)
@@ -123,7 +123,7 @@ def test_map_rows_and_sum_rows(any_engine, small_blocks):
     np.testing.assert_allclose(total, a.sum(axis=0), atol=1e-4)
 
 
-def test_map_rows_of_a_sparse_tall_stays_sparse_if_its_blocks_do(any_engine, small_blocks):
+def test_map_rows_of_a_sparse_row_matrix_stays_sparse_if_its_blocks_do(any_engine, small_blocks):
     x = sp.random(400, 9, 0.3, format="csr", dtype=np.float32, random_state=0)
     doubled = any_engine.map_rows(lambda block: 2 * block, any_engine.row_matrix(x))
     assert any_engine.is_sparse(doubled)
@@ -141,9 +141,10 @@ def test_rows_and_to_array(any_engine):
     assert any_engine.rows(dense, np.zeros(0, int)).shape == (0, 9)
 
 
-def test_each_run_hands_out_all_rows_in_order_with_entries_of_vectors(any_engine):
+def test_for_each_row_chunk_passes_all_rows_in_order_with_entries_of_vectors(any_engine):
     names = np.array([f"node {i}" for i in range(50)])
-    found = any_engine.for_each_row_chunk(_first_and_sum, [any_engine.row_matrix(numbers(50, 9))], [names, names.astype(object)])
+    row_matrix = any_engine.row_matrix(numbers(50, 9))
+    found = any_engine.for_each_row_chunk(_first_and_sum, [row_matrix], [names, names.astype(object)])
     assert [which for which, *_ in found] == list(range(len(found)))
     assert found[0][1] == found[0][2] == "node 0"
     assert sum(rows for *_, rows, _ in found) == 50
@@ -171,7 +172,7 @@ def test_operations_inside_tasks(any_engine):
         np.testing.assert_allclose(result, numbers(300, 5).T.astype(np.float64) @ numbers(300, 5), rtol=1e-12)
 
 
-WAYS = {"converged": krylov.SKETCHED_BEYOND, "few passes": 0}
+WAYS = {"converged": krylov.SKETCHED_BEYOND, "sketched": 0}
 
 # components of a graph ------------------------------------------------------------------------------------------------
 
@@ -215,7 +216,7 @@ def predictions(graph, parts):
     return (parts.engine.to_array(parts.linear(weights)) + solution.intercept).argmax(axis=1)
 
 
-@pytest.mark.parametrize("way", ["converged", "few passes"])
+@pytest.mark.parametrize("way", ["converged", "sketched"])
 def test_components_and_predictions_agree_with_those_in_memory(any_engine, communities, in_memory, way, monkeypatch):
     monkeypatch.setattr(krylov, "SKETCHED_BEYOND", WAYS[way])
     expected, predicted = in_memory[way]

@@ -20,7 +20,7 @@ from slimg.graph.adjacency import Adjacency
 @given(st.data(), st.integers(1, 30), st.integers(1, 20), st.integers(1, 25))
 def test_any_part_is_what_was_written(tmp_path_factory, data, n, k, panel):
     values = np.random.default_rng(n * 100 + k).standard_normal((n, k)).astype(np.float32)
-    row_matrix = FileRowMatrix(tmp_path_factory.mktemp("tall") / "a.tall", (n, k), panel, writable=True)
+    row_matrix = FileRowMatrix(tmp_path_factory.mktemp("rows") / "a.rows", (n, k), panel, writable=True)
     cut = data.draw(st.integers(0, n))
     row_matrix.write(cut, values[cut:])
     row_matrix.write(0, values[:cut])
@@ -34,7 +34,7 @@ def test_any_part_is_what_was_written(tmp_path_factory, data, n, k, panel):
 
 
 def test_a_slice_of_panels_is_written_alone(tmp_path):
-    row_matrix = FileRowMatrix(tmp_path / "a.tall", (5, 7), 3, writable=True)
+    row_matrix = FileRowMatrix(tmp_path / "a.rows", (5, 7), 3, writable=True)
     row_matrix.write(0, np.zeros((5, 7), np.float32))
     row_matrix.write(2, np.ones((2, 3), np.float32), first=3)
     expected = np.zeros((5, 7), np.float32)
@@ -44,11 +44,11 @@ def test_a_slice_of_panels_is_written_alone(tmp_path):
 
 def test_its_path_is_released_when_nobody_holds_it(tmp_path):
     gone = []
-    row_matrix = FileRowMatrix(tmp_path / "a.tall", (2, 2), 2, writable=True, released=gone.append)
+    row_matrix = FileRowMatrix(tmp_path / "a.rows", (2, 2), 2, writable=True, released=gone.append)
     row_matrix.write(0, np.ones((2, 2), np.float32))
     assert not gone
     del row_matrix
-    assert gone == [tmp_path / "a.tall"]
+    assert gone == [tmp_path / "a.rows"]
 
 
 def test_views_of_mapped_files_are_found_in_their_file(tmp_path):
@@ -62,12 +62,12 @@ def test_views_of_mapped_files_are_found_in_their_file(tmp_path):
 
 
 def test_a_file_that_is_gone_or_cut_off_is_named(tmp_path):
-    row_matrix = FileRowMatrix(tmp_path / "gone.tall", (2, 2), 2)
-    with pytest.raises(InputError, match=r"gone\.tall is gone"):
+    row_matrix = FileRowMatrix(tmp_path / "gone.rows", (2, 2), 2)
+    with pytest.raises(InputError, match=r"gone\.rows is gone"):
         row_matrix.read(0, 2)
-    (tmp_path / "short.tall").write_bytes(bytes(12))
+    (tmp_path / "short.rows").write_bytes(bytes(12))
     with pytest.raises(InputError, match="ends at byte 12"):
-        FileRowMatrix(tmp_path / "short.tall", (2, 2), 2).read(0, 2)
+        FileRowMatrix(tmp_path / "short.rows", (2, 2), 2).read(0, 2)
 
 
 N = 60

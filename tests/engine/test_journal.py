@@ -23,7 +23,7 @@ def finished(folder, *names):
 
 def test_finished_steps_are_found_again_and_other_files_are_removed(tmp_path):
     path = finished(tmp_path, "1", "2")
-    (path / "3.tall").write_bytes(b"half")
+    (path / "3.rows").write_bytes(b"half")
     work = Workdir(tmp_path)
     assert work.recorded("2", "sum", "abc")["file"] == "2.npy" and work.recorded("3", "sum", "abc") is None
     assert {each.name for each in path.iterdir()} == {"journal.jsonl", "1.npy", "2.npy"}

@@ -129,7 +129,7 @@ def test_room_on_the_disk_is_checked_first(tmp_path, monkeypatch):
     monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 70 << 20})())
     with pytest.raises(InputError, match=r"needs 16 MB of disk in .*slimg-work, which has 73\.4 MB free"):
         engine.random(40_000, 100, 0)
-    assert not list((tmp_path / "slimg-work").glob("*.tall"))
+    assert not list((tmp_path / "slimg-work").glob("*.rows"))
 
 
 def test_a_work_folder_of_another_graph_is_refused(tmp_path):
@@ -195,7 +195,7 @@ def test_an_interrupted_run_keeps_its_files_and_goes_on(tmp_path):
     assert not (tmp_path / "work" / "slimg-work").exists()
 
 
-def test_work_files_are_removed_with_their_talls_and_with_the_engine():
+def test_work_files_are_removed_with_their_row_matrices_and_with_the_engine():
     engine = MappedEngine("8GB")
     place = engine._work.path
     row_matrices = [engine.random(100, 5, seed) for seed in range(4)]

@@ -47,7 +47,7 @@ def test_products_of_views_and_memory_maps(engine, tmp_path):
         np.testing.assert_allclose(out, a @ view, atol=1e-4)
 
 
-def test_tall_leaves_its_input_alone(engine):
+def test_row_matrix_leaves_its_input_alone(engine):
     unsorted = sp.csr_matrix((np.array([1.0, 2.0]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
     before = unsorted.indices.copy()
     np.testing.assert_array_equal(engine.row_matrix(unsorted).indices, [0, 1])

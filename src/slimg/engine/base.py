@@ -1,8 +1,8 @@
-"""The seam between mathematics and machines: what an engine offers.
+"""The contract between mathematics and machines: what an engine offers.
 
 A *row matrix* is an n × k matrix owned by an engine: dense float32, or sparse (CSR) when it was handed over sparse. Only its
-``shape`` may be read outside of the engine; all numerics of `linalg/` and `propagate/` go through the operations below, so
-that an engine may keep its row matrices in memory, in files or on other machines.
+``shape`` may be read outside of the engine; all numerics of `slimg.linalg` and `slimg.components` go through the operations
+below, so that an engine may keep its row matrices in memory, in files or on other machines.
 
 *Blocks* are runs of consecutive rows. Their layout is a function of shapes and of the sparsity pattern alone, never of the
 number of threads: each block is computed by one thread and blocks are added in order, so threads never change a bit.
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy.typing as npt
 
 RowMatrix = Any
-"""An engine's own n × k matrix; see the module's text."""
+"""An engine's own n × k matrix, of which only ``shape`` may be read outside of the engine."""
 
 Array = npt.NDArray[Any]
 
@@ -24,7 +24,14 @@ Array = npt.NDArray[Any]
 class Scaling(NamedTuple):
     """One operator over a matrix M (n × n):   T  ↦  after ⊙ (M + loop·I)(before ⊙ T).
 
-    ``before`` and ``after`` have one float32 per node and multiply rows; None stands for ones.
+    Attributes
+    ----------
+    before : ndarray of shape (n,), float32, or None
+        Factors of the rows of T; None stands for ones.
+    after : ndarray of shape (n,), float32, or None
+        Factors of the rows of the product; None stands for ones.
+    loop : float
+        What is added to the diagonal of M.
     """
 
     before: Array | None = None
@@ -33,68 +40,217 @@ class Scaling(NamedTuple):
 
 
 class Sparse(Protocol):
-    """CSR rows of a square matrix: row i holds ``indices[indptr[i]:indptr[i+1]]``; ``weights`` None means all ones."""
+    """A square sparse matrix (n × n) in CSR form: the columns of row i are ``indices[indptr[i]:indptr[i+1]]``."""
 
     @property
     def indptr(self) -> Array:
-        """n + 1 int64."""
+        """ndarray of shape (n + 1,), int64: where the rows begin, and where the last one ends."""
 
     @property
     def indices(self) -> Array:
-        """int32 or int64."""
+        """ndarray of shape (nnz,), int32 or int64: columns of the stored entries."""
 
     @property
     def weights(self) -> Array | None:
-        """float32."""
+        """ndarray of shape (nnz,), float32: values of the stored entries; None if all are one."""
 
 
 class Engine(Protocol):
-    """The operations on row matrices. Small matrices (k × k, d × k) are numpy arrays; sums over rows are float64."""
+    """The operations on row matrices.
+
+    Small matrices (k × k, d × k) are numpy arrays. Functions are called with blocks of rows: row-major float32 arrays of
+    shape (rows, k), or scipy CSR matrices where the row matrix is sparse. All engines give the same bits for `products` and
+    `random`; sums over rows are float64 and agree to rounding.
+    """
 
     def row_matrix(self, array: Any) -> RowMatrix:
-        """Hand over an n × k array: dense, kept as float32, or scipy CSR, kept sparse."""
+        """Hand an array over to the engine.
+
+        Parameters
+        ----------
+        array : array-like or scipy sparse matrix of shape (n, k)
+            Kept as float32: dense in C order, or CSR with ascending columns if it is sparse. It may be a memory map.
+
+        Returns
+        -------
+        RowMatrix of shape (n, k)
+            The engine's own matrix; it may share memory with the array.
+        """
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
-        """Random n × k of mean 0 and variance 1; the same numbers on every engine and block layout."""
+        """Draw a random row matrix with entries of mean 0 and variance 1.
+
+        Parameters
+        ----------
+        n, k : int
+            Rows and columns.
+        random_state : int
+            Seed; the same seed gives the same numbers on every engine.
+
+        Returns
+        -------
+        RowMatrix of shape (n, k)
+            Dense; uniformly distributed entries.
+        """
 
     def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
-        """For each scaling, after ⊙ (M + loop·I)(before ⊙ T), in one pass over the rows that are gathered."""
+        """Compute after ⊙ (M + loop·I)(before ⊙ T) for each scaling, in one pass over the gathered rows of T.
+
+        Parameters
+        ----------
+        matrix : Sparse
+            M, of shape (n, n).
+        row_matrix : RowMatrix of shape (n, k)
+            T, dense.
+        scalings : sequence of Scaling
+            One for each result.
+
+        Returns
+        -------
+        list of RowMatrix of shape (n, k)
+            One dense row matrix for each scaling.
+        """
 
     def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
-        """M S for a random S (n × k) with one entry, 1 or -1, in each row (`slimg.engine.blocks.signs_of`)."""
+        """Compute M S for a random S with one entry, 1 or -1, in each row (`slimg.engine.blocks.signs_of`).
+
+        Parameters
+        ----------
+        matrix : Sparse
+            M, of shape (n, n).
+        k : int
+            Columns of S.
+        random_state : int
+            Seed of S.
+
+        Returns
+        -------
+        RowMatrix of shape (n, k)
+            Dense.
+        """
 
     def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
-        """aᵀb (aᵀa without b), float64; a may be sparse."""
+        """Compute aᵀb, or aᵀa without b.
+
+        Parameters
+        ----------
+        a : RowMatrix of shape (n, j)
+            Dense or sparse.
+        b : RowMatrix of shape (n, k), optional
+            Dense.
+
+        Returns
+        -------
+        ndarray of shape (j, k) or (j, j), float64
+            The sum over all rows, in a fixed order.
+        """
 
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
-        """row matrix × small: a dense row matrix; row matrix may be sparse."""
+        """Multiply by a small matrix from the right.
+
+        Parameters
+        ----------
+        row_matrix : RowMatrix of shape (n, j)
+            Dense or sparse.
+        small : ndarray of shape (j, k)
+            Used as float32.
+
+        Returns
+        -------
+        RowMatrix of shape (n, k)
+            Dense.
+        """
 
     def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
-        """fn(block of each row matrix) → block of a new row matrix; row by row independent. A sparse row matrix's block is a scipy CSR.
+        """Apply a function to blocks of rows.
 
-        With ``spend`` nobody needs the first row matrix any more, and the engine may write over it.
+        Parameters
+        ----------
+        fn : callable
+            fn(block of each row matrix) → block of the result with as many rows, dense or CSR. Each of its rows must depend
+            on that row alone, and it must not keep or change its arguments.
+        *row_matrices : RowMatrix of shape (n, …)
+            The inputs, with equal numbers of rows.
+        overwrite_input : bool, default False
+            The first row matrix is not needed any more: the engine may write the result over it.
+
+        Returns
+        -------
+        RowMatrix of shape (n, k)
+            The blocks one below the other; sparse if they are.
         """
 
     def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
-        """Σ over blocks of fn(block of each row matrix): float64, in a fixed order."""
+        """Add up a function over blocks of rows.
 
-    def for_each_row_chunk(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()) -> list[Any]:
-        """fn(which, *rows of the row matrices, *entries of the vectors) for runs of rows, where they are; results in order.
+        Parameters
+        ----------
+        fn : callable
+            fn(block of each row matrix) → array of a fixed shape.
+        *row_matrices : RowMatrix of shape (n, …)
+            The inputs, with equal numbers of rows.
 
-        For what is written down run by run. ``vectors`` are arrays of n entries outside of the engine.
+        Returns
+        -------
+        ndarray, float64
+            Σ over blocks of fn(block of each row matrix), in a fixed order.
+        """
+
+    def for_each_row_chunk(
+        self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()
+    ) -> list[Any]:
+        """Call a function for its effect (such as writing a file) on chunks of rows, where they are.
+
+        Parameters
+        ----------
+        fn : callable
+            fn(number of the chunk, *rows of the row matrices, *entries of the vectors).
+        row_matrices : sequence of RowMatrix of shape (n, …)
+            At least one.
+        vectors : sequence of ndarray of shape (n,), optional
+            Arrays of any type outside of the engine.
+
+        Returns
+        -------
+        list
+            Results of the calls, in the order of the rows.
         """
 
     def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
-        """The chosen rows as a dense float32 array."""
+        """Select rows.
+
+        Parameters
+        ----------
+        row_matrix : RowMatrix of shape (n, k)
+            Dense or sparse.
+        index : array-like of int, or of bool of shape (n,)
+            The rows, in any order; they may repeat.
+
+        Returns
+        -------
+        ndarray of shape (number of rows, k), float32
+            The rows, dense.
+        """
 
     def is_sparse(self, row_matrix: RowMatrix) -> bool:
-        """Whether the row matrix was handed over sparse and kept so."""
+        """Return whether the row matrix was handed over sparse and kept so."""
 
     def to_array(self, row_matrix: RowMatrix) -> Array:
-        """All rows as a dense float32 array."""
+        """Return all rows as a dense float32 array of shape (n, k); it may share memory with the row matrix."""
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
-        """Results of independent tasks, in order; for problems too small to be cut into blocks."""
+        """Run independent tasks at the same time; for problems too small to be cut into blocks.
+
+        Parameters
+        ----------
+        *tasks : callable
+            Functions without arguments, which may call the engine.
+
+        Returns
+        -------
+        list
+            Their results, in order. The first error is raised.
+        """
 
     def release_unused(self) -> None:
-        """Give back memory or files of row matrices that nobody holds any more."""
+        """Give back memory or files of row matrices that are no longer referenced."""

@@ -23,7 +23,7 @@ from slimg.progress import SILENT, Progress
 from slimg.sizes import cores
 
 BLOCKS = 16
-"""Blocks a row matrix is cut into, when that leaves them neither too small to be worth a task nor too large for the cache."""
+"""Blocks that a row matrix is cut into, unless they would be too small for a task or too large for the cache."""
 BLOCK_ENTRIES = 1 << 17, 1 << 20
 """Fewest and most entries of a block of rows (0.5 to 4 MiB of float32)."""
 PRODUCT_WORK = 1 << 18
@@ -31,9 +31,9 @@ PRODUCT_WORK = 1 << 18
 RANDOM_ROWS = 1 << 12
 """Rows drawn from one stream of random numbers, on every engine."""
 DRAWN_ROWS = 8 * RANDOM_ROWS
-"""Rows that are drawn at a time: a stream alone is too little for a task."""
+"""Rows that are drawn at a time: one stream is too little for a task."""
 PART_ROWS = 1 << 17
-"""Most rows that are handed out at a time: of a partition on a cluster, or of a file of results."""
+"""Most rows of a partition on a cluster, or of a chunk written to a file of results."""
 
 Run = tuple[int, int]
 """First row, and the row after the last."""
@@ -45,7 +45,7 @@ def runs(n: int, step: int) -> list[Run]:
 
 
 def row_blocks(row_matrices: Sequence[RowMatrix], least: int = 1) -> list[Run]:
-    """Runs of at least ``least`` rows, their number set by `BLOCKS` and `BLOCK_ENTRIES`."""
+    """Runs of at least ``least`` rows; their number follows from `BLOCKS` and `BLOCK_ENTRIES`."""
     n, width = row_matrices[0].shape[0], max(1, sum(t.shape[1] for t in row_matrices))
     low, high = BLOCK_ENTRIES
     step = max(least, min(max(-(-n // BLOCKS), low // width), high // width), 1)
@@ -53,12 +53,12 @@ def row_blocks(row_matrices: Sequence[RowMatrix], least: int = 1) -> list[Run]:
 
 
 def gram_blocks(row_matrices: Sequence[RowMatrix]) -> list[Run]:
-    """Runs of rows long enough for the sums to outweigh adding up the results."""
+    """Runs of rows long enough for the products to outweigh adding up the results."""
     return row_blocks(row_matrices, least=2 * max(t.shape[1] for t in row_matrices))
 
 
 def balanced_blocks(indptr: Array) -> list[Run]:
-    """Runs of rows with about equal work: degrees are skewed, so equal numbers of rows would not do."""
+    """Runs of rows with about equal work; degrees are skewed, so equal numbers of rows would be unbalanced."""
     work = indptr + 8 * np.arange(len(indptr), dtype=np.int64)
     cuts = np.searchsorted(work, np.arange(0, int(work[-1]), PRODUCT_WORK))
     edges = np.unique(np.append(cuts, len(indptr) - 1)).tolist()
@@ -66,9 +66,9 @@ def balanced_blocks(indptr: Array) -> list[Run]:
 
 
 def draw_random(out: Array, random_state: int, start: int) -> None:
-    """Fill rows ``start`` … of a random row matrix, ``start`` being a multiple of `RANDOM_ROWS`.
+    """Fill the rows of a random row matrix from ``start`` on, a multiple of `RANDOM_ROWS`.
 
-    Entries are uniform with mean 0 and variance 1: a start for subspaces as good as a normal one, in a tenth of the time.
+    Entries are uniform with mean 0 and variance 1: as good a start for subspaces as normal ones, in a tenth of the time.
     """
     for a, b in runs(len(out), RANDOM_ROWS):
         stream = np.random.SeedSequence(random_state, spawn_key=((start + a) // RANDOM_ROWS,))
@@ -78,14 +78,14 @@ def draw_random(out: Array, random_state: int, start: int) -> None:
 
 
 def signs_of(draws: Array, k: int) -> tuple[Array, Array]:
-    """For each row of a random row matrix of one column (`draw_random`): a column below k, and 1 or -1."""
+    """Column (below k) and sign (1 or -1) of the one entry in each row of S, from a random n × 1 matrix (`draw_random`)."""
     code = ((draws[:, 0] / np.float32(np.sqrt(12)) + np.float32(0.5)) * (2 * k)).astype(np.int32)
     code = np.clip(code, 0, 2 * k - 1)
     return code >> 1, np.where(code & 1, np.float32(-1), np.float32(1))
 
 
 def signed_rows(draws: Array, k: int) -> Array:
-    """The same as rows of k entries, of which one is not zero."""
+    """The rows of S (n × k) themselves, see `signs_of`."""
     column, sign = signs_of(draws, k)
     out = np.zeros((len(draws), k), np.float32)
     out[np.arange(len(draws)), column] = sign
@@ -93,7 +93,13 @@ def signed_rows(draws: Array, k: int) -> Array:
 
 
 class Threads:
-    """At most ``count`` threads, each with BLAS limited to one; None takes numba's setting and the cores there are."""
+    """A pool of at most ``count`` threads, each with BLAS limited to one.
+
+    Parameters
+    ----------
+    count : int or None
+        None takes numba's setting (``NUMBA_NUM_THREADS``), at most the available cores.
+    """
 
     def __init__(self, count: int | None = None):
         self.count = _checked(count)
@@ -108,12 +114,20 @@ class Threads:
             if worth:
                 self.progress.advance(worth / len(blocks))
 
+    def sum(self, fn: Callable[..., Any], blocks: Sequence[tuple[int, ...]]) -> Array:
+        """Σ fn(*block) in float64, added in the order of the blocks."""
+        results = self.in_order(fn, blocks)
+        total = np.array(next(results), dtype=np.float64)
+        for part in results:
+            total += part
+        return total
+
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         """Results of independent tasks, in order."""
         return list(self.in_order(lambda which: tasks[which](), [(which,) for which in range(len(tasks))]))
 
     def in_order(self, fn: Callable[..., Any], blocks: Sequence[tuple[int, ...]]) -> Iterator[Any]:
-        """fn(*block) for each block, in order; at most two results per thread wait to be taken."""
+        """Results of fn(*block) in the order of the blocks; at most two per thread are computed ahead."""
         with one_thread():
             if self.count == 1 or len(blocks) < 2 or getattr(self._worker, "busy", False):
                 for block in blocks:
@@ -131,7 +145,7 @@ class Threads:
                 wait([each for each in queue if not each.cancel()])
 
     def _threads(self) -> ThreadPoolExecutor:
-        """The pool, made on first use, and anew in a forked process (which has the object but not its threads)."""
+        """The pool, made on first use and again in a forked process, which inherits the object but not its threads."""
         if self._pool is None or self._process != os.getpid():
             self._worker = threading.local()
             self._pool = ThreadPoolExecutor(self.count, "slimg", lambda: setattr(self._worker, "busy", True))
@@ -140,7 +154,7 @@ class Threads:
 
 
 class Reporting:
-    """What passes over A report to, for engines whose threads advance it."""
+    """The progress that passes over A report to, for engines with a pool of threads."""
 
     _threads: Threads
 

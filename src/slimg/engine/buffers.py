@@ -1,9 +1,9 @@
-"""Large arrays whose memory is used again once nobody holds them.
+"""Large arrays whose memory is reused once they are no longer referenced.
 
 A fresh gigabyte costs the system between 0.2 s and 2 s of page faults, as much as a pass over a graph: an algorithm that
-makes and drops row matrices pays it every time. Here the engine keeps a reference to the memory of each large array that it hands
-out. numpy keeps such a reference in every view as well, so the reference count tells when only the engine's own is left,
-and the next array of about that size takes the place.
+makes and drops row matrices pays it every time. Here the engine keeps a reference to the memory of each large array that it
+returns. numpy keeps such a reference in every view as well, so the reference count shows when only the engine's own is left,
+and the next array of about that size gets the memory.
 
 Rows begin where cache lines do, as far as their width allows: a row of 32 float32 is two lines, but three when it begins
 within one, and a pass that gathers rows takes that much longer.
@@ -19,15 +19,15 @@ import numpy as np
 from slimg.engine.base import Array
 
 LARGE = 1 << 25
-"""Bytes from which memory is used again."""
+"""Bytes from which memory is reused."""
 WASTE = 1.25
-"""How much larger than needed a used-again place may be."""
+"""How many times larger than needed reused memory may be."""
 LINE = 64
 """Bytes of a cache line."""
 
 
 class Buffers:
-    """Uninitialised float32 matrices; those that nobody holds any more wait until one of another size is asked for."""
+    """Uninitialised float32 matrices; the memory of unreferenced ones is kept until one of another size is needed."""
 
     def __init__(self) -> None:
         self._places: list[Array] = []
@@ -52,17 +52,17 @@ class Buffers:
         return _matrix_in(place, rows, columns)
 
     def made(self, array: Array) -> bool:
-        """Whether this is a whole matrix that was taken here, and not somebody else's memory."""
+        """Whether this is a whole matrix from `take`, and not other memory."""
         with self._lock:
             return any(array.base is place for place in self._places)
 
     def release_unused(self) -> None:
-        """Give back what nobody holds."""
+        """Free the memory of unreferenced matrices."""
         with self._lock:
             self._forget(self._idle())
 
     def _idle(self) -> list[Array]:
-        """Places to which there is no reference but our own."""
+        """Memory that only this object references."""
         counts = _references(self._places)
         return [place for place, count in zip(self._places, counts, strict=True) if count <= self._alone]
 
@@ -82,5 +82,5 @@ def _matrix_in(place: Array, rows: int, columns: int) -> Array:
 
 
 def _references(places: list[Array]) -> list[int]:
-    """Reference counts, among them the list's own and those that asking takes (how many depends on the interpreter)."""
+    """Reference counts, including the list's own and those of the call (how many depends on the interpreter)."""
     return [sys.getrefcount(place) for place in places]

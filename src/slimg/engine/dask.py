@@ -1,11 +1,11 @@
 """Row matrices as partitions of rows on the workers of a Dask cluster.
 
-A row matrix is a list of futures, one for each partition; the partitions depend on the number of rows alone, so any number of
-workers gives the same bits. Every operation submits functions of `slimg.engine.dask_tasks`; only small arrays (sums, Gram
+A row matrix is a list of futures, one for each partition. The partitions depend on the number of rows alone, so any number
+of workers gives the same bits. Every operation submits functions of `slimg.engine.dask_tasks`; only small arrays (sums, Gram
 matrices, chosen rows) come back, sums through a tree.
 
-A graph is read by the workers themselves, from files they all see: arrays that are in memory are written to ``folder``
-first. Nothing but the scheduler's record of tasks is therefore needed to compute what a lost worker held.
+Workers read the graph themselves, from files that all of them see: arrays in memory are written to ``folder`` first. So the
+scheduler's record of tasks is enough to compute again what a lost worker held.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,10 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine import dask_tasks as work
-from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
+from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blocks import PART_ROWS, Run, Threads, runs, signed_rows
 from slimg.engine.files import stored_at
+from slimg.engine.memory import as_row_matrix
 from slimg.errors import InputError, SlimgError, require
 from slimg.progress import SILENT, Progress
 from slimg.sizes import require_room
@@ -34,37 +36,48 @@ FEWEST_PARTS = 4
 PATIENCE = 30
 """Seconds to wait for the first worker."""
 FAN_IN = 8
-"""Parts that are added at a time."""
+"""Partial sums that are added in one task."""
 
 
 class LostWorker(SlimgError, RuntimeError):
-    """Workers died again and again on the same task."""
+    """Workers died repeatedly on the same task."""
 
 
+@dataclass(frozen=True)
 class DaskRowMatrix:
-    """A row matrix of which each partition is a future."""
+    """A row matrix whose partitions are futures."""
 
-    def __init__(self, parts: list[Any], shape: tuple[int, int], is_sparse: bool = False):
-        self.parts, self.shape, self.is_sparse = parts, shape, is_sparse
+    parts: list[Any]
+    shape: tuple[int, int]
+    is_sparse: bool = False
 
 
-class DaskEngine:
-    """The engine of several machines; see `slimg.engine.base.Engine` for the operations.
+class DaskEngine(Engine):
+    """The engine of several machines; see `slimg.engine.Engine` for the operations.
+
+    As a context manager it removes its files at the end, and stops the cluster if it started one.
 
     Parameters
     ----------
-    client : dask.distributed.Client or None
+    client : dask.distributed.Client or None, default None
         A client of the cluster; None starts one process per core on this machine.
-    folder : path or None
-        Where arrays go that are not in files yet: it must be visible to all workers. None takes a temporary folder, which
-        is right on one machine.
-    partitions : int or None
-        Partitions of the rows; None has one for every 131,072 rows and at least four.
+    folder : path-like or None, default None
+        Where arrays are written that are not in files yet; all workers must see it. None takes a temporary folder, which is
+        enough on one machine.
+    partitions : int or None, default None
+        Partitions of the rows; None takes one for every 131,072 rows and at least four.
+
+    Raises
+    ------
+    InputError
+        If ``partitions`` is no positive integer, or the cluster has no workers or workers with another version of slimg.
+    LostWorker
+        By any operation, when workers died repeatedly on the same task.
     """
 
     def __init__(self, client: Any = None, folder: str | os.PathLike[str] | None = None, partitions: int | None = None):
         if partitions is not None and (not isinstance(partitions, (int, np.integer)) or partitions < 1):
-            raise InputError(f"partitions must be a positive number or None, not {partitions!r}")
+            raise InputError(f"partitions must be a positive integer or None, not {partitions!r}")
         self.client, self.folder, self.partitions = client, folder, partitions
         self._distributed = require("distributed", "dask", "the Dask engine")
         self._threads = Threads()
@@ -88,16 +101,15 @@ class DaskEngine:
         self.close()
 
     def close(self) -> None:
-        """Remove work files, and stop the cluster if it was started here."""
+        """Remove the work files, and stop the cluster if this engine started it."""
         self._finalizer()
 
-    # handing over and back ------------------------------------------------------------------------------------------
+    # arrays in and out ----------------------------------------------------------------------------------------------
 
     def row_matrix(self, array: Any) -> RowMatrix:
         cuts = self._cuts(array.shape[0])
         if sparse.issparse(array):
-            matrix = sparse.csr_matrix(array, dtype=np.float32)
-            matrix.sort_indices()
+            matrix = as_row_matrix(array)
             parts = [self._file(np.asarray(part)) for part in (matrix.indptr, matrix.indices, matrix.data)]
             futures = [self._submit(work.load_sparse_rows, *parts, array.shape[1], *cut) for cut in cuts]
             return DaskRowMatrix(futures, array.shape, True)
@@ -132,7 +144,7 @@ class DaskEngine:
         return self.rows(row_matrix, np.arange(row_matrix.shape[0]))
 
     def release_unused(self) -> None:
-        """Workers give back the memory of futures that nobody holds by themselves."""
+        """Do nothing: workers free the memory of unreferenced futures by themselves."""
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         return self._threads.concurrently(*tasks)
@@ -149,16 +161,16 @@ class DaskEngine:
             afters = [self._at(rows, each.after, i) for each in scalings]
             outs.append(self._submit(work.product, part, row_matrix.parts[i], halo, befores, afters, loops))
         if self.progress is not SILENT:
-            told, share = self.progress.advance, row_matrix.shape[1] / count
+            advance, share = self.progress.advance, row_matrix.shape[1] / count
             for each in outs:
-                each.add_done_callback(lambda _: told(share))
+                each.add_done_callback(lambda _: advance(share))
         return [
             DaskRowMatrix([self._submit(work.item, each, which) for each in outs], (rows.n, row_matrix.shape[1]))
             for which in range(len(scalings))
         ]
 
     def _at(self, rows: _Partitioned, vector: Array | None, which: int) -> Any:
-        """A vector over the nodes at the columns of one partition; kept, as scalings are used again and again."""
+        """A vector over the nodes at the columns of one partition; cached, since scalings are used repeatedly."""
         if vector is None:
             return None
         known = rows.vectors.get(id(vector))
@@ -191,7 +203,9 @@ class DaskEngine:
     def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
         return self._added([self._submit(work.sum_part, fn, *each) for each in _together(row_matrices)])
 
-    def for_each_row_chunk(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()) -> list[Any]:
+    def for_each_row_chunk(
+        self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()
+    ) -> list[Any]:
         cuts = self._cuts(row_matrices[0].shape[0])
         files = [None if each.dtype.hasobject else self._file(each) for each in vectors]
         futures = []
@@ -201,7 +215,7 @@ class DaskEngine:
         return [self._result(future) for future in futures]
 
     def _added(self, parts: list[Any]) -> Array:
-        """The sum of futures, through a tree."""
+        """The sum of futures, added as a tree."""
         while len(parts) > 1:
             parts = [self._submit(work.add, *parts[first:last]) for first, last in runs(len(parts), FAN_IN)]
         return np.array(self._result(parts[0]), np.float64)
@@ -216,8 +230,8 @@ class DaskEngine:
             return future.result()
         except self._distributed.KilledWorker as error:
             raise LostWorker(
-                f"workers died {error.allowed_failures + 1} times on the same block, most likely for want of memory:"
-                " give them more, or DaskEngine more partitions"
+                f"workers died {error.allowed_failures + 1} times on the same block, most likely because memory ran out:"
+                " give the workers more memory, or DaskEngine more partitions"
             ) from None
 
     def _cuts(self, n: int) -> list[Run]:
@@ -225,7 +239,7 @@ class DaskEngine:
         return runs(n, max(1, -(-n // count)))
 
     def _file(self, array: Array) -> work.Stored:
-        """Where an array is stored; written first if it is in memory."""
+        """The file of an array; it is written first if it is in memory."""
         known = self._stored.get(id(array))
         if known is not None and known[0] is array:
             return known[1]
@@ -254,7 +268,7 @@ class DaskEngine:
         return self._distributed.Client(cluster)
 
     def _check_workers(self) -> None:
-        """Refuse a cluster without workers, or with workers that lack this version of slimg."""
+        """Raise an `InputError` for a cluster without workers, or with workers that lack this version of slimg."""
         from importlib.metadata import version
 
         try:
@@ -269,7 +283,7 @@ class DaskEngine:
 
 
 class _Partitioned:
-    """A matrix on the workers: its parts, what each asks of the others, and vectors at its columns."""
+    """A matrix on the workers: its partitions, the rows each needs of the others, and vectors at its columns."""
 
     def __init__(self, engine: DaskEngine, matrix: Sparse):
         self.n = len(matrix.indptr) - 1

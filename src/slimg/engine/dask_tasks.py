@@ -1,7 +1,7 @@
-"""What workers of a cluster do: functions of one partition of rows, without state.
+"""The tasks of workers in a cluster: functions of one partition of rows, without state.
 
-A partition of A (rows [start, stop) of n) needs its own rows of a row matrix and some of every other partition's, its *halo*. Its
-columns are numbered anew, own rows first, then the halo by partition, each ascending:
+A partition of A (rows [start, stop) of n) needs its own rows of a row matrix and some rows of every other partition, its
+*halo*. Its columns are renumbered, own rows first, then the halo by partition, each ascending:
 
     0 … stop − start − 1 | needed rows of partition 0 | needed rows of partition 1 | …
 
@@ -41,16 +41,17 @@ class Stored:
     def read(self, start: int, stop: int) -> Array:
         """Rows [start, stop)."""
         try:
-            flat = FileArray(Path(self.path), self.dtype, self.offset).read(start * self.columns, stop * self.columns)
+            return FileArray(Path(self.path), self.dtype, self.offset).read(start * self.columns, stop * self.columns)
         except FileNotFoundError:
             raise InputError(f"a worker cannot read {self.path}: give DaskEngine a folder that all workers share") from None
-        return flat
 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows [start, stop) of A, columns as in the module's text; ``needed[j]``: rows asked of partition j, counted from its
-    first."""
+    """Rows [start, stop) of A with renumbered columns.
+
+    ``needed[j]`` are the rows that it needs of partition j, counted from the first of j; ``columns`` the original columns.
+    """
 
     start: int
     stop: int
@@ -91,7 +92,7 @@ def load_part(indptr: Stored, indices: Stored, weights: Stored | None, cuts: Seq
 
 
 def needed_of(part: Part, which: int) -> Array:
-    """Rows that a partition asks of partition ``which``."""
+    """Rows that a partition needs of partition ``which``."""
     return part.needed[which]
 
 

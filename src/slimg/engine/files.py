@@ -1,4 +1,4 @@
-"""Dense row matrices as files, read and written in runs of rows by plain reads and writes.
+"""Matrices in files, read and written in runs of rows by plain reads and writes, and passes over CSR rows in files.
 
 A row matrix (n × k float32) is stored in *panels* of w columns, one after the other, each row-major:
 
@@ -53,8 +53,10 @@ class FileArray:
 
 
 class FileRowMatrix:
-    """A dense row matrix in a file; see the module's text. ``key`` tells it from others of its run, ``released`` is
-    called with its path when nobody holds it any more."""
+    """A dense row matrix in a file, in panels of ``panel`` columns.
+
+    ``key`` identifies it within its run; ``released`` is called with its path when it is no longer referenced.
+    """
 
     def __init__(
         self,
@@ -70,11 +72,6 @@ class FileRowMatrix:
         self._released, self.key = released, key
         self._descriptor: int | None = None
         self._mode = os.O_RDWR | os.O_CREAT if writable else os.O_RDONLY
-
-    @property
-    def size(self) -> int:
-        """Bytes of the entries."""
-        return 4 * self.shape[0] * self.shape[1]
 
     def read(self, start: int, stop: int, first: int = 0, last: int | None = None, out: Array | None = None) -> Array:
         """Rows [start, stop) and columns [first, last) as an array."""
@@ -109,7 +106,7 @@ class FileRowMatrix:
             try:
                 self._descriptor = os.open(self.path, self._mode, 0o600)
             except FileNotFoundError:
-                raise InputError(f"the work file {self.path} is gone: start the run anew") from None
+                raise InputError(f"the work file {self.path} is gone: start the run again") from None
         return self._descriptor
 
     def __del__(self) -> None:
@@ -141,7 +138,7 @@ def read_into(descriptor: int, out: Array, offset: int, path: Path) -> None:
     while done < len(view):
         count = os.preadv(descriptor, [view[done:]], offset + done)
         if count == 0:
-            raise InputError(f"{path} ends at byte {offset + done}, but {len(view) - done} more were needed: it was cut off")
+            raise InputError(f"{path} ends at byte {offset + done}, but {len(view) - done} more are needed: it was cut off")
         done += count
 
 
@@ -154,7 +151,7 @@ def write_from(descriptor: int, rows: Array, offset: int) -> None:
 
 
 class Digest:
-    """A running digest of arrays, numbers and texts."""
+    """A running digest of arrays, numbers and strings."""
 
     def __init__(self, *parts: Any):
         self._hash = hashlib.blake2b(digest_size=16)
@@ -162,7 +159,7 @@ class Digest:
             self.add(part)
 
     def add(self, part: Any) -> None:
-        """Take in one more: an array, another digest, or anything with a repr of its own value."""
+        """Add an array, another digest, or anything whose repr is its value."""
         if isinstance(part, np.ndarray):
             self._hash.update(f"{part.dtype}{part.shape}".encode())
             flat = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
@@ -176,7 +173,7 @@ class Digest:
 
 
 class FileMatrix:
-    """CSR rows, in memory or in the files they are mapped from; with ``digested``, ``key`` tells them from others."""
+    """CSR rows, in memory or in the files they are mapped from; with ``digested``, ``key`` is a digest of the content."""
 
     def __init__(self, matrix: Sparse, digested: bool):
         self.matrix, self.n = matrix, len(matrix.indptr) - 1
@@ -203,7 +200,15 @@ class FileMatrix:
 
 
 class Pass:
-    """All scalings of one slice of columns [first, last) of a row matrix; ``room(rows, columns)`` is the place to gather them."""
+    """All scalings of one slice of columns [first, last) of a row matrix T; ``room(rows, columns)`` is a buffer for them.
+
+    In front of the gathered rows of T each thread has a place for the rows of its own block:
+
+        own rows of thread 0 | own rows of thread 1 | … | T₀ T₁ … T_{n−1}
+
+    A thread's view begins at its own place, so the compiled kernels see a block as rows 0, 1, … of that view, and the
+    indices are shifted by what lies between. Without loops no row needs itself, and there are no such places.
+    """
 
     def __init__(self, threads: Threads, rows: FileMatrix, scalings: Sequence[Scaling], room: Callable[[int, int], Array]):
         self._threads, self._rows, self._scalings, self._room = threads, rows, scalings, room
@@ -270,5 +275,5 @@ def _taken(source: FileArray | Array, start: int, stop: int) -> Array:
 
 
 def _behind(vector: Array | None, front: int) -> Array | None:
-    """The vector behind ``front`` free places."""
+    """The vector after ``front`` free entries."""
     return vector if vector is None or not front else np.concatenate([np.zeros(front, np.float32), vector])

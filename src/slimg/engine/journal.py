@@ -1,15 +1,15 @@
-"""The files of a run, and the journal by which a killed run goes on.
+"""The files of a run, and the journal by which a killed run continues.
 
-An algorithm over an engine is a fixed sequence of operations: its inputs decide it. So each operation has a number (inside
-concurrent tasks: number of the call, of the task, and within it), and the journal has one line for each that is finished:
-what it was, a digest of its inputs, and where its result is. A run that starts in a folder with a journal gets the recorded
-results as long as there are any, and computes from there on: the bits are those of a run that was not killed.
+An algorithm over an engine is a fixed sequence of operations, determined by its inputs. So each operation has a number
+(inside concurrent tasks: number of the call, of the task, and within it), and the journal has one line for each finished
+one: its kind, a digest of its inputs, and the file of its result. A run that starts in a folder with a journal takes the
+recorded results as long as there are any, and computes from there on: the bits are those of a run that was not killed.
 
-    journal.jsonl     a line is written after the result's file is complete
-    12.row matrix, 13.npy   results: row matrices, and arrays (sums, Gram matrices)
+    journal.jsonl       a line is written after the file of the result is complete
+    12-0.rows, 13.npy   results: row matrices, and arrays (sums, Gram matrices)
 
-Files of row matrices that nobody holds any more are removed when the next operation is finished: then no line of the journal
-needs them. All files are removed at the end, unless the run ended by an error or was interrupted.
+Files of unreferenced row matrices are removed when the next operation is finished: then no line of the journal needs them.
+All files are removed at the end, unless the run ended by an error or was interrupted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NAME = "slimg-work"
 
 
 class Workdir:
-    """A folder of work files; with a folder of the user's it is journaled, without it is a temporary one."""
+    """A folder of work files: journaled in a given folder, temporary and without a journal otherwise."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None):
         self.journaled = folder is not None
@@ -57,7 +57,7 @@ class Workdir:
         self._open_journal()
 
     def recorded(self, step: str, what: str, digest: str) -> dict[str, Any] | None:
-        """The record of a finished operation; refuses one of another run."""
+        """The record of a finished operation, or None; raises an `InputError` if it belongs to another run."""
         record = self._records.get(step)
         if record is not None and (record["what"], record["digest"]) != (what, digest):
             raise InputError(
@@ -67,7 +67,7 @@ class Workdir:
         return record
 
     def record(self, step: str, what: str, digest: str, **result: Any) -> None:
-        """An operation is finished and its result's file is complete."""
+        """Record a finished operation whose file is complete, then remove the files of dropped row matrices."""
         if self._journal is not None:
             line = json.dumps({"step": step, "what": what, "digest": digest, **result}) + "\n"
             os.write(self._journal, line.encode())
@@ -76,17 +76,17 @@ class Workdir:
                 self._dropped.popleft().unlink(missing_ok=True)
 
     def drop(self, path: Path) -> None:
-        """Nobody holds this row matrix any more."""
+        """Mark the file of an unreferenced row matrix for removal."""
         if path not in self._pinned:
             self._dropped.append(path)  # without a lock: the collector may call this at any moment
 
     def pin(self, path: Path) -> None:
-        """Keep a row matrix to the end: its rows were read, so a run that goes on will read them again."""
+        """Keep a row matrix to the end: its rows were read, so a run that continues will read them again."""
         if self.journaled:
             self._pinned.add(path)
 
     def close(self) -> None:
-        """Remove everything, unless the run is to be continued."""
+        """Remove all files, unless the run is to be continued."""
         if self._journal is not None:
             os.close(self._journal)
             self._journal = None
@@ -121,13 +121,18 @@ class Workdir:
 
 
 class Steps:
-    """The steps of one engine; ``panel(rows)`` is the width of the panels of a new row matrix."""
+    """Operations of an engine as steps of a run: numbered, looked up in the journal, computed and recorded.
+
+    ``panel(rows)`` is the width of the panels of a new row matrix.
+    """
 
     def __init__(self, work: Workdir, panel: Callable[[int], int]):
         self.work, self._panel = work, panel
         self._numbers = _Numbers()
 
-    def row_matrix(self, what: str, inputs: list[Any], shape: tuple[int, int], fill: Callable[[FileRowMatrix], None]) -> FileRowMatrix:
+    def row_matrix(
+        self, what: str, inputs: list[Any], shape: tuple[int, int], fill: Callable[[FileRowMatrix], None]
+    ) -> FileRowMatrix:
         """A step whose result is one row matrix of a known shape."""
 
         def compute(new: Callable[..., FileRowMatrix]) -> list[FileRowMatrix]:
@@ -156,8 +161,8 @@ class Steps:
         def new(shape: tuple[int, int], panel: int | None = None) -> FileRowMatrix:
             name = next(free)
             require_room(self.work.path, 4 * shape[0] * shape[1], what)
-            place = self.work.path / f"{name}.tall"
-            return FileRowMatrix(place, shape, panel or self._panel(shape[0]), writable=True, released=self._release, key=name)
+            path, width = self.work.path / f"{name}.rows", panel or self._panel(shape[0])
+            return FileRowMatrix(path, shape, width, writable=True, released=self.work.drop, key=name)
 
         with self.running(size, what):
             outs = compute(new)
@@ -179,13 +184,13 @@ class Steps:
             return result
 
     def tasks(self, tasks: tuple[Callable[[], Any], ...]) -> list[Callable[[], Any]]:
-        """Tasks that may run at the same time: their steps are numbered by task, so that timing does not matter."""
+        """Tasks that may run at the same time: their steps are numbered by task, so that timing has no influence."""
         step = self._numbers.next()
         return [self._numbers.inside(f"{step}.{which}.", task) for which, task in enumerate(tasks)]
 
     @contextmanager
     def running(self, size: int, what: str) -> Iterator[None]:
-        """Around the work of a step: room on the disk first, and after an error the files stay, to go on from."""
+        """Check the disk before a step, and keep the files after an error so that the run can continue."""
         try:
             require_room(self.work.path, size, what)
             yield
@@ -195,11 +200,8 @@ class Steps:
 
     def _reopened(self, name: str, record: dict[str, Any]) -> FileRowMatrix:
         rows, columns = record["shape"]
-        place = self.work.path / record["file"]
-        return FileRowMatrix(place, (rows, columns), record["panel"], released=self._release, key=name)
-
-    def _release(self, path: Path) -> None:
-        self.work.drop(path)
+        path = self.work.path / record["file"]
+        return FileRowMatrix(path, (rows, columns), record["panel"], released=self.work.drop, key=name)
 
 
 class _Numbers(threading.local):
@@ -224,7 +226,7 @@ class _Numbers(threading.local):
 
 
 def parts_of(fn: Any) -> list[Any]:
-    """What a function of rows is known by: its name, and the arrays, numbers and functions it closes over."""
+    """What identifies a function of rows: its name, and the arrays, numbers and functions it closes over."""
     parts: list[Any] = [getattr(fn, "__qualname__", type(fn).__name__)]
     for cell in getattr(fn, "__closure__", None) or ():
         for value in cell.cell_contents if isinstance(cell.cell_contents, list) else [cell.cell_contents]:
@@ -236,6 +238,6 @@ def parts_of(fn: Any) -> list[Any]:
 
 
 def save_array(path: Path, array: Array) -> None:
-    """An .npy file under a name without the suffix rule of numpy."""
+    """Write an .npy file under exactly this name (numpy would add the suffix)."""
     with open(path, "wb") as file:
         np.save(file, array)

@@ -3,8 +3,8 @@
     memory ≥ what the process holds + one slice of gathered columns (4 n bytes each) + a few blocks
 
 Operations on rows read and write runs of rows, in the layout of the engine in memory (`slimg.engine.blocks`): the bits are
-the same. A sparse product needs all rows of the row matrix at hand, but not all columns: it takes as many columns as fit, reads
-the indices of A from beginning to end, and does so once for each such slice. A sparse row matrix is kept in memory.
+the same. A sparse product needs all rows of the row matrix, but not all columns: it takes as many columns as fit, reads the
+indices of A from beginning to end, and does so once for each such slice. A sparse row matrix is kept in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine import kernels
-from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
+from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul, one_thread
 from slimg.engine.blocks import (
     PART_ROWS,
@@ -50,31 +50,45 @@ from slimg.errors import InputError
 from slimg.sizes import as_bytes, require_room, resident, show_bytes
 
 RESERVE = 48 << 20
-"""Bytes for blocks under way and for the interpreter's own."""
+"""Bytes for blocks being computed and for the interpreter itself."""
 RUN_BYTES = 48
-"""Bytes that an entry of a run takes while a function works on it: float64, and a few copies."""
+"""Bytes that an entry of a chunk takes while a function works on it: float64, and a few copies."""
 
 
-class MappedEngine(Reporting):
-    """The engine of one machine whose memory is too small; see `slimg.engine.base.Engine` for the operations.
+class MappedEngine(Reporting, Engine):
+    """The engine of one machine whose memory is too small; see `slimg.engine.Engine` for the operations.
+
+    As a context manager it removes its files at the end, and keeps them after an error so that the run can continue.
+    Otherwise they are removed with the engine, or when the interpreter exits.
 
     Parameters
     ----------
-    memory : size such as "4GB", or bytes
-        What the process may hold at its peak, everything included.
-    folder : path or None
-        Where work files go. With a folder, a run that was killed goes on from its last finished operation when it is
+    memory : str or int, default "4GB"
+        The most that the process may hold, everything included: a size such as "4GB", or bytes.
+    folder : path-like or None, default None
+        Where work files go. With a folder, a run that was killed continues from its last finished operation when it is
         started again; None takes a temporary folder.
-    threads : int or None
+    threads : int or None, default None
         As in `MemoryEngine`.
 
-    As a context manager it removes its files at the end, and keeps them after an error, to go on from. Otherwise they are
-    removed with the engine, or when the interpreter exits.
+    Raises
+    ------
+    InputError
+        If the memory is no size, the folder is in use or cannot be made, or the system cannot read files at an offset.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slimg.engine.mapped import MappedEngine
+    >>> with MappedEngine("1GB", threads=1) as engine:
+    ...     engine.gram(engine.row_matrix(np.eye(3)[:, :2]))
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     def __init__(self, memory: str | int = "4GB", folder: str | os.PathLike[str] | None = None, threads: int | None = None):
         if not hasattr(os, "preadv"):
-            raise InputError("engine='mapped' reads files in a way that this system does not have: use engine='memory'")
+            raise InputError("engine='mapped' needs os.preadv, which this system does not have: use engine='memory'")
         self.memory, self.folder, self.threads = memory, folder, threads
         self.budget = budget = as_bytes(memory)
         self._threads = Threads(threads)
@@ -96,15 +110,15 @@ class MappedEngine(Reporting):
         self.close()
 
     def close(self) -> None:
-        """Remove the work files; row matrices cannot be read any more."""
+        """Remove the work files; row matrices of this engine cannot be read afterwards."""
         self._finalizer()
 
     def require_room(self, size: int) -> None:
-        """Refuse work files of so many bytes in all, of which those of a run that was killed are there already."""
+        """Raise an `InputError` unless ``size`` bytes of work files fit on the disk, counting those of a killed run."""
         there = sum(path.stat().st_size for path in self._work.path.iterdir())
         require_room(self._work.path, max(0, size - there), "fitting this graph")
 
-    # handing over and back ------------------------------------------------------------------------------------------
+    # arrays in and out ----------------------------------------------------------------------------------------------
 
     def row_matrix(self, array: Any) -> RowMatrix:
         if sparse.issparse(array):
@@ -120,7 +134,7 @@ class MappedEngine(Reporting):
         def fill(out: FileRowMatrix) -> None:
             self._threads.for_each(lambda start, stop: out.write(start, array[start:stop]), row_blocks([array]))
 
-        return self._steps.row_matrix("tall", [self._digest(array)], (array.shape[0], array.shape[1]), fill)
+        return self._steps.row_matrix("row_matrix", [self._digest(array)], (array.shape[0], array.shape[1]), fill)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
         def fill(out: FileRowMatrix) -> None:
@@ -156,7 +170,8 @@ class MappedEngine(Reporting):
             return row_matrix.value.toarray()
         self._work.pin(row_matrix.path)
         out = np.empty(row_matrix.shape, np.float32)
-        self._threads.for_each(lambda start, stop: row_matrix.read(start, stop, out=out[start:stop]), row_blocks([row_matrix]))
+        read = lambda start, stop: row_matrix.read(start, stop, out=out[start:stop])  # noqa: E731
+        self._threads.for_each(read, row_blocks([row_matrix]))
         return out
 
     def release_unused(self) -> None:
@@ -170,7 +185,6 @@ class MappedEngine(Reporting):
     def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         rows = self._matrix(matrix)
         n, k = rows.n, row_matrix.shape[1]
-
         computed: list[FileRowMatrix] = []
 
         def compute(new: Callable[..., FileRowMatrix]) -> list[FileRowMatrix]:
@@ -219,7 +233,7 @@ class MappedEngine(Reporting):
     def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
         blocks, n = row_blocks(row_matrices), row_matrices[0].shape[0]
         call = lambda start, stop: fn(*(_rows(t, start, stop) for t in row_matrices))  # noqa: E731
-        inputs = [self._digest(*parts_of(fn)), *(row_matrix.key for row_matrix in row_matrices)]
+        inputs = [self._digest(*parts_of(fn)), *(t.key for t in row_matrices)]
         kept: list[_SparseRowMatrix] = []
 
         def compute(new: Callable[..., FileRowMatrix]) -> list[FileRowMatrix]:
@@ -242,16 +256,13 @@ class MappedEngine(Reporting):
         return self._sum("sum_rows", fn, row_matrices, row_blocks(row_matrices))
 
     def _sum(self, what: str, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], blocks: Sequence[Run]) -> Array:
-        def compute() -> Array:
-            results = self._threads.in_order(lambda start, stop: fn(*(_rows(t, start, stop) for t in row_matrices)), blocks)
-            total = np.array(next(results), dtype=np.float64)
-            for part in results:
-                total += part
-            return total
+        call = lambda start, stop: fn(*(_rows(t, start, stop) for t in row_matrices))  # noqa: E731
+        inputs = [self._digest(*parts_of(fn)), *(t.key for t in row_matrices)]
+        return self._steps.array(what, inputs, lambda: self._threads.sum(call, blocks))
 
-        return self._steps.array(what, [self._digest(*parts_of(fn)), *(row_matrix.key for row_matrix in row_matrices)], compute)
-
-    def for_each_row_chunk(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()) -> list[Any]:
+    def for_each_row_chunk(
+        self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()
+    ) -> list[Any]:
         self.release_unused()
         width = sum(row_matrix.shape[1] for row_matrix in row_matrices) + len(vectors)
         room = max(0, self.budget - resident() - RESERVE) // (2 * self._threads.count)
@@ -278,7 +289,7 @@ class MappedEngine(Reporting):
         return runs(k, -(-k // -(-k // min(most, k))))
 
     def _gathered(self, rows: int, columns: int) -> Array:
-        """The place for gathered rows, used again by the next product."""
+        """The buffer for gathered rows, used again by the next product."""
         if self._room.size < rows * columns:
             self.release_unused()
             self._room = aligned(rows, columns)
@@ -292,7 +303,7 @@ class MappedEngine(Reporting):
         return self._matrices[-1]
 
     def _digest(self, *parts: Any) -> str:
-        """What inputs are known by, where that is needed."""
+        """A digest of inputs, which only a journal needs."""
         return str(Digest(*parts)) if self._work.journaled else ""
 
 

@@ -1,9 +1,4 @@
-"""Row matrices as numpy arrays (or scipy CSR), blocks on a pool of threads.
-
-A block is computed by one thread and its layout follows from the data's shape alone, so any number of threads gives the
-same bits. An operation that is called from inside a block or a task runs on the thread it is called from: the pool never
-waits for itself.
-"""
+"""Row matrices as numpy arrays (or scipy CSR), their blocks computed by a pool of threads (`slimg.engine.blocks`)."""
 
 from __future__ import annotations
 
@@ -15,12 +10,13 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine import kernels
-from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
+from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.engine.blocks import (
     DRAWN_ROWS,
     PART_ROWS,
     Reporting,
+    Run,
     Threads,
     balanced_blocks,
     draw_random,
@@ -30,19 +26,33 @@ from slimg.engine.blocks import (
     signs_of,
 )
 from slimg.engine.buffers import Buffers
-from slimg.engine.kernels import gather_rows
 
 DENSE_FROM = 0.1
 """Density from which the Gram matrix of a sparse row matrix is faster through dense blocks."""
 
 
-class MemoryEngine(Reporting):
-    """The engine of a single machine with enough memory; see `slimg.engine.base.Engine` for the operations.
+class MemoryEngine(Reporting, Engine):
+    """The engine of a single machine with enough memory; see `Engine` for the operations.
 
     Parameters
     ----------
-    threads : int or None
-        Threads to use; None takes numba's setting (``NUMBA_NUM_THREADS``), at most the cores that are available.
+    threads : int or None, default None
+        Threads to use; None takes numba's setting (``NUMBA_NUM_THREADS``), at most the available cores. Results do not
+        depend on it.
+
+    Examples
+    --------
+    The path 0 - 1 - 2, its adjacency times the identity:
+
+    >>> import numpy as np
+    >>> from slimg.engine import MemoryEngine, Scaling
+    >>> from slimg.graph.adjacency import Adjacency
+    >>> path, _ = Adjacency.from_edges([0, 1], [1, 2], 3)
+    >>> engine = MemoryEngine(threads=1)
+    >>> engine.products(path, engine.row_matrix(np.eye(3)), [Scaling()])[0]
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]], dtype=float32)
     """
 
     def __init__(self, threads: int | None = None):
@@ -53,18 +63,14 @@ class MemoryEngine(Reporting):
     def __reduce__(self) -> tuple[Any, ...]:
         return MemoryEngine, (self.threads,)
 
-    # handing over and back ------------------------------------------------------------------------------------------
+    # arrays in and out ----------------------------------------------------------------------------------------------
 
     def row_matrix(self, array: Any) -> RowMatrix:
         return as_row_matrix(array)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
         out = self._buffers.take(n, k)
-
-        def draw(start: int, stop: int) -> None:
-            draw_random(out[start:stop], random_state, start)
-
-        self._threads.for_each(draw, runs(n, DRAWN_ROWS))
+        self._threads.for_each(lambda start, stop: draw_random(out[start:stop], random_state, start), runs(n, DRAWN_ROWS))
         return out
 
     def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
@@ -85,9 +91,7 @@ class MemoryEngine(Reporting):
     def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         row_matrix = as_row_matrix(row_matrix)
         outs = [self._buffers.take(len(matrix.indptr) - 1, row_matrix.shape[1]) for _ in scalings]
-        weights = None if matrix.weights is None else np.asarray(matrix.weights)
-        data = np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, row_matrix
-        rows = partial(gather_rows, *data, scalings, outs)
+        rows = partial(kernels.gather_rows, *_csr(matrix), row_matrix, scalings, outs)
         self._threads.for_each(rows, balanced_blocks(matrix.indptr), worth=row_matrix.shape[1])
         return outs
 
@@ -96,9 +100,7 @@ class MemoryEngine(Reporting):
         column, sign = signs_of(self.random(n, 1, random_state), k)
         code = (2 * column + (sign < 0)).astype(np.uint8 if 2 * k <= 256 else np.int32)
         out = self._buffers.take(n, k)
-        weights = None if matrix.weights is None else np.asarray(matrix.weights)
-        rows = partial(kernels.sketch, np.asarray(matrix.indptr), np.asarray(matrix.indices), weights, code, out)
-        self._threads.for_each(rows, balanced_blocks(matrix.indptr))
+        self._threads.for_each(partial(kernels.sketch, *_csr(matrix), code, out), balanced_blocks(matrix.indptr))
         return out
 
     def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
@@ -112,12 +114,8 @@ class MemoryEngine(Reporting):
         if not sparse.issparse(row_matrix):
             return self.map_rows(lambda block: matmul(block, small), row_matrix)
         out = self._buffers.take(row_matrix.shape[0], small.shape[1])
-
-        kernel = kernels.gather(kernels.lanes_for(small.shape[1]))
-
-        def rows(start: int, stop: int) -> None:
-            kernel(row_matrix.indptr, row_matrix.indices, row_matrix.data, small, None, None, 0.0, out, start, stop)
-
+        csr = row_matrix.indptr, row_matrix.indices, row_matrix.data
+        rows = partial(kernels.gather_rows, *csr, small, [Scaling()], [out])
         self._threads.for_each(rows, balanced_blocks(row_matrix.indptr))
         return out
 
@@ -157,32 +155,33 @@ class MemoryEngine(Reporting):
     def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
         return self._sum(fn, row_matrices, row_blocks(row_matrices))
 
-    def _sum(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], blocks: Sequence[tuple[int, int]]) -> Array:
-        results = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in row_matrices)), blocks)
-        total = np.array(next(results), dtype=np.float64)
-        for part in results:
-            total += part
-        return total
+    def _sum(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], blocks: Sequence[Run]) -> Array:
+        return self._threads.sum(lambda start, stop: fn(*(t[start:stop] for t in row_matrices)), blocks)
 
-    def for_each_row_chunk(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()) -> list[Any]:
+    def for_each_row_chunk(
+        self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()
+    ) -> list[Any]:
         def run(which: int, start: int, stop: int) -> Any:
             return fn(which, *(each[start:stop] for each in (*row_matrices, *vectors)))
 
         cuts = [(which, *cut) for which, cut in enumerate(runs(row_matrices[0].shape[0], PART_ROWS))]
         return list(self._threads.in_order(run, cuts))
 
-    # threads --------------------------------------------------------------------------------------------------------
-
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         return self._threads.concurrently(*tasks)
 
 
 def as_row_matrix(array: Any) -> RowMatrix:
-    """CSR with ascending columns, or a contiguous array; float32."""
+    """The array as float32, without a copy where possible: CSR with ascending columns, or dense in C order."""
     if sparse.issparse(array):
         matrix = sparse.csr_matrix(array, dtype=np.float32)
         return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
     return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _csr(matrix: Sparse) -> tuple[Array, Array, Array | None]:
+    weights = None if matrix.weights is None else np.asarray(matrix.weights)
+    return np.asarray(matrix.indptr), np.asarray(matrix.indices), weights
 
 
 def block_gram(a: Any, b: Array | None = None) -> Array:
