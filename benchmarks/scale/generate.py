@@ -36,8 +36,7 @@ import numpy as np
 from numba import njit
 
 from slimg.graph import Graph
-from slimg.io.disk import finish, open_graph
-from slimg.io.edge_files import EdgeFile
+from slimg.io.disk import EdgeFile, finish, open_graph
 from slimg.io.external_sort import NpyAppender, write_adjacency
 from slimg.sizes import as_bytes, require_room
 

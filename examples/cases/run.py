@@ -19,7 +19,7 @@ import pandas as pd
 
 from examples.debian.load import HERE
 from slimg import cli
-from slimg.io.write import write_csv
+from slimg.io.write import write_table
 
 SUBJECTS = ("games", "science", "sound", "text")
 KNOWN = 0.3
@@ -40,8 +40,8 @@ def run(name: str, folder: Path) -> int:
     nodes, edges = CASES[name]()
     truth = nodes["label"].copy()
     nodes["label"] = truth.where(np.random.default_rng(0).random(len(nodes)) < KNOWN, "")
-    write_csv(nodes, folder / "nodes.csv")
-    write_csv(edges, folder / "edges.csv")
+    write_table(nodes, folder / "nodes.csv")
+    write_table(edges, folder / "edges.csv")
     words = ["fit", "--edges", str(folder / "edges.csv"), "--nodes", str(folder / "nodes.csv"), "--id", "name",
              "--label", "label", "--title", f"Worked case: {name}", "--out", str(folder), "--force"]  # fmt: skip
     print(f"\n$ slimg {shlex.join(words)}", flush=True)

@@ -1,8 +1,9 @@
-"""Files that appear whole or not at all: a draft beside the target is moved into its place when it is complete."""
+"""Files and folders that appear whole or not at all: a draft beside the target takes its place when it is complete."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,3 +60,48 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make a draft of a folder; it takes the place of ``path`` if the block ends without an error, and is removed if not.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder to make. It must not exist; folders above it are made.
+
+    Yields
+    ------
+    Path
+        The draft, ``path`` with ``.part`` at its end; what an interrupted process left there is removed.
+
+    Raises
+    ------
+    InputError
+        If ``path`` exists or cannot be made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> target = Path(tempfile.mkdtemp(), "notes")
+    >>> with atomic_folder(target) as draft:
+    ...     _ = (draft / "first.txt").write_text("done")
+    >>> [file.name for file in target.iterdir()]
+    ['first.txt']
+    """
+    target = Path(path)
+    if target.exists():
+        raise InputError(f"{target} exists already: choose another folder or remove it")
+    draft = target.with_name(target.name + ".part")
+    shutil.rmtree(draft, ignore_errors=True)
+    try:
+        draft.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"the folder {target} cannot be made ({error.strerror}): choose another") from None
+    try:
+        yield draft
+        draft.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -1,18 +1,20 @@
 """Columns as features: each formula, what is missing, what is new, and that plans can be stored."""
 
 import json
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.utils import murmurhash3_32
 
 from slimg import Graph
 from slimg.components.features import prepare_features
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.io.features import FeaturePlan, plan_features
+from slimg.io.features import FeaturePlan, encode_features, murmur3, plan_features
 
 TABLE = pd.DataFrame(
     {
@@ -25,8 +27,10 @@ TABLE = pd.DataFrame(
 
 
 def encode(frame, **kinds):
-    plan = plan_features(frame, list(frame.columns), kinds)
-    return plan, plan.encode(frame).toarray()
+    plan, features = encode_features(frame, list(frame.columns), kinds)
+    assert plan == plan_features(frame, list(frame.columns), kinds)
+    assert (plan.encode(frame) != features).nnz == 0
+    return plan, features.toarray()
 
 
 def test_numbers_are_standardised_within_three_deviations():
@@ -120,3 +124,19 @@ def test_kinds_can_be_told():
     plan, found = encode(TABLE[["age"]], age="category")
     assert plan.names == ("age: 20", "age: 40", "age: 60")
     assert found.sum() == 3
+
+
+@given(st.text())
+def test_the_hash_is_scikit_learns(text):
+    assert murmur3(text) == murmurhash3_32(text, positive=True)
+
+
+def test_known_values_of_the_published_function():
+    assert [murmur3(text) for text in ("", "a", "aaaa", "Hello, world!")] == [0, 0x3C2569B2, 0x7EEED987, 0xC0363E43]
+
+
+def test_a_vocabulary_takes_no_time():
+    begun = time.process_time()
+    for number in range(20_000):
+        murmur3(f"word{number}")
+    assert time.process_time() - begun < 1

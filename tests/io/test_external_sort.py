@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.io import external_sort
-from slimg.io.edge_files import Piece
+from slimg.io.external_sort import Piece
 
 
 class Edges:

@@ -7,7 +7,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from slimg.errors import InputError
-from slimg.io.inputs import Options, read_inputs
+from slimg.io.inputs import Options, comparable, distinct, read_inputs
 from slimg.io.source import Source
 from slimg.io.write import write_table
 
@@ -105,6 +105,7 @@ def test_edges_to_unknown_ids(sources):
         read_inputs(sources(nodes=short, label="kind"))
     dropped = read_inputs(sources(nodes=short, label="kind", unknown="drop"))
     assert dropped.graph.edges == 2
+    assert dropped.table["key"].tolist() == dropped.graph.ids.tolist() == ["a", "b", "c"]
     kept = read_inputs(sources(nodes=short, label="kind", unknown="keep"))
     assert kept.graph.ids.tolist() == ["a", "b", "c", "d"]
     assert kept.table["key"].tolist() == ["a", "b", "c", "d"]
@@ -156,3 +157,20 @@ def test_labels_that_mean_nothing(sources):
     found = read_inputs(sources(nodes=NODES.assign(kind=["p", "q", "?", "NA"]), label="kind", unlabelled="?"))
     assert found.graph.labels.tolist() == ["p", "q", None, None]
     assert "Labels that are read as missing: ? (1), NA (1)." in found.notes
+
+
+def test_numbers_stay_numbers_and_anything_else_is_compared_as_text():
+    ids, (first, _) = comparable(pd.Series([1, 2]), [pd.Series([2, 1]), pd.Series([1, 1])])
+    assert ids.tolist() == [1, 2] and first.tolist() == [2, 1]
+    ids, (first, second) = comparable(pd.Series([1, 2]), [pd.Series(["2", "x"]), pd.Series([1.0, None])])
+    assert ids.tolist() == ["1", "2"] and first.tolist() == ["2", "x"] and second.tolist() == ["1", None]
+
+
+def test_an_empty_text_is_no_id():
+    ids, (ends,) = comparable(pd.Series(["a", "b"]), [pd.Series(["", "b"])])
+    assert ids.tolist() == ["a", "b"] and ends.tolist() == [None, "b"]
+
+
+def test_ids_of_the_edges_are_in_order_if_they_can_be():
+    assert distinct([pd.Series([3, 1]), pd.Series([2, 3])]).tolist() == [1, 2, 3]
+    assert distinct([pd.Series(["b", 1], dtype=object), pd.Series(["a", "b"], dtype=object)]).tolist() == ["b", 1, "a"]

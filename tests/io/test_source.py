@@ -1,12 +1,13 @@
-"""Files that are none, and files that change while they are read."""
+"""Files that are none or change while they are read; each ending goes to its reader, and an error names the file."""
 
 import os
 
+import pandas as pd
 import pytest
 
 from slimg.errors import InputError
 from slimg.io import Source, read
-from slimg.io.source import unchanged
+from slimg.io.source import READERS, _reader, unchanged
 
 
 def test_a_missing_file_names_its_neighbours(tmp_path):
@@ -46,3 +47,38 @@ def test_databases_take_a_table(tmp_path):
 @pytest.mark.parametrize(("name", "suffix"), [("a.CSV", ".csv"), ("a.tar.csv.gz", ".csv"), ("a.gz", ".gz"), ("a", "")])
 def test_the_ending_names_the_format(name, suffix):
     assert Source.parse(name).suffix == suffix
+
+
+def test_only_a_source_is_read():
+    with pytest.raises(InputError, match=r"Source, not str"):
+        read("follows.csv")
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_every_ending_has_a_reader_that_is_there(ending, tmp_path):
+    module, function = READERS[ending]
+    found = _reader(Source(tmp_path / f"a{ending}"))
+    assert found.__module__ == f"slimg.io.{module}" and found.__name__ == function
+
+
+@pytest.mark.parametrize("name", ["a.CSV", "a.csv", "a.csv.gz"])
+def test_endings_in_capitals_and_packed_ones(tmp_path, name):
+    pd.DataFrame({"u": ["x"], "v": ["y"]}).to_csv(tmp_path / name, index=False)
+    assert read(Source(tmp_path / name)).frame["v"].tolist() == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("a.xlsx", r"the ending '\.xlsx' of .*a\.xlsx names no format slimg reads: use one of \.csv"),
+     ("plain", r"plain without an ending names no format")],
+)  # fmt: skip
+def test_other_endings_list_what_there_is(tmp_path, name, told):
+    (tmp_path / name).write_text("u,v\n1,2\n")
+    with pytest.raises(InputError, match=told):
+        read(Source(tmp_path / name))
+
+
+def test_errors_of_readers_name_the_file(tmp_path):
+    (tmp_path / "broken.npz").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"broken\.npz: it is no numpy archive"):
+        read(Source(tmp_path / "broken.npz"))

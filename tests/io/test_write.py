@@ -8,18 +8,18 @@ import pandas as pd
 import pytest
 
 from slimg.errors import InputError
-from slimg.io.write import FORMULA_STARTS, make_folder, refuse_existing, write_csv, write_table, write_text
+from slimg.io.write import FORMULA_STARTS, make_folder, refuse_existing, write_table, write_text
 
 
 @pytest.mark.parametrize("start", FORMULA_STARTS)
 def test_text_that_a_spreadsheet_would_run_is_quoted(tmp_path, start):
-    path = write_csv(pd.DataFrame({f"{start}name": [f"{start}1+1", "plain"], "n": [-1.5, 2]}), tmp_path / "a.csv")
+    path = write_table(pd.DataFrame({f"{start}name": [f"{start}1+1", "plain"], "n": [-1.5, 2]}), tmp_path / "a.csv")
     with open(path, newline="", encoding="utf-8") as file:
         assert list(csv.reader(file)) == [[f"'{start}name", "n"], [f"'{start}1+1", "-1.5"], ["plain", "2.0"]]
 
 
 def test_numbers_as_text_stay_numbers(tmp_path):
-    path = write_csv(pd.DataFrame({"x": ["-3.5", "+1e3", "-", "=1"]}), tmp_path / "a.csv")
+    path = write_table(pd.DataFrame({"x": ["-3.5", "+1e3", "-", "=1"]}), tmp_path / "a.csv")
     assert pd.read_csv(path)["x"].tolist() == ["-3.5", "+1e3", "'-", "'=1"]
 
 
@@ -28,7 +28,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     path.write_text("old")
     monkeypatch.setattr(pd.DataFrame, "to_csv", lambda *args, **kwargs: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
-        write_csv(pd.DataFrame({"name": ["x"]}), path)
+        write_table(pd.DataFrame({"name": ["x"]}), path)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from slimg.cli.console import say
-from slimg.io.write import refuse_existing, write_csv
+from slimg.io.write import refuse_existing, write_table
 
 PEOPLE = 240
 CLUBS = {"chess": ("board", "opening", "clock"), "climbing": ("rope", "wall", "chalk"), "choir": ("tenor", "score", "chord")}
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     files = {args.out / "people.csv": people, args.out / "friends.csv": friends}
     refuse_existing(list(files), args.force)
     for path, frame in files.items():
-        write_csv(frame, path)
+        write_table(frame, path)
     words = ["fit", "--edges", str(args.out / "friends.csv"), "--nodes", str(args.out / "people.csv"), "--label", "club",
              "--id", "name", "--out", str(args.out / "out"), *(["--force"] if args.force else [])]  # fmt: skip
     say(f"Made up {len(people)} people and {len(friends)} friendships. Now: slimg {' '.join(words)}", "")

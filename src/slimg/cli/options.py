@@ -35,7 +35,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     reading.add_argument("--separator", metavar="CHAR", help=r"between values of a text file: , ; | \t")
     reading.add_argument("--encoding", metavar="NAME", help="of text files (default: utf-8)")
     reading.add_argument("--no-header", action="store_true", help="the first line of text files holds values, not names")
-    reading.add_argument("--missing", metavar="TEXTS", help=f"texts that stand for nothing (default: {','.join(MISSING)})")
+    reading.add_argument("--missing", metavar="TEXTS", help=f"strings read as missing, separated by commas (default: {','.join(MISSING)})")
     reading.add_argument("--unlabelled", metavar="VALUE", help="a label that means: not known")
     reading.add_argument("--directed", action=argparse.BooleanOptionalAction, default=None,
                          help="whether (u, v) and (v, u) are two edges, of which the larger weight counts")  # fmt: skip

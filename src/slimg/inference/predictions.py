@@ -11,12 +11,12 @@ it is complete, and what was written before an error or an interruption is remov
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from slimg.atomic import atomic_folder
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.errors import InputError
 from slimg.learn.loss import softmax
@@ -33,22 +33,11 @@ def write_predictions(
 ) -> Path:
     """Write the folder from scores without the intercept (n × c); ``probabilities`` adds a column for each class."""
     place = Path(folder)
-    part = place.with_name(place.name + ".part")
-    if place.exists():
-        raise InputError(f"{place} exists already: choose another folder for the predictions or remove it")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
-    except OSError as error:
-        raise InputError(f"the folder {place} cannot be made ({error.strerror}): choose another") from None
-    try:
+    with atomic_folder(place) as part:
         writer = _Writer(str(part.absolute()), np.asarray(intercept, np.float32), _one_type(classes), probabilities)
         for name in engine.for_each_row_chunk(writer, [scores], [_one_type(ids)]):
             if not (part / name).exists():
                 raise InputError(f"a worker wrote {part / name} where it is not seen here: choose a folder that all share")
-        part.replace(place)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return place
 
 

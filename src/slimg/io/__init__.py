@@ -1,6 +1,29 @@
-"""Files in and out: tables, graphs and matrices are read, predictions are written."""
+"""Files in and out: tables, graphs and matrices are read, tables and texts are written.
 
-from slimg.io.formats import read
-from slimg.io.source import Reading, Source
+Public are the names in ``__all__``, and `build` and `open_graph` of `slimg.io.disk` for graphs larger than memory;
+everything else here is internal.
 
-__all__ = ["Reading", "Source", "read"]
+Source        a file to read, and what the user says about it
+Reading       what it holds
+read          reads a file in the format of its ending
+Options       which files and columns make a graph
+Inputs        the graph, with its node table and the plan of its features
+read_inputs   reads files into a graph
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from slimg.io.source import Reading, Source, read
+
+if TYPE_CHECKING:
+    from slimg.io.inputs import Inputs, Options, read_inputs
+
+__all__ = ["Inputs", "Options", "Reading", "Source", "read", "read_inputs"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from slimg.io import inputs
+
+        return getattr(inputs, name)
+    raise AttributeError(f"module 'slimg.io' has no attribute {name!r}")

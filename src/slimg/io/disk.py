@@ -6,29 +6,33 @@
 
 `build` makes such a folder from files of edges, features and labels within a budget of memory, and checks everything once;
 `open_graph` maps it, without reading more than its labels. The engine of files then reads it piece by piece.
+
+Files of edges are .npy (m × 2 or 2 × m node numbers), .parquet, .csv or .tsv (also gzipped; a column for each end and, if
+named, one of weights). Nodes are numbers 0 … n − 1: edges that do not fit into memory leave no room for a dictionary of ids.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from slimg.errors import InputError
+from slimg.atomic import atomic_folder, atomic_write
+from slimg.errors import InputError, choices
 from slimg.graph import checks
 from slimg.graph.adjacency import Adjacency, Rule
 from slimg.graph.graph import Graph
-from slimg.io.edge_files import EdgeFile, open_npy, read_table, suffix_of
-from slimg.io.external_sort import EdgeSource, NpyAppender, write_adjacency
-from slimg.progress import progress_for
+from slimg.io.external_sort import EdgeSource, NpyAppender, Piece, write_adjacency
+from slimg.progress import Progress, progress_for
 from slimg.sizes import as_bytes, require_room
 
 FORMAT = 1
+SUFFIXES = (".npy", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
 def build(
@@ -47,30 +51,66 @@ def build(
     duplicates: Rule = "sum",
     symmetrise: Rule = "max",
     memory: str | int = "1GB",
-    verbose: Any = False,
+    verbose: bool | Progress = False,
 ) -> Graph:
-    """Make the folder of a graph from files, and open it.
+    """Make the folder of a graph from files that may be larger than memory, and open it.
 
     Parameters
     ----------
-    folder : where to; it must not exist, and appears when it is complete
-    edges : .npy (m × 2), .parquet or .csv file of node numbers 0 … n − 1
-    nodes : n; by default the number of rows of features or labels
-    features : .npy (n × d), .parquet or .csv file, row i for node i
-    labels : .npy, .parquet or .csv file, or a vector; row i for node i
-    source, target, weight, label, columns : names of columns in tables (features: all columns by default)
-    directed, duplicates, symmetrise : as in `Graph.from_edges`
-    memory : what this may take beside what the process holds
-    verbose : True shows stages and the time that is left, on a terminal or in a notebook
+    folder : path-like
+        The folder to make. It must not exist, and appears when it is complete.
+    edges : path-like or EdgeSource
+        File of node numbers 0 … n − 1: .npy (m × 2), .parquet, .csv or .tsv.
+    nodes : int, default=None
+        n; by default the number of rows of features or labels.
+    features : path-like, default=None
+        File with row i for node i: .npy (n × d), .parquet, .csv or .tsv.
+    labels : path-like or array of shape (n,), default=None
+        File with row i for node i, or the labels: numbers, NaN where unlabelled.
+    source, target : str, default="source", "target"
+        Columns of a table of edges.
+    weight : str, default=None
+        Column of a table of edges; None for a binary graph.
+    label : str, default="label"
+        Column of a table of labels.
+    columns : list of str, default=None
+        Columns of a table of features; all by default.
+    directed : bool, default=True
+        As in `Graph.from_edges`.
+    duplicates, symmetrise : {"sum", "max"}
+        As in `Graph.from_edges`.
+    memory : str or int, default="1GB"
+        What this may take beside what the process holds.
+    verbose : bool or Progress, default=False
+        True shows stages and the time that is left, on a terminal or in a notebook.
+
+    Returns
+    -------
+    Graph
+        As `open_graph` returns it.
+
+    Raises
+    ------
+    InputError
+        If the folder exists, a file cannot be used, or memory or disk do not suffice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> np.save(folder / "edges.npy", np.array([[0, 1], [1, 2]]))
+    >>> build(folder / "graph", folder / "edges.npy", labels=np.array([0, 1, 0]))
+    Graph(3 nodes, 2 edges, 2 classes, 3 labelled)
     """
     place, budget, progress = Path(folder), as_bytes(memory), progress_for(verbose)
     if place.exists():
         raise InputError(f"{place} exists already: choose another folder or open it with open_graph")
     edge_source = EdgeFile(edges, source, target, weight) if isinstance(edges, (str, os.PathLike)) else edges
-    part = place.with_name(place.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    try:
+    if not hasattr(edge_source, "pieces"):
+        raise InputError(f"edges must be the path of a file, not {type(edges).__name__}: use Graph.from_edges for tables")
+    with atomic_folder(place) as part:
         rows = [nodes] if nodes is not None else []
         if features is not None:
             with progress.stage("copying features"):
@@ -81,14 +121,27 @@ def build(
         rules = {"directed": directed, "duplicates": duplicates, "symmetrise": symmetrise}
         counts = write_adjacency(part, edge_source, n, budget, **rules, progress=progress)  # type: ignore[arg-type]
         finish(part, n, counts.edges, counts.notes())
-        part.replace(place)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return open_graph(place)
 
 
 def open_graph(folder: str | os.PathLike[str]) -> Graph:
-    """The graph of a folder; edges and features stay on disk."""
+    """Open the folder of a graph; edges and features stay on disk.
+
+    Parameters
+    ----------
+    folder : path-like
+        A folder made by `build`.
+
+    Returns
+    -------
+    Graph
+        Its arrays are memory-mapped.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no graph.
+    """
     place = Path(folder)
     try:
         about = json.loads((place / "graph.json").read_text())
@@ -96,28 +149,26 @@ def open_graph(folder: str | os.PathLike[str]) -> Graph:
         raise InputError(f"{place} is no folder of a graph (it has no readable graph.json): make one with build") from None
     if about.get("format") != FORMAT:
         raise InputError(f"{place} has format {about.get('format')!r}, this version reads {FORMAT}: build it again")
-    n = about["nodes"]
-    weights = open_npy(place / "weights.npy") if (place / "weights.npy").exists() else None
-    adjacency = Adjacency(np.load(place / "indptr.npy"), open_npy(place / "indices.npy"), weights)
-    features = open_npy(place / "features.npy") if (place / "features.npy").exists() else None
-    labels = np.load(place / "labels.npy") if (place / "labels.npy").exists() else None
-    classes, codes = checks.encode_labels(labels, n)
+    parts = {name: place / f"{name}.npy" for name in ("weights", "features", "labels")}
+    weights, features = (open_npy(parts[name]) if parts[name].exists() else None for name in ("weights", "features"))
+    labels = np.load(parts["labels"]) if parts["labels"].exists() else None
+    classes, codes = checks.encode_labels(labels, about["nodes"])
     return Graph._trusted(  # everything was checked when the folder was made
-        adjacency=adjacency, features=features, labels=labels, ids=np.arange(n), feature_names=None, masks={},
-        unlabelled=None, notes=tuple(about["notes"]), classes=classes, codes=codes,
+        adjacency=Adjacency(np.load(place / "indptr.npy"), open_npy(place / "indices.npy"), weights), features=features,
+        labels=labels, ids=np.arange(about["nodes"]), feature_names=None, masks={}, unlabelled=None,
+        notes=tuple(about["notes"]), classes=classes, codes=codes,
     )  # fmt: skip
 
 
 def finish(folder: Path, nodes: int, edges: int, notes: tuple[str, ...] = ()) -> None:
-    """The last file of a folder, after all others are complete."""
+    """Write graph.json, the last file of a folder, after all others are complete."""
     about = {"format": FORMAT, "nodes": nodes, "edges": edges, "notes": list(notes)}
-    part = folder / "graph.json.part"
-    part.write_text(json.dumps(about, indent=1) + "\n")
-    part.replace(folder / "graph.json")
+    with atomic_write(folder / "graph.json") as file:
+        file.write(json.dumps(about, indent=1) + "\n")
 
 
 def write_features(folder: Path, path: Path, columns: list[str] | None, memory: int) -> int:
-    """Copy features to features.npy as float32, a piece at a time; the number of rows."""
+    """Copy features to features.npy as float32, a piece at a time; return the number of rows."""
     pieces = _feature_pieces(path, columns, memory)
     first = next(pieces, None)
     if first is None:
@@ -125,21 +176,19 @@ def write_features(folder: Path, path: Path, columns: list[str] | None, memory: 
     row = 0
     require_room(folder, 4 * first.shape[1] * len(first), "copying the features")
     with NpyAppender(folder / "features.npy", np.float32, first.shape[1]) as out:
-        piece: np.ndarray | None = first
-        while piece is not None:
+        for piece in itertools.chain([first], pieces):
             with np.errstate(over="ignore"):
-                piece = piece.astype(np.float32)
-            bad = ~np.isfinite(piece).all(axis=1)
+                values = piece.astype(np.float32)
+            bad = ~np.isfinite(values).all(axis=1)
             if bad.any():
                 raise InputError(f"{path}: row {row + int(np.argmax(bad)):,} holds NaN or infinity: features must be finite")
-            out.append(piece)
-            row += len(piece)
-            piece = next(pieces, None)
+            out.append(values)
+            row += len(values)
     return row
 
 
 def _feature_pieces(path: Path, columns: list[str] | None, memory: int) -> Iterator[np.ndarray]:
-    kind = suffix_of(path, (".npy", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz"))
+    kind = suffix_of(path)
     if not path.is_file():
         raise InputError(f"there is no file of features {path}")
     if kind == ".npy":
@@ -170,7 +219,7 @@ def _columns_of(path: Path, kind: str) -> list[str]:
 def _write_labels(folder: Path, labels: Any, column: str) -> int:
     if isinstance(labels, (str, os.PathLike)):
         path = Path(labels)
-        if suffix_of(path, (".npy", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")) == ".npy":
+        if suffix_of(path) == ".npy":
             labels = open_npy(path)
         else:
             labels = np.concatenate([piece[0] for piece in read_table(path, [column], 1 << 20)])
@@ -178,7 +227,7 @@ def _write_labels(folder: Path, labels: Any, column: str) -> int:
     if labels.ndim != 1:
         raise InputError(f"labels must be a vector with one value per node, not an array of shape {labels.shape}")
     if labels.dtype == object:
-        raise InputError("labels of a graph on disk must be numbers (NaN: unlabelled): number the classes first")
+        raise InputError("labels of a graph on disk must be numbers (NaN: unlabelled): use the numbers of the classes")
     np.save(folder / "labels.npy", labels)
     return len(labels)
 
@@ -189,3 +238,93 @@ def _same(rows: list[int]) -> int:
     if len(set(rows)) > 1:
         raise InputError(f"nodes, features and labels need one row per node, but have {', '.join(f'{r:,}' for r in rows)}")
     return rows[0]
+
+
+class EdgeFile:
+    """A file of edges that can be read several times, ``rows`` edges at a time."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], source: str = "source", target: str = "target", weight: str | None = None
+    ):
+        self.path = Path(path)
+        self._columns = [source, target] + ([weight] if weight else [])
+        self._weighted = weight is not None
+        self._suffix = suffix_of(self.path)
+        if not self.path.is_file():
+            raise InputError(f"there is no file of edges {self.path}")
+
+    def pieces(self, rows: int) -> Iterator[Piece]:
+        """Yield the edges in order."""
+        row = 0
+        for columns in self._npy(rows) if self._suffix == ".npy" else read_table(self.path, self._columns, rows):
+            source, target = (self._numbers(columns[side], self._columns[side], row) for side in (0, 1))
+            weights = np.asarray(columns[2], np.float64) if self._weighted else None
+            yield Piece(row, source, target, weights)
+            row += len(source)
+
+    def _npy(self, rows: int) -> Iterator[list[np.ndarray]]:
+        array = open_npy(self.path)
+        if array.ndim != 2 or 2 not in array.shape or self._weighted:
+            raise InputError(
+                f"{self.path} must hold m × 2 node numbers without weights, not an array of shape {array.shape}:"
+                " use a Parquet or CSV file for weights"
+            )
+        pairs = array if array.shape[1] == 2 else array.T
+        for start in range(0, len(pairs), rows):
+            piece = np.array(pairs[start : start + rows])
+            yield [piece[:, 0], piece[:, 1]]
+
+    def _numbers(self, ends: np.ndarray, name: str, row: int) -> np.ndarray:
+        if ends.dtype.kind not in "iu":
+            raise InputError(
+                f"{self.path}: column {name!r} must hold node numbers, not {ends.dtype} (from row {row:,} on):"
+                " number the nodes 0, 1, 2, … first"
+            )
+        return ends
+
+
+def read_table(path: Path, columns: list[str], rows: int) -> Iterator[list[np.ndarray]]:
+    """Yield columns of a Parquet or CSV file, about ``rows`` rows at a time."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    try:
+        if path.suffix == ".parquet":
+            file = parquet.ParquetFile(path)
+            _require_columns(path, columns, file.schema_arrow.names)
+            batches = file.iter_batches(batch_size=rows, columns=columns)
+        else:
+            separator = "\t" if ".tsv" in path.suffixes else ","
+            reader = csv.open_csv(
+                path,
+                read_options=csv.ReadOptions(block_size=max(1 << 16, 24 * rows)),
+                parse_options=csv.ParseOptions(delimiter=separator),
+            )
+            _require_columns(path, columns, reader.schema.names)
+            batches = iter(reader)
+        for batch in batches:
+            yield [batch.column(name).to_numpy(zero_copy_only=False) for name in columns]
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} cannot be read as a table: {str(error).splitlines()[0]}") from None
+
+
+def open_npy(path: Path) -> np.ndarray:
+    """Return the array of an .npy file, memory-mapped."""
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path} cannot be read as an .npy file: {str(error).splitlines()[0]}") from None
+
+
+def suffix_of(path: Path) -> str:
+    """Return the ending of a file; an unknown one is an error."""
+    for suffix in sorted(SUFFIXES, key=len, reverse=True):
+        if path.name.lower().endswith(suffix):
+            return suffix
+    raise choices("kind of file", path.name, SUFFIXES)
+
+
+def _require_columns(path: Path, wanted: list[str], there: list[str]) -> None:
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        raise InputError(f"{path} has no column {missing[0]!r}: it has {', '.join(map(repr, there[:8]))}")

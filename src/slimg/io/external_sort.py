@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from slimg.errors import InputError
 from slimg.graph.adjacency import EdgeCounts, as_float32, check_rules
-from slimg.io.edge_files import Piece
 from slimg.progress import SILENT, Progress
 from slimg.sizes import require_room
 
@@ -32,13 +31,22 @@ PIECE_BYTES = 160
 MOST_NODES = 2**31 - 1
 
 
+class Piece(NamedTuple):
+    """Edges from row ``row`` of a file on."""
+
+    row: int
+    source: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray | None
+
+
 class EdgeSource(Protocol):
-    """Edges that can be read again and again."""
+    """Edges that can be read several times."""
 
     path: Path
 
     def pieces(self, rows: int) -> Iterator[Piece]:
-        """The edges in order, about ``rows`` at a time."""
+        """Yield the edges in order, about ``rows`` at a time."""
 
 
 def write_adjacency(
@@ -52,7 +60,24 @@ def write_adjacency(
     symmetrise: str = "max",
     progress: Progress = SILENT,
 ) -> EdgeCounts:
-    """Write indptr.npy, indices.npy and, unless all are 1, weights.npy; ``memory`` is what this may take beside the rest."""
+    """Write indptr.npy, indices.npy and, unless all weights are 1, weights.npy.
+
+    Parameters
+    ----------
+    folder : Path
+    edges : EdgeSource
+    n : int
+        Number of nodes.
+    memory : int
+        Bytes that this may take.
+    directed, duplicates, symmetrise
+        As in `slimg.graph.Adjacency.from_edges`.
+    progress : Progress
+
+    Returns
+    -------
+    EdgeCounts
+    """
     check_rules(duplicates, symmetrise)
     if not 0 < n <= MOST_NODES:
         raise InputError(f"a graph on disk can have 1 to {MOST_NODES:,} nodes, as its indices are int32; {n:,} were given")

@@ -9,14 +9,22 @@ No entry is negative, and each number, category and word of a row adds one to th
     values     counts of the members of a list
     counts     columns that are counts already (twenty or more: a bag of words laid out in columns), as they are
 
+Places of words are MurmurHash3 (32 bits, of UTF-8 bytes), the same on every machine and in every version: the numbers of
+`sklearn.utils.murmurhash3_32`, without loading scikit-learn, which takes longer than to read a table.
+
+    h ← 0;   for each four bytes k, little end first, the rest filled with zeros:
+             h ← h ⊕ rot₁₅(k·c₁)·c₂,   after whole fours h ← rot₁₃(h)·5 + c₃
+    h ⊕ length, then its bits are mixed three times
+
 u is linear in x within three standard deviations. A centred PCA therefore sees the standardised number itself, which
 would not survive the subtraction of the row's minimum that negative entries need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,33 +33,33 @@ import scipy.sparse as sp
 
 from slimg.errors import InputError
 from slimg.graph.columns import number_of, show
-from slimg.io.hashing import murmur3
-from slimg.io.values import (
-    MISSING,
-    absent_from,
-    as_numbers,
-    check_categories,
-    cleaned,
-    kind_of,
-    present_in,
-    words_of,
-)
+from slimg.io.values import MISSING, absent_from, as_numbers, check_categories, cleaned, kind_of, present_in, words_of
 
 HASHED = 1 << 18
 FEW_COUNTS = 20
-"""Columns of counts below this number are numbers like any other."""
+"""Fewer columns of counts than this are encoded as numbers."""
+_BITS = 0xFFFFFFFF
+Columns = Mapping[str, np.ndarray]
+"""Cleaned values by column name."""
 MOST_WORDS = 10_000
-"""Words kept of a column: those in the most rows."""
+"""Words kept of a column: those that occur most often."""
 
 
 @dataclass(frozen=True)
 class Block:
     """How one column (of counts: several) is turned into features; plain values, so that it can be stored.
 
-    Attributes
+    Parameters
     ----------
-    names : one per feature
-    keys : category: its values as text; words, values: hashed places, ascending; number, vector: (mean, sd) pairs
+    columns : tuple of str
+        The column; all columns of counts.
+    kind : str
+        One of `slimg.io.values.KINDS`.
+    names : tuple of str
+        One per feature.
+    keys : tuple, default=()
+        Of a category its values as text; of words and values their hashed places, ascending; of a number and a vector
+        pairs (mean, standard deviation).
     """
 
     columns: tuple[str, ...]
@@ -59,19 +67,35 @@ class Block:
     names: tuple[str, ...]
     keys: tuple[Any, ...] = ()
 
-    def encode(self, frame: pd.DataFrame, absent: Iterable[str] = MISSING) -> sp.csr_array:
-        """Features of the rows of a table (n × len(names)), float32."""
-        for name in self.columns:
-            if name not in frame.columns:
-                raise InputError(f"the table of nodes has no column {name!r}: its columns are {show(frame.columns)}")
-        values = [cleaned(frame[name], tuple(absent)) for name in self.columns]
+    def encode(self, values: Columns) -> sp.csr_array:
+        """Encode cleaned columns as a float32 CSR array of shape (n, len(names))."""
         encode = {"number": _numbers, "vector": _vectors, "category": _one_hot, "counts": _counts}
-        return encode.get(self.kind, _bag)(self, values).astype(np.float32)
+        return encode.get(self.kind, _bag)(self, [values[name] for name in self.columns]).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class FeaturePlan:
-    """All blocks, and what was decided."""
+    """How the columns of a table are turned into features.
+
+    Parameters
+    ----------
+    blocks : tuple of Block
+    notes : tuple of str, default=()
+        What was decided.
+    absent : tuple of str
+        Strings read as missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"city": ["rome", "oslo", "rome"]})
+    >>> plan = plan_features(table, ["city"])
+    >>> plan.names
+    ('city: oslo', 'city: rome')
+    >>> plan.encode(pd.DataFrame({"city": ["rome", "lima"]})).toarray()
+    array([[0., 1.],
+           [0., 0.]], dtype=float32)
+    """
 
     blocks: tuple[Block, ...]
     notes: tuple[str, ...] = ()
@@ -79,20 +103,39 @@ class FeaturePlan:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Names of the features."""
         return tuple(name for block in self.blocks for name in block.names)
 
     def encode(self, frame: pd.DataFrame) -> sp.csr_array | None:
-        """X of the rows of a table: CSR (n × len(names)), or None without columns."""
-        if not self.blocks:
-            return None
-        return sp.csr_array(sp.hstack([block.encode(frame, self.absent) for block in self.blocks], format="csr"))
+        """Encode the rows of a table.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            With the columns of the plan, and perhaps others.
+
+        Returns
+        -------
+        float32 scipy.sparse.csr_array of shape (n, len(names)), or None
+            None if the plan has no columns.
+        """
+        wanted = [name for block in self.blocks for name in block.columns]
+        for name in wanted:
+            if name not in frame.columns:
+                raise InputError(f"the table of nodes has no column {name!r}: its columns are {show(frame.columns)}")
+        return self._encode({name: cleaned(frame[name], self.absent) for name in wanted})
+
+    def _encode(self, values: Columns) -> sp.csr_array | None:
+        blocks = [block.encode(values) for block in self.blocks]
+        return sp.csr_array(sp.hstack(blocks, format="csr")) if blocks else None
 
     def as_dict(self) -> dict[str, Any]:
+        """Return plain values, from which `from_dict` makes the plan again."""
         return {"blocks": [asdict(block) for block in self.blocks], "absent": list(self.absent)}
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> FeaturePlan:
-        """The inverse of `as_dict`, also after JSON."""
+        """Make a plan from the values of `as_dict`, also after JSON."""
 
         def tuples(value: Any) -> Any:
             return tuple(map(tuples, value)) if isinstance(value, (list, tuple)) else value
@@ -102,27 +145,56 @@ class FeaturePlan:
 
 
 def plan_features(
-    frame: pd.DataFrame,
-    columns: Sequence[str],
-    kinds: dict[str, str] | None = None,
-    absent: Sequence[str] = MISSING,
+    frame: pd.DataFrame, columns: Sequence[str], kinds: Mapping[str, str] | None = None, absent: Sequence[str] = MISSING
 ) -> FeaturePlan:
-    """Decide how these columns become features; ``kinds`` says it for some of them."""
-    said = kinds or {}
+    """Decide how columns become features.
+
+    Parameters
+    ----------
+    frame : DataFrame of n rows
+    columns : sequence of str
+        The columns to use.
+    kinds : mapping of str to str, default=None
+        Kinds of columns that are not to be guessed.
+    absent : sequence of str
+        Strings read as missing.
+
+    Returns
+    -------
+    FeaturePlan
+    """
+    return _plan({name: cleaned(frame[name], absent) for name in columns}, kinds or {}, absent)
+
+
+def encode_features(
+    frame: pd.DataFrame, columns: Sequence[str], kinds: Mapping[str, str] | None = None, absent: Sequence[str] = MISSING
+) -> tuple[FeaturePlan, sp.csr_array | None]:
+    """Decide how columns become features, as `plan_features` does, and encode them.
+
+    Returns
+    -------
+    plan : FeaturePlan
+    features : float32 scipy.sparse.csr_array of shape (n, d), or None
+    """
     values = {name: cleaned(frame[name], absent) for name in columns}
-    found = {name: said.get(name) or kind_of(name, values[name]) for name in columns}
-    counted = [name for name in columns if found[name] == "counts"]
-    if len(counted) < FEW_COUNTS and not any(said.get(name) == "counts" for name in counted):
+    plan = _plan(values, kinds or {}, absent)
+    return plan, plan._encode(values)
+
+
+def _plan(values: Columns, kinds: Mapping[str, str], absent: Sequence[str]) -> FeaturePlan:
+    found = {name: kinds.get(name) or kind_of(name, column) for name, column in values.items()}
+    counted = [name for name, kind in found.items() if kind == "counts"]
+    if len(counted) < FEW_COUNTS and not any(kinds.get(name) == "counts" for name in counted):
         found, counted = {name: "number" if kind == "counts" else kind for name, kind in found.items()}, []
     blocks = [_PLANNERS[kind](name, values[name]) for name, kind in found.items() if kind != "counts"]
-    notes = [_told(block, values[block.columns[0]]) for block in blocks]
+    notes = [_note(block, values[block.columns[0]]) for block in blocks]
     if counted:
         blocks.append(Block(tuple(counted), "counts", tuple(counted)))
         notes.append(f"{number_of(len(counted), 'column')} of counts, as they are: {show(counted)}.")
     return FeaturePlan(tuple(blocks), tuple(notes), tuple(absent))
 
 
-def _told(block: Block, values: np.ndarray) -> str:
+def _note(block: Block, values: np.ndarray) -> str:
     name, gone = block.columns[0], int(absent_from(values).sum())
     how = {
         "number": "a number, standardised",
@@ -165,16 +237,12 @@ def _plan_words(name: str, values: np.ndarray, kind: str = "words") -> Block:
     return Block((name,), kind, tuple(f"{name}: {word}" for word in kept.index), tuple(int(place) for place in kept))
 
 
-def _plan_values(name: str, values: np.ndarray) -> Block:
-    return _plan_words(name, values, "values")
-
-
-_PLANNERS = {
+_PLANNERS: dict[str, Callable[[str, np.ndarray], Block]] = {
     "number": _plan_number,
     "vector": _plan_vector,
     "category": _plan_category,
     "words": _plan_words,
-    "values": _plan_values,
+    "values": partial(_plan_words, kind="values"),
 }
 
 
@@ -255,3 +323,26 @@ def _places(words: Iterable[str]) -> np.ndarray:
 def _ones(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_array:
     """Ones at these places, added where a place is repeated."""
     return sp.csr_array(sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape))
+
+
+def murmur3(text: str) -> int:
+    """Return the hash of a text, from 0 to 2³² − 1."""
+    data = text.encode()
+    whole = len(data) & ~3
+    state = 0
+    for start in range(0, whole, 4):
+        state = _rotated(state ^ _scattered(data[start : start + 4]), 13)
+        state = (state * 5 + 0xE6546B64) & _BITS
+    state ^= _scattered(data[whole:]) ^ len(data)
+    state = ((state ^ state >> 16) * 0x85EBCA6B) & _BITS
+    state = ((state ^ state >> 13) * 0xC2B2AE35) & _BITS
+    return state ^ state >> 16
+
+
+def _scattered(four: bytes) -> int:
+    """rot₁₅(k·c₁)·c₂ of up to four bytes; zero of none."""
+    return _rotated(int.from_bytes(four, "little") * 0xCC9E2D51 & _BITS, 15) * 0x1B873593 & _BITS
+
+
+def _rotated(value: int, by: int) -> int:
+    return (value << by | value >> (32 - by)) & _BITS

@@ -1,10 +1,14 @@
 """From files to a graph: edges, nodes and labels are read, their columns chosen, ids matched, columns made features.
 
 Options ─▶ Inputs: graph (labels, features, ids as text or numbers), node table as it was read, feature plan, notes
+
+Columns that the user does not name are chosen once, in `_choose_columns`: the usual names of ids give ids to compare the
+columns of the edges with, and the ends of the edges then tell which column of the nodes holds the ids.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,19 +16,52 @@ import numpy as np
 import pandas as pd
 
 from slimg.errors import InputError
-from slimg.graph.columns import as_text, edge_columns, id_column, label_column, list_names, require_column, show, text_of
+from slimg.graph.columns import (
+    as_text,
+    edge_columns,
+    id_column,
+    label_column,
+    list_names,
+    require_column,
+    show,
+    text_of,
+)
+from slimg.graph.from_edges import EdgeTable, NodeTable, as_id_column, graph_of
 from slimg.graph.graph import Graph
-from slimg.io.features import FeaturePlan, plan_features
-from slimg.io.formats import read
-from slimg.io.matching import comparable, distinct, graph_of, with_strangers
-from slimg.io.source import Reading, Source
-from slimg.io.source import named as naming
+from slimg.io.features import FeaturePlan, encode_features
+from slimg.io.source import Reading, Source, read, with_name
 from slimg.io.values import MISSING, as_numbers, check_label, cleaned, markers, without
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user says; None leaves it to a guess. Files are given as `Source`s."""
+    """Which files to read, and how.
+
+    Parameters
+    ----------
+    edges, nodes, labels, matrix : Source, default=None
+        Files of edges, of nodes, of labels by id, and of a feature matrix. Edges or nodes are needed.
+    source, target, weight : str, default=None
+        Columns of the edges; None leaves the choice to slimg.
+    weighted : bool, default=True
+        Whether a column of weights is looked for.
+    id, label : str, default=None
+        Columns of the nodes; None leaves the choice to slimg.
+    features : tuple of str, default=None
+        Columns of the nodes that are made features; by default all others.
+    ignore : tuple of str, default=()
+        Columns of the nodes that are not.
+    kinds : dict of str to str, default={}
+        Kinds of columns (`slimg.io.values.KINDS`) that are not to be guessed.
+    missing : tuple of str
+        Strings read as missing.
+    unlabelled : str, default=None
+        A further string that means "no label".
+    directed : bool, default=None
+        Whether both directions of an edge are two edges; by default what the file says, else True.
+    unknown : {"fail", "keep", "drop"}, default="fail"
+        What to do with edges to ids that are not among the nodes.
+    """
 
     edges: Source | None = None
     nodes: Source | None = None
@@ -49,11 +86,21 @@ class Options:
 class Inputs:
     """A graph and where it came from.
 
-    Attributes
+    Parameters
     ----------
-    table : the node table as it was read (or the ids alone), one row per node of ``graph`` in its order
-    id, label : names of these columns in ``table`` (label may be None)
-    plan : how columns became features; None when features are a matrix or there are none
+    graph : Graph
+    table : DataFrame of n rows
+        The node table as it was read (or the ids alone), in the order of the graph.
+    id : str
+        Column of ids in ``table``.
+    label : str or None
+        Column of labels in ``table``.
+    plan : FeaturePlan or None
+        How columns became features; None when features are a matrix or there are none.
+    notes : tuple of str
+        What was decided about the files.
+    separator : str, default=None
+        Separator of the file of nodes, if it is text.
     """
 
     graph: Graph
@@ -66,174 +113,180 @@ class Inputs:
 
 
 def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan | None = None) -> Inputs:
-    """Read everything; ``plan`` encodes columns as an earlier reading did."""
+    """Read files into a graph.
+
+    Parameters
+    ----------
+    options : Options
+    need_label : bool, default=True
+        Whether it is an error that there are no labels.
+    plan : FeaturePlan, default=None
+        Encodes columns as an earlier reading did; by default a new one is made.
+
+    Returns
+    -------
+    Inputs
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or does not fit the others; the message begins with its name.
+    """
     if options.edges is None and options.nodes is None:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both")
     first = Reading() if options.edges is None else read(options.edges)
     second = first if options.nodes is None else read(options.nodes)
     if options.nodes is not None and second.frame is None:
         raise InputError(f"{options.nodes}: there is no table of nodes in it: name it with --edges or --feature-matrix")
-    notes = list(dict.fromkeys((*first.notes, *second.notes)))
     edges = first.edges if first.edges is not None else first.frame
     if options.edges is not None and edges is None:
         raise InputError(f"{options.edges}: there are no edges in it: name it with --feature-matrix")
-    if edges is None:
-        edges = pd.DataFrame({"source": [], "target": []}, dtype=object)
-    nodes = _nodes(first, second, options)
-    return _Joiner(options, edges, nodes, notes, need_label).join(first, second, plan)
-
-
-def _nodes(first: Reading, second: Reading, options: Options) -> pd.DataFrame | None:
-    """The node table: a file of its own, or the nodes of the file of edges if that holds both."""
-    if options.nodes is not None:
-        return second.frame
-    return first.frame if first.edges is not None else None
+    return _Joiner(options, edges, first, second).join(need_label, plan)
 
 
 class _Joiner:
-    """Columns chosen, ids matched, one graph built."""
+    """Chooses columns, matches ids and builds one graph."""
 
-    def __init__(
-        self, options: Options, edges: pd.DataFrame, nodes: pd.DataFrame | None, notes: list[str], need_label: bool
-    ):
-        self.options, self.edges, self.nodes = options, edges, nodes
-        self.notes, self.need_label = notes, need_label
+    def __init__(self, options: Options, edges: pd.DataFrame | None, first: Reading, second: Reading):
+        self.options, self.first, self.second = options, first, second
+        self.edges = pd.DataFrame({"source": [], "target": []}, dtype=object) if edges is None else edges
+        own_file = options.nodes is not None or first.edges is not None
+        self.nodes = second.frame if own_file else None
+        self.notes = list(dict.fromkeys((*first.notes, *second.notes)))
+        where = options.nodes or options.edges
+        assert where is not None
+        self.where = where
 
-    def join(self, first: Reading, second: Reading, plan: FeaturePlan | None) -> Inputs:
+    def join(self, need_label: bool, plan: FeaturePlan | None) -> Inputs:
         options = self.options
-        source, target, weight = self._edge_columns()
-        ends = [self.edges[name] for name in (source, target)]
-        table, id_name = self._table(ends)
+        ends, weight, table, id_name = self._choose_columns()
         ids, ends_of = comparable(table[id_name], ends)
-        label_name = self._label(table, id_name, ids)
-        table = self.nodes if self.nodes is not None else table
-        matrix = self._matrix(first, second, len(table))
-        plan, features, names = self._features(table, id_name, label_name, matrix, plan)
+        label_name = None
+        if options.labels is not None:
+            table, label_name = self._joined_labels(table, id_name, options.labels)
+        elif need_label or options.label is not None:
+            label_name = self._label(table, id_name)
+        plan, features, names = self._features(table, id_name, label_name, plan)
         labels = None if label_name is None else self._labels(table, label_name)
-        directed = options.directed if options.directed is not None else first.directed is not False
-        columns = {"source": ends_of[0], "target": ends_of[1]}
-        if weight is not None:
-            columns["weight"] = self._weights(weight)
-        graph = graph_of(columns, ids, labels, features, names, directed, options.unknown)
-        table = with_strangers(table, id_name, graph)
+        directed = options.directed if options.directed is not None else self.first.directed is not False
+        source, target = as_id_column(ends_of[0], "edges' 'source'"), as_id_column(ends_of[1], "edges' 'target'")
+        edges = EdgeTable(source, target, None if weight is None else self._weights(weight))
+        nodes = NodeTable(as_id_column(ids, "nodes"), labels, features, names or None)
+        try:
+            graph = graph_of(edges, nodes, directed=directed, unknown=options.unknown)  # type: ignore[arg-type]
+        except InputError as error:
+            message = str(error).replace("unknown='keep' or unknown='drop'", "--unknown keep or --unknown drop")
+            raise InputError(message) from error
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
-        return Inputs(graph.with_notes(*self.notes), table, id_name, label_name, plan, notes, second.separator)
+        table = with_unknown_ids(table, id_name, graph)
+        return Inputs(graph.with_notes(*self.notes), table, id_name, label_name, plan, notes, self.second.separator)
 
-    def _edge_columns(self) -> tuple[str, str, str | None]:
-        options = self.options
-        known = None
-        if self.nodes is not None:
-            name = options.id if options.id in self.nodes.columns else id_column(self.nodes, None, None)
-            known = as_text(self.nodes[name])
-        if options.edges is None:
-            return "source", "target", None
-        asked = options.source, options.target, options.weight
-        source, target, weight, guessed = naming(options.edges, _ends, self.edges, *asked, known)
+    def _choose_columns(self) -> tuple[list[pd.Series], str | None, pd.DataFrame, str]:
+        """Ends of the edges, name of the column of weights, node table, and name of its column of ids."""
+        options, nodes, weight = self.options, self.nodes, None
+        source, target, ends_known = "source", "target", None
+        if options.edges is not None:
+            known = None
+            if nodes is not None:
+                known = as_text(nodes[options.id if options.id in nodes.columns else id_column(nodes, None, None)])
+            source, target, weight = with_name(options.edges, self._edge_columns, known)
+        ends = [self.edges[source], self.edges[target]]
+        if nodes is None:
+            table = pd.DataFrame({options.id or "id": distinct(ends)})
+            return ends, weight, table, str(table.columns[0])
+        if options.edges is not None:
+            ends_known = as_text(pd.concat([end.iloc[:5000] for end in ends], ignore_index=True))
+        name = with_name(self.where, id_column, nodes, options.id, ends_known, "--")
+        if options.id is None:
+            self.notes.append(f"Guessed of the nodes: id = {name!r}.")
+        return ends, weight, nodes, name
+
+    def _edge_columns(self, known: pd.Index | None) -> tuple[str, str, str | None]:
+        options, edges = self.options, self.edges
+        if edges.shape[1] < 2:
+            only = edges.columns[0]
+            raise InputError(f"edges need two columns, but there is one, {only!r}: name the separator with --separator")
+        source, target, weight, guessed = edge_columns(edges, options.source, options.target, options.weight, known, "--")
         if not options.weighted and options.weight is None:
             weight, guessed = None, [item for item in guessed if not item.startswith("weight")]
         if guessed:
             self.notes.append(f"Guessed of the edges: {', '.join(guessed)}.")
-        unused = [name for name in self.edges.columns if name not in (source, target, weight)]
+        unused = [name for name in edges.columns if name not in (source, target, weight)]
         if unused:
             self.notes.append(f"Columns of the edges that are not used: {list_names(unused)}.")
         return source, target, weight
 
-    def _table(self, ends: list[pd.Series]) -> tuple[pd.DataFrame, str]:
-        """The node table, or one of the ids in the edges; and its column of ids."""
-        options = self.options
-        if self.nodes is None:
-            self.nodes = pd.DataFrame({options.id or "id": distinct(ends)})
-            return self.nodes, str(self.nodes.columns[0])
-        where = options.nodes or options.edges
-        assert where is not None
-        known = as_text(pd.concat([end.iloc[:5000] for end in ends], ignore_index=True)) if options.edges else None
-        name = naming(where, id_column, self.nodes, options.id, known, "--")
-        if options.id is None:
-            self.notes.append(f"Guessed of the nodes: id = {name!r}.")
-        return self.nodes, name
-
-    def _label(self, table: pd.DataFrame, id_name: str, ids: np.ndarray) -> str | None:
-        """The column of labels; labels from a file of their own are joined to the table first."""
-        options = self.options
-        if options.labels is not None:
-            return self._joined_labels(table, id_name)
-        where = options.nodes or options.edges
-        assert where is not None
-        if not self.need_label and options.label is None:
-            return None
-        name = naming(where, label_column, table, options.label, "--")
+    def _label(self, table: pd.DataFrame, id_name: str) -> str:
+        name = with_name(self.where, label_column, table, self.options.label, "--")
         if name == id_name:
-            raise InputError(f"{where}: column {name!r} cannot be both id and label: name another with --id or --label")
-        if options.label is None:
+            raise InputError(f"{self.where}: column {name!r} cannot be both id and label: name another with --id or --label")
+        if self.options.label is None:
             self.notes.append(f"Guessed of the nodes: label = {name!r}.")
         return name
 
-    def _joined_labels(self, table: pd.DataFrame, id_name: str) -> str:
-        options, source = self.options, self.options.labels
-        assert source is not None
-        frame = read(source).frame
+    def _joined_labels(self, table: pd.DataFrame, id_name: str, source: Source) -> tuple[pd.DataFrame, str]:
+        """The node table with the labels of a file of their own, and the name of their column."""
+        frame, ids = read(source).frame, as_text(table[id_name])
         if frame is None:
             raise InputError(f"{source}: there is no table of labels in it")
-        own_id = id_name if id_name in frame.columns else naming(source, id_column, frame, None, as_text(table[id_name]))
+        own_id = id_name if id_name in frame.columns else with_name(source, id_column, frame, None, ids)
         rest = [name for name in frame.columns if name != own_id]
-        name = options.label if options.label in frame.columns else (rest[0] if len(rest) == 1 else None)
-        name = name or naming(source, label_column, frame, options.label, "--")
+        label = self.options.label
+        only = rest[0] if len(rest) == 1 and label not in frame.columns else None
+        name = only or with_name(source, label_column, frame, label, "--")
         keys = as_text(frame[own_id])
         if keys.duplicated().any():
             raise InputError(f"{source}: ids are there more than once: {show(keys[keys.duplicated()].unique())}")
-        rows = keys.get_indexer(as_text(table[id_name]))
+        rows = keys.get_indexer(ids)
         found = frame[name].astype(object).to_numpy(dtype=object, na_value=None)
         lost = len(keys) - len(set(rows[rows >= 0]))
         if lost:
             self.notes.append(f"{source.path.name}: {lost:,} labels belong to ids that are not among the nodes.")
         self.notes.append(f"{source.path.name}: labels are read from column {name!r} by {own_id!r}.")
-        self.nodes = table.assign(**{name: np.where(rows >= 0, found[rows], None)})
-        return name
+        return table.assign(**{name: np.where(rows >= 0, found[rows], None)}), name
 
     def _labels(self, table: pd.DataFrame, name: str) -> np.ndarray:
-        absent = (*self.options.missing, *([self.options.unlabelled] if self.options.unlabelled is not None else []))
+        options, mark = self.options, self.options.unlabelled
+        absent = options.missing if mark is None else (*options.missing, mark)
         labels = cleaned(table[name], absent)
-        if self.options.unlabelled is not None:
-            labels = without(labels, text_of(labels) == self.options.unlabelled)
-        said = {mark: count for mark, count in markers(table[name], absent).items()}
-        if said:
-            self.notes.append(f"Labels that are read as missing: {', '.join(f'{m} ({c:,})' for m, c in said.items())}.")
-        naming(self.options.nodes or self.options.labels or self.options.edges, check_label, name, labels)  # type: ignore[arg-type]
+        if mark is not None:
+            labels = without(labels, text_of(labels) == mark)
+        found = markers(table[name], absent)
+        if found:
+            self.notes.append(f"Labels that are read as missing: {', '.join(f'{m} ({c:,})' for m, c in found.items())}.")
+        with_name(options.nodes or options.labels or self.where, check_label, name, labels)
         return labels
 
     def _features(
-        self, table: pd.DataFrame, id_name: str, label: str | None, matrix: Any, plan: FeaturePlan | None
+        self, table: pd.DataFrame, id_name: str, label: str | None, plan: FeaturePlan | None
     ) -> tuple[FeaturePlan | None, Any, tuple[str, ...] | None]:
+        matrix = self._matrix(len(table))
         if matrix is not None:
             self.notes.append(f"Features are a matrix of {matrix.shape[1]:,} columns, used as it is.")
             return None, matrix, None
-        where = self.options.nodes or self.options.edges
-        assert where is not None
-        if plan is None:
-            chosen = self._feature_columns(table, id_name, label)
-            plan = naming(where, plan_features, table, chosen, self.options.kinds, self.options.missing)
-            self.notes.extend(plan.notes)
-        return plan, naming(where, plan.encode, table), plan.names
-
-    def _feature_columns(self, table: pd.DataFrame, id_name: str, label: str | None) -> list[str]:
-        for option, names in (("features", self.options.features or ()), ("ignore", self.options.ignore)):
+        if plan is not None:
+            return plan, with_name(self.where, plan.encode, table), plan.names
+        options = self.options
+        for option, names in (("features", options.features or ()), ("ignore", options.ignore)):
             for name in names:
                 require_column(table, name, f"--{option}")
-        if self.options.features is not None:
-            return [name for name in self.options.features if name not in self.options.ignore]
-        return [name for name in table.columns if name not in (id_name, label, *self.options.ignore)]
+        others = [name for name in table.columns if name not in (id_name, label)]
+        chosen = [name for name in (others if options.features is None else options.features) if name not in options.ignore]
+        plan, features = with_name(self.where, encode_features, table, chosen, options.kinds, options.missing)
+        self.notes.extend(plan.notes)
+        return plan, features, plan.names
 
-    def _matrix(self, first: Reading, second: Reading, n: int) -> Any:
+    def _matrix(self, n: int) -> Any:
         """Features that come as a matrix: a file of their own, or part of an archive that holds the nodes too."""
-        if self.options.matrix is not None:
-            matrix = read(self.options.matrix).matrix
-            if matrix is None or matrix.ndim != 2:
-                raise InputError(f"{self.options.matrix}: there is no matrix of features in it")
-            if matrix.shape[0] != n:
-                raise InputError(f"{self.options.matrix}: one row per node is needed: {matrix.shape[0]:,} rows, {n:,} nodes")
-            return matrix
-        holder = second if self.options.nodes is not None else first
-        return holder.matrix if holder.frame is not None else None
+        source = self.options.matrix
+        if source is None:
+            return self.second.matrix if self.second.frame is not None else None
+        matrix = read(source).matrix
+        if matrix is None or matrix.ndim != 2:
+            raise InputError(f"{source}: there is no matrix of features in it")
+        if matrix.shape[0] != n:
+            raise InputError(f"{source}: one row per node is needed: {matrix.shape[0]:,} rows, {n:,} nodes")
+        return matrix
 
     def _weights(self, name: str) -> np.ndarray:
         numbers = as_numbers(cleaned(self.edges[name], self.options.missing))
@@ -245,10 +298,25 @@ class _Joiner:
         return numbers
 
 
-def _ends(
-    edges: pd.DataFrame, source: str | None, target: str | None, weight: str | None, ids: pd.Index | None
-) -> tuple[str, str, str | None, list[str]]:
-    if edges.shape[1] < 2:
-        only = edges.columns[0]
-        raise InputError(f"edges need two columns, but there is one, {only!r}: name the separator with --separator")
-    return edge_columns(edges, source, target, weight, ids, "--")
+def comparable(ids: pd.Series, ends: list[pd.Series]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return ids of nodes and ends of edges in one type: as they are if all are of one type, else as text."""
+    columns = [column.astype(object).to_numpy(dtype=object, na_value=None) for column in (ids, *ends)]
+    kinds = {type(value) for column in columns for value in column if value is not None}
+    if len(kinds) > 1 or any(issubclass(kind, (float, np.floating)) for kind in kinds):
+        columns = [text_of(column) for column in columns]
+    columns = [without(column, column == "") for column in columns]
+    return columns[0], columns[1:]
+
+
+def with_unknown_ids(table: pd.DataFrame, id_name: str, graph: Graph) -> pd.DataFrame:
+    """Return the table with a row for each id that was kept though only the edges have it."""
+    if graph.n == len(table):
+        return table
+    unknown_ids = pd.DataFrame({id_name: graph.ids[len(table) :]})
+    return pd.concat([table.astype({id_name: object}), unknown_ids], ignore_index=True)
+
+
+def distinct(ends: Sequence[pd.Series]) -> np.ndarray:
+    """Return the ids in the edges, in order if they are of one type."""
+    found = pd.unique(pd.concat(list(ends), ignore_index=True))
+    return np.sort(found) if len({type(value) for value in found}) <= 1 else found

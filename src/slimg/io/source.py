@@ -1,7 +1,8 @@
-"""A file to read, and what was read from it.
+"""A file to read, what was read from it, and which reader it needs: its ending says so.
 
 Source   where: path, table within it, and what the user says about it (separator, encoding, header)
 Reading  what: a frame of edges, a frame of nodes, a feature matrix (each may be absent), and notes on what was guessed
+read     calls the reader of the format; every error names the file
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +21,40 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
+READERS = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".dat"), ("text", "read_separated")),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), ("text", "read_json_lines")),
+    **dict.fromkeys((".parquet", ".pq"), ("binary", "read_parquet")),
+    ".npz": ("binary", "read_npz"),
+    ".npy": ("binary", "read_npy"),
+    ".mtx": ("binary", "read_matrix_market"),
+    ".graphml": ("xml_graphs", "read_graphml"),
+    ".gexf": ("xml_graphs", "read_gexf"),
+    **dict.fromkeys(DATABASES, ("databases", "read_database")),
+}
+"""Ending → module of this folder, and the function that reads such a file."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One input file; ``table`` names a table of a database."""
+    """An input file, and what the user says about it.
+
+    Parameters
+    ----------
+    path : Path
+    table : str, default=None
+        Table of a database; may be left out if it has one.
+    separator, encoding : str, default=None
+        Of a text file; guessed by default.
+    header : bool, default=None
+        Whether the first line of a text file holds the names of the columns; guessed by default.
+
+    Examples
+    --------
+    >>> source = Source.parse("shop.db:follows")
+    >>> source.suffix, source.table
+    ('.db', 'follows')
+    """
 
     path: Path
     table: str | None = None
@@ -32,12 +63,26 @@ class Source:
     header: bool | None = None
 
     @classmethod
-    def parse(cls, given: str, **options: Any) -> Source:
-        """``follows.csv``, or ``shop.db:follows`` for a table of a database."""
+    def parse(
+        cls, given: str, separator: str | None = None, encoding: str | None = None, header: bool | None = None
+    ) -> Source:
+        """Make a source from a path as it is given on the command line.
+
+        Parameters
+        ----------
+        given : str
+            ``follows.csv``, or ``shop.db:follows`` for a table of a database.
+        separator, encoding, header
+            As in `Source`.
+
+        Returns
+        -------
+        Source
+        """
         name, colon, table = given.rpartition(":")
         if colon and Path(name).suffix.lower() in DATABASES and not Path(given).exists():
-            return cls(Path(name), table, **options)
-        return cls(Path(given), **options)
+            return cls(Path(name), table, separator, encoding, header)
+        return cls(Path(given), None, separator, encoding, header)
 
     @property
     def suffix(self) -> str:
@@ -49,6 +94,7 @@ class Source:
 
     @property
     def compressed(self) -> bool:
+        """Whether the file is gzipped."""
         return self.path.suffix.lower() == ".gz"
 
     def __str__(self) -> str:
@@ -57,7 +103,22 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a file held: edges, nodes (or a table that may be either), features as a matrix."""
+    """What a file holds.
+
+    Parameters
+    ----------
+    frame : DataFrame, default=None
+        Nodes; or, if ``edges`` is None, a table that may be of edges or of nodes.
+    edges : DataFrame, default=None
+    matrix : array or sparse matrix, default=None
+        Features.
+    notes : tuple of str, default=()
+        What was guessed.
+    separator : str, default=None
+        Of a text file.
+    directed : bool, default=None
+        Whether the file says that its edges are directed.
+    """
 
     frame: pd.DataFrame | None = None
     edges: pd.DataFrame | None = None
@@ -67,9 +128,31 @@ class Reading:
     directed: bool | None = None
 
 
+def read(source: Source) -> Reading:
+    """Read a file in the format of its ending.
+
+    Parameters
+    ----------
+    source : Source
+
+    Returns
+    -------
+    Reading
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or changes while it is read; the message names it.
+    """
+    if not isinstance(source, Source):
+        raise InputError(f"read takes a Source, not {type(source).__name__}: make one with Source.parse(path)")
+    with unchanged(source):
+        return with_name(source, _reader(source), source)
+
+
 @contextmanager
 def unchanged(source: Source) -> Iterator[None]:
-    """Refuse what is no readable, non-empty file, and a file that was written to while it was read."""
+    """Raise an error for what is no readable, non-empty file, and for a file that changes while it is read."""
     before = _state(source)
     try:
         yield
@@ -79,10 +162,10 @@ def unchanged(source: Source) -> Iterator[None]:
         raise InputError(f"{source.path} changed while it was read: wait until it is written, then call again")
 
 
-def named(source: Source, build: Callable[..., Any], *arguments: Any) -> Any:
-    """Call, and put the file's name before what went wrong."""
+def with_name(source: Source, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; the message of its `InputError` gets the name of the file in front."""
     try:
-        return build(*arguments)
+        return function(*arguments)
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
 
@@ -113,3 +196,11 @@ def _advice(path: Path) -> str:
         return f"there is no folder {folder}"
     near = difflib.get_close_matches(path.name, os.listdir(folder), n=3)
     return f"did you mean {' or '.join(near)}?" if near else "check its name"
+
+
+def _reader(source: Source) -> Callable[[Source], Reading]:
+    if source.suffix not in READERS:
+        ending = f"the ending {source.suffix!r} of {source.path}" if source.suffix else f"{source.path} without an ending"
+        raise InputError(f"{ending} names no format slimg reads: use one of {' '.join(READERS)} (text may be .gz)")
+    module, function = READERS[source.suffix]
+    return getattr(import_module(f"slimg.io.{module}"), function)

@@ -1,4 +1,4 @@
-"""What a column of a table holds: its values without those that stand for nothing, and its kind.
+"""What a column of a table holds: its values, None where one is missing, and its kind.
 
 Kinds: number, counts, category, words, values (lists of categories), vector (lists of numbers of one length); dates are
 refused, and so are columns with too many different values to be categories.
@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from slimg.errors import InputError
-from slimg.graph.columns import missing, show
+from slimg.graph.columns import show
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
-"""Texts that stand for a missing value in any column but ids."""
+"""Strings read as missing, in any column but ids."""
 MANY_CATEGORIES = 1000
 MANY_CLASSES = 1000
 WORDS_PER_TEXT = 2.5
@@ -32,39 +32,36 @@ _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1
 
 
 def cleaned(series: pd.Series, absent: Collection[str] = MISSING) -> np.ndarray:
-    """Values as objects, None where one is missing."""
+    """Return values as objects, None where one is missing or one of the strings ``absent``."""
     values = series.astype(object).to_numpy(dtype=object, na_value=None) if len(series) else np.empty(0, object)
-    if any(isinstance(value, (list, tuple, np.ndarray)) for value in values[:100]):
-        return np.fromiter((None if _is_scalar_nothing(value) else value for value in values), object, len(values))
-    gone = missing(values) | np.fromiter((isinstance(v, str) and v.strip() in absent for v in values), bool, len(values))
-    return without(values, gone)
+    return without(values, np.fromiter((isinstance(v, str) and v.strip() in absent for v in values), bool, len(values)))
 
 
 def present_in(values: np.ndarray) -> np.ndarray:
-    """The values that are not None."""
+    """Return the values that are not None."""
     return values[~absent_from(values)]
 
 
 def absent_from(values: np.ndarray) -> np.ndarray:
-    """Where a value is None (values may be arrays, which cannot be compared as a whole)."""
+    """Return where a value is None (values may be arrays, which cannot be compared as a whole)."""
     return np.fromiter((value is None for value in values), bool, len(values))
 
 
 def without(values: np.ndarray, gone: np.ndarray) -> np.ndarray:
-    """A copy with None where ``gone`` says so."""
+    """Return a copy with None where ``gone`` is true."""
     kept = values.astype(object)
     kept[gone] = None
     return kept
 
 
 def markers(series: pd.Series, absent: Collection[str] = MISSING) -> dict[str, int]:
-    """How often each text that is not empty stands for a missing value."""
+    """Count the strings, other than empty ones, that are read as missing."""
     texts = series[series.map(lambda value: isinstance(value, str) and value.strip() in absent and value.strip() != "")]
     return {str(text): int(count) for text, count in texts.value_counts().items()}
 
 
 def as_numbers(values: np.ndarray) -> np.ndarray | None:
-    """float64 with NaN where missing; None if a value is no number, or is written with leading zeros as codes are."""
+    """Return float64 with NaN where missing; None if a value is no number, or has leading zeros as codes have."""
     present = present_in(values)
     if any(isinstance(value, (bool, np.bool_)) for value in present[:1]) or len(present) == 0:
         return None
@@ -74,18 +71,16 @@ def as_numbers(values: np.ndarray) -> np.ndarray | None:
         numbers = np.array([np.nan if value is None else float(value) for value in values])
     except (TypeError, ValueError):
         return None
-    if np.isinf(numbers).any():
-        return None
-    return numbers
+    return None if np.isinf(numbers).any() else numbers
 
 
 def words_of(text: object) -> list[str]:
-    """Lower-cased words of two letters or more."""
+    """Return the words of two letters or more in lower case."""
     return _WORD.findall(str(text).lower())
 
 
 def kind_of(name: str, values: np.ndarray) -> str:
-    """The kind of a column; refuses dates, and categories that are too many."""
+    """Return the kind of a column; dates, and too many categories, are errors."""
     present = present_in(values)
     if len(present) == 0:
         return "category"
@@ -107,7 +102,7 @@ def kind_of(name: str, values: np.ndarray) -> str:
 
 
 def check_categories(name: str, present: np.ndarray, rows: int) -> None:
-    """Refuse a column whose values are too many, or nearly all different."""
+    """Raise an error for too many categories, or categories that are nearly all different."""
     distinct = len(pd.unique(present))
     if distinct > MANY_CATEGORIES or (distinct > 20 and distinct > 0.9 * len(present)):
         raise InputError(
@@ -117,7 +112,7 @@ def check_categories(name: str, present: np.ndarray, rows: int) -> None:
 
 
 def check_label(name: str, labels: np.ndarray) -> None:
-    """Refuse a label column that is no column of classes."""
+    """Raise an error for too many classes."""
     present = present_in(labels)
     distinct = len(pd.unique(present))
     if distinct > MANY_CLASSES:
@@ -142,10 +137,6 @@ def _refuse_dates(name: str, present: np.ndarray) -> None:
             f"column {name!r} holds dates ({show(present[:1])}), which mean nothing to a linear model: turn them into"
             f" numbers (days since) or categories (weekday), or leave them out with --ignore {_quoted(name)}"
         )
-
-
-def _is_scalar_nothing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
 
 
 def _quoted(name: str) -> str:

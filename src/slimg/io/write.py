@@ -1,4 +1,4 @@
-"""Tables written safely: whole or not at all, never over what is there without leave, and inert in a spreadsheet.
+"""Tables and texts are written whole or not at all (`slimg.atomic`), and are safe to open in a spreadsheet.
 
 A text that a spreadsheet would run as a formula (it begins with = + - @, a tab or a return) gets a leading quote. Text
 that is a number, such as -3.5, stays as it is.
@@ -9,61 +9,58 @@ from __future__ import annotations
 import csv
 import json
 import os
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
+from slimg.atomic import atomic_write
 from slimg.errors import InputError
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_table(frame: pd.DataFrame, path: Path, *, separator: str = ",") -> Path:
-    """Write a table in the format of the path's ending (.csv, .tsv, .jsonl, .parquet)."""
-    if path.suffix == ".parquet":
-        return write_whole(path, lambda file: _as_arrow(frame).to_parquet(file, index=False), binary=True)
-    if path.suffix == ".jsonl":
-        return write_whole(path, lambda file: _write_lines(frame, file))
-    return write_csv(frame, path, separator="\t" if path.suffix == ".tsv" else separator)
+    """Write a table in the format of the path's ending; its folder is made if need be.
 
+    Parameters
+    ----------
+    frame : DataFrame
+    path : Path
+        A name that ends in .parquet, .jsonl or .tsv; any other ending is written as CSV.
+    separator : str, default=","
+        Of a CSV file.
 
-def write_csv(frame: pd.DataFrame, path: Path, *, separator: str = ",") -> Path:
-    """Write a CSV file whose text no spreadsheet runs."""
-    safe = frame.map(_inert)
-    safe.columns = [_inert(name) for name in frame.columns]
-    return write_whole(path, lambda file: safe.to_csv(file, sep=separator, index=False, quoting=csv.QUOTE_NONNUMERIC))
+    Returns
+    -------
+    Path
+        ``path``
+    """
+    make_folder(path.parent)
+    with atomic_write(path, binary=path.suffix == ".parquet") as file:
+        if path.suffix == ".parquet":
+            _as_arrow(frame).to_parquet(file, index=False)
+        elif path.suffix == ".jsonl":
+            _write_lines(frame, file)
+        else:
+            safe = frame.map(_inert)
+            safe.columns = [_inert(name) for name in frame.columns]
+            separator = "\t" if path.suffix == ".tsv" else separator
+            safe.to_csv(file, sep=separator, index=False, quoting=csv.QUOTE_NONNUMERIC)
+    return path
 
 
 def write_text(text: str, path: Path) -> Path:
-    """Write a text file."""
-    return write_whole(path, lambda file: file.write(text))
-
-
-def write_whole(path: Path, write: Callable[[IO[Any]], object], *, binary: bool = False) -> Path:
-    """Write a draft beside ``path`` and put it in its place: the whole file or none of it."""
-    path = Path(path)
+    """Write a text file, whose folder is made if need be; return its path."""
     make_folder(path.parent)
-    try:
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    except PermissionError:
-        raise InputError(f"{path.parent} may not be written to: choose another folder") from None
-    try:
-        with os.fdopen(handle, "wb") if binary else os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            write(file)
-        os.chmod(draft, 0o644)
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
+    with atomic_write(path) as file:
+        file.write(text)
     return path
 
 
 def make_folder(folder: Path) -> Path:
-    """The folder, made if need be."""
+    """Make a folder unless it is there, and return it; it is an error if it cannot be written to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -76,7 +73,7 @@ def make_folder(folder: Path) -> Path:
 
 
 def refuse_existing(paths: list[Path], force: bool) -> None:
-    """Refuse to write over files unless told to."""
+    """Raise an error for files that exist already, unless ``force``."""
     there = [path for path in paths if path.exists()]
     if there and not force:
         names = ", ".join(str(path) for path in there)
