@@ -1,22 +1,17 @@
-"""Sanity checks: nine synthetic graphs on which a model shows what it can and cannot do."""
+"""Sanity checks: nine synthetic graphs that show what a model can and cannot do.
+
+Public: `check` runs models on the cases and gives a `SanityReport` of `Cell`; `assert_passes` does so as a test;
+`from_sklearn` and `from_torch` adapt models of other libraries; `make` draws a `SanityCase` and `scaled` gives its settings for
+any size; `CASES` and `EMPTY` name the informative and the empty cases. ``slimg.lab.sanity.pytest_plugin`` has fixtures.
+Everything else in this package is internal.
+"""
 
 from slimg.lab.sanity.adapters import from_sklearn, from_torch
-from slimg.lab.sanity.assertion import assert_passes
-from slimg.lab.sanity.case import SanityCase, make, scaled
+from slimg.lab.sanity.case import CASES, EMPTY, SanityCase, make, scaled
 from slimg.lab.sanity.report import Cell, SanityReport
-from slimg.lab.sanity.runner import check
-from slimg.lab.sanity.scenarios import CASES, EMPTY
+from slimg.lab.sanity.runner import assert_passes, check
 
 __all__ = [
-    "CASES",
-    "EMPTY",
-    "Cell",
-    "SanityCase",
-    "SanityReport",
-    "assert_passes",
-    "check",
-    "from_sklearn",
-    "from_torch",
-    "make",
+    "CASES", "EMPTY", "Cell", "SanityCase", "SanityReport", "assert_passes", "check", "from_sklearn", "from_torch", "make",
     "scaled",
-]
+]  # fmt: skip

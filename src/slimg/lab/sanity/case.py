@@ -1,23 +1,37 @@
-"""One synthetic graph of which it is known what helps: A (n × n), X (n × d) and c classes.
+"""The nine sanity cases: what the features contain × what the edges contain, and which of them predict the classes.
 
-`make` draws it; `slimg.lab.sanity.structure` and `slimg.lab.sanity.features` say how. Clusters, edges, features and each kind
-of noise have a stream of random numbers of their own: cases that share a structure share its edges, and turning one
-dial leaves the rest as it was.
+                  semantic X    structural X   random X
+    homophily A   both help     both help      A helps
+    heterophily A both help     both help      A helps
+    uniform A     X helps       none helps     none helps
+
+A case is named features-structure: ``semantic-uniform``. `make` draws its A (n × n), X (n × d) and c classes;
+`slimg.lab.sanity.generators` has the formulas. Clusters, edges, features and each kind of noise have a random stream of
+their own: cases with the same structure have the same edges, and changing one setting leaves the rest as it was.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from slimg.engine import Engine
-from slimg.errors import InputError
+from slimg.errors import InputError, choices
 from slimg.graph import Adjacency, Graph, Split, splits
-from slimg.lab.sanity.features import random_features, replace_rows, semantic_features, structural_features
-from slimg.lab.sanity.scenarios import helps, name_of
-from slimg.lab.sanity.structure import block_densities, draw_clusters, draw_edges, rewire
+from slimg.lab.sanity import generators
+
+FEATURES = ("semantic", "structural", "random")
+STRUCTURES = ("homophily", "heterophily", "uniform")
+CASES = (
+    "semantic-uniform", "random-homophily", "random-heterophily", "structural-homophily", "structural-heterophily",
+    "semantic-homophily", "semantic-heterophily",
+)  # fmt: skip
+"""The seven informative cases, in the order of the paper's table."""
+EMPTY = ("structural-uniform", "random-uniform")
+"""The two in which nothing predicts the classes: a model that beats chance here has seen the test labels."""
 
 LABELLED = 0.8
 """Share of the nodes whose labels a model may see, three quarters of them to learn from: the paper's 60 / 20 / 20."""
@@ -28,16 +42,24 @@ DENSEST = 0.5
 
 @dataclass(frozen=True, eq=False)
 class SanityCase:
-    """A synthetic graph and its ground truth.
+    """A synthetic graph and its ground truth, as `make` draws it.
 
     Attributes
     ----------
-    features, structure : kinds, as given to `make`; ``name`` joins them
-    graph : labels are the clusters 0 … c − 1, all nodes labelled
-    helps : which of "X" and "A" tell the classes
-    vectors : v_k of semantic features (c × d), else None
-    settings : what `make` was called with
-    notes : one sentence on the truth and one per dial that was turned
+    features : str
+        Kind of features.
+    structure : str
+        Kind of edges.
+    graph : Graph
+        All nodes labelled; labels are the clusters 0 … c − 1.
+    helps : tuple of str
+        Which of "X" and "A" predict the classes.
+    vectors : ndarray of shape (c, d) or None
+        v_k of semantic features.
+    settings : dict
+        What `make` was called with.
+    notes : tuple of str
+        One sentence on the truth and one per setting that differs from its default.
     """
 
     features: str
@@ -50,110 +72,190 @@ class SanityCase:
 
     @property
     def name(self) -> str:
-        return name_of(self.features, self.structure)
+        """Features and structure, joined by a hyphen."""
+        return f"{self.features}-{self.structure}"
 
     @property
     def chance(self) -> float:
-        """Accuracy of always answering with the largest class."""
+        """Accuracy of predicting the largest class for all nodes."""
         return float(np.bincount(self.graph.codes).max() / self.graph.n)
 
     def split(self, seed: int) -> Split:
-        """Train and val are 3 : 1 of the labelled share, test is the rest; stratified by class."""
+        """Split the nodes, stratified by class: train and val are 3 : 1 of the labelled share, test is the rest.
+
+        Parameters
+        ----------
+        seed : int
+            Of the random numbers.
+
+        Returns
+        -------
+        Split
+        """
         seen = self.settings["label_fraction"]
         train, val = round(0.75 * seen, 12), round(0.25 * seen, 12)
         return splits.stratified(self.graph, (train, val, round(1 - train - val, 12)), seed)
 
 
 def make(
-    features: str,
-    structure: str,
-    n: int = 6000,
-    d: int = 500,
-    c: int = 4,
-    seed: int = 0,
-    *,
-    density: float = 0.01,
-    feature_noise: float = 0.0,
-    edge_noise: float = 0.0,
-    label_fraction: float = LABELLED,
-    imbalance: float = 1.0,
+    features: str, structure: str, n: int = 6000, d: int = 500, c: int = 4, seed: int = 0, *, density: float = 0.01,
+    feature_noise: float = 0.0, edge_noise: float = 0.0, label_fraction: float = LABELLED, imbalance: float = 1.0,
     engine: Engine | None = None,
-) -> SanityCase:
-    """Draw a case; the defaults are the paper's.
+) -> SanityCase:  # fmt: skip
+    """Draw a sanity case; the defaults are the paper's.
 
     Parameters
     ----------
-    features : "semantic", "structural" or "random"
-    structure : "homophily", "heterophily" or "uniform"
-    n, d, c : nodes, features, classes
-    density : probability of an edge in the chosen pairs of clusters; see `scaled` for other sizes
-    feature_noise : share of nodes whose features are replaced by random ones
-    edge_noise : share of edges moved to a random place; structural features see the moved ones
-    label_fraction : share of nodes whose labels a model may see
-    imbalance : size of the largest class over that of the smallest
-    engine : where the SVD of structural features runs
+    features : {"semantic", "structural", "random"}
+        Kind of features.
+    structure : {"homophily", "heterophily", "uniform"}
+        Kind of edges.
+    n, d, c : int, default=6000, 500, 4
+        Nodes, features and classes.
+    seed : int, default=0
+        Of the random numbers.
+    density : float, default=0.01
+        Probability of an edge in the chosen pairs of clusters; see `scaled` for other sizes.
+    feature_noise : float, default=0
+        Share of nodes whose features are replaced by random ones.
+    edge_noise : float, default=0
+        Share of edges moved to a random place; structural features are computed from the moved ones.
+    label_fraction : float, default=0.8
+        Share of nodes whose labels a model may see.
+    imbalance : float, default=1
+        Size of the largest class divided by that of the smallest.
+    engine : Engine or None, default=None
+        Where the SVD of structural features runs; None for memory.
+
+    Returns
+    -------
+    SanityCase
+
+    Raises
+    ------
+    InputError
+        If a kind is unknown or a number is out of its range.
+
+    Examples
+    --------
+    >>> case = make("semantic", "uniform", n=120, d=10, density=0.1)
+    >>> case.name, case.helps, case.graph.n
+    ('semantic-uniform', ('X',), 120)
     """
-    name = name_of(features, structure)
+    if features not in FEATURES:
+        raise choices("kind of features", features, FEATURES)
+    if structure not in STRUCTURES:
+        raise choices("kind of structure", structure, STRUCTURES)
     settings = {
         "n": n, "d": d, "c": c, "seed": seed, "density": density, "feature_noise": feature_noise,
         "edge_noise": edge_noise, "label_fraction": label_fraction, "imbalance": imbalance,
     }  # fmt: skip
     _check(settings, structure)
     streams = [np.random.default_rng([seed, stream]) for stream in range(5)]
-    clusters = draw_clusters(n, c, imbalance, streams[0])
-    edges = draw_edges(clusters, block_densities(structure, np.bincount(clusters), density), streams[1])
+    clusters = generators.draw_clusters(n, c, imbalance, streams[0])
+    densities = generators.block_densities(structure, np.bincount(clusters), density)
+    edges = generators.draw_edges(clusters, densities, streams[1])
     if edge_noise:
-        edges = rewire(edges, n, edge_noise, streams[2])
+        edges = generators.rewire(edges, n, edge_noise, streams[2])
     adjacency, _ = Adjacency.from_edges(edges[:, 0], edges[:, 1], n, directed=False)
-    matrix, vectors = _draw_features(features, clusters, adjacency, d, streams[3], engine)
+    vectors = None
+    if features == "semantic":
+        matrix, vectors = generators.semantic_features(clusters, d, streams[3])
+    elif features == "structural":
+        matrix = generators.structural_features(adjacency, d, engine)
+    else:
+        matrix = generators.random_features(n, d, streams[3])
     if feature_noise:
-        matrix = replace_rows(matrix, feature_noise, streams[4])
-    true = tuple(part for part in helps(name) if not _drowned(part, features, settings))
-    graph = Graph(adjacency, matrix, clusters)
-    return SanityCase(features, structure, graph, true, vectors, settings, _notes(true, settings))
+        matrix = generators.replace_rows(matrix, feature_noise, streams[4])
+    no_edges = edge_noise == 1
+    no_features = feature_noise == 1 or (features == "structural" and no_edges)
+    noise = {"A": no_edges, "X": no_features}
+    true = tuple(part for part in helps(f"{features}-{structure}") if not noise[part])
+    return SanityCase(features, structure, Graph(adjacency, matrix, clusters), true, vectors, settings, _notes(true, settings))
 
 
 def scaled(n: int) -> dict[str, Any]:
-    """``n``, ``d`` and ``density`` with the paper's mean degree and nodes per feature: about as hard at any size."""
-    if n < NODES_PER_FEATURE:
-        raise InputError(f"a sanity case needs n of at least {NODES_PER_FEATURE} nodes, not {n}")
+    """Settings of `make` for n nodes with the paper's mean degree and nodes per feature: about as hard at any size.
+
+    Parameters
+    ----------
+    n : int
+        Nodes, at least 12.
+
+    Returns
+    -------
+    dict
+        ``n``, ``d`` and ``density``.
+
+    Examples
+    --------
+    >>> scaled(1200)
+    {'n': 1200, 'd': 100, 'density': 0.05}
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < NODES_PER_FEATURE:
+        raise InputError(f"a sanity case needs n as an integer of at least {NODES_PER_FEATURE} nodes, not {n!r}")
     return {"n": n, "d": n // NODES_PER_FEATURE, "density": min(MEAN_DENSITY / n, DENSEST)}
 
 
-def _draw_features(
-    kind: str, labels: np.ndarray, adjacency: Adjacency, d: int, rng: np.random.Generator, engine: Engine | None
-) -> tuple[np.ndarray, np.ndarray | None]:
-    if kind == "semantic":
-        return semantic_features(labels, d, rng)
-    if kind == "structural":
-        return structural_features(adjacency, d, engine), None
-    return random_features(len(labels), d, rng), None
+def parts(name: str) -> tuple[str, str]:
+    """Features and structure of a case's name.
+
+    Returns
+    -------
+    tuple of two str
+    """
+    if name not in CASES + EMPTY:
+        raise choices("sanity case", name, CASES + EMPTY)
+    features, structure = name.split("-")
+    return features, structure
 
 
-def _drowned(part: str, features: str, settings: dict[str, Any]) -> bool:
-    """Whether noise leaves nothing of what X or A said."""
-    if part == "A":
-        return settings["edge_noise"] == 1
-    return settings["feature_noise"] == 1 or (features == "structural" and settings["edge_noise"] == 1)
+def helps(name: str) -> tuple[str, ...]:
+    """Which of X and A predict the classes in the case of that name.
+
+    Returns
+    -------
+    tuple of str
+    """
+    features, structure = parts(name)
+    edges_help = structure != "uniform"
+    features_help = features == "semantic" or (features == "structural" and edges_help)
+    return ("X",) * features_help + ("A",) * edges_help
+
+
+def select(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Distinct cases from names, or from "informative" (seven), "empty" (two) or "all" (nine).
+
+    Returns
+    -------
+    tuple of str
+    """
+    groups = {"informative": CASES, "empty": EMPTY, "all": CASES + EMPTY} | {name: (name,) for name in CASES + EMPTY}
+    found: list[str] = []
+    for name in [names] if isinstance(names, str) else names:
+        if name not in groups:
+            raise choices("sanity case", name, list(groups))
+        found += groups[name]
+    if not found:
+        raise InputError("no sanity case was given: name at least one, or all")
+    return tuple(dict.fromkeys(found))
 
 
 def _notes(true: tuple[str, ...], settings: dict[str, Any]) -> tuple[str, ...]:
     truth = {
-        (): "Neither features nor edges tell the classes.",
-        ("X",): "Only the features tell the classes.",
-        ("A",): "Only the edges tell the classes.",
-        ("X", "A"): "Features and edges both tell the classes.",
+        (): "Neither the features nor the edges predict the classes.",
+        ("X",): "Only the features predict the classes.",
+        ("A",): "Only the edges predict the classes.",
+        ("X", "A"): "Features and edges both predict the classes.",
     }[true]
-    said = [truth]
-    if settings["feature_noise"]:
-        said.append(f"{settings['feature_noise']:.0%} of the nodes have random features.")
-    if settings["edge_noise"]:
-        said.append(f"{settings['edge_noise']:.0%} of the edges were moved to a random place.")
-    if settings["label_fraction"] != LABELLED:
-        said.append(f"{settings['label_fraction']:.1%} of the nodes are labelled for the model.")
-    if settings["imbalance"] != 1:
-        said.append(f"The largest class is {settings['imbalance']:g} times the smallest.")
-    return tuple(said)
+    sentences = {
+        "feature_noise": (0, "{:.0%} of the nodes have random features."),
+        "edge_noise": (0, "{:.0%} of the edges were moved to a random place."),
+        "label_fraction": (LABELLED, "{:.1%} of the nodes are labelled for the model."),
+        "imbalance": (1, "The largest class is {:g} times the smallest."),
+    }
+    changed = (text.format(settings[key]) for key, (usual, text) in sentences.items() if settings[key] != usual)
+    return (truth, *changed)
 
 
 def _check(settings: dict[str, Any], structure: str) -> None:
@@ -163,12 +265,14 @@ def _check(settings: dict[str, Any], structure: str) -> None:
             raise InputError(f"a sanity case needs {name} as an integer of at least {least}, not {value!r}")
     if structure == "heterophily" and settings["c"] % 2:
         raise InputError(f"heterophily pairs the classes: it needs an even number of them, not c={settings['c']}")
-    if not 0 < settings["density"] <= DENSEST:
-        raise InputError(f"density must lie above 0 and at most at {DENSEST}, not {settings['density']!r}")
-    for name in ("feature_noise", "edge_noise"):
-        if not 0 <= settings[name] <= 1:
-            raise InputError(f"{name} is a share between 0 and 1, not {settings[name]!r}")
-    if not 0 < settings["label_fraction"] < 1:
-        raise InputError(f"label_fraction is a share above 0 and below 1, not {settings['label_fraction']!r}")
-    if not settings["imbalance"] >= 1:
-        raise InputError(f"imbalance is the largest class over the smallest, at least 1, not {settings['imbalance']!r}")
+    ranges = {
+        "density": (f"above 0 and at most {DENSEST}", lambda value: 0 < value <= DENSEST),
+        "feature_noise": ("between 0 and 1", lambda value: 0 <= value <= 1),
+        "edge_noise": ("between 0 and 1", lambda value: 0 <= value <= 1),
+        "label_fraction": ("above 0 and below 1", lambda value: 0 < value < 1),
+        "imbalance": ("of at least 1 (largest class / smallest)", lambda value: value >= 1),
+    }
+    for name, (needed, holds) in ranges.items():
+        value = settings[name]
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not holds(value):
+            raise InputError(f"{name} must be a number {needed}, not {value!r}")

@@ -1,6 +1,6 @@
 """The fixture ``sanity_passes`` for the tests of a model.
 
-Not loaded by itself, so that pytest of other projects is left alone: add to ``conftest.py``
+It is not loaded automatically, so that pytest of other projects does not change. Add to ``conftest.py``
 
     pytest_plugins = ["slimg.lab.sanity.pytest_plugin"]
 
@@ -20,10 +20,9 @@ from typing import Any
 
 import pytest
 
-from slimg.lab.sanity.assertion import LENIENT, SMALL, assert_passes
-from slimg.lab.sanity.case import SanityCase, make, scaled
+from slimg.lab.sanity.case import CASES, SanityCase, make, parts, scaled, select
 from slimg.lab.sanity.report import SanityReport
-from slimg.lab.sanity.scenarios import CASES, parts, select
+from slimg.lab.sanity.runner import LENIENT, SMALL, assert_passes
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def sanity_case(request: pytest.FixtureRequest) -> Callable[[str], SanityCase]:
-    """``sanity_case(name)``: a case of the size asked for, drawn once."""
+    """``sanity_case(name)``: a case of the given size, drawn once."""
     size = scaled(request.config.getoption("--sanity-n"))
     return cache(lambda name: make(*parts(name), **size))
 
@@ -43,7 +42,7 @@ def sanity_case(request: pytest.FixtureRequest) -> Callable[[str], SanityCase]:
 def sanity_passes(
     request: pytest.FixtureRequest, sanity_case: Callable[[str], SanityCase]
 ) -> Callable[..., SanityReport]:
-    """``sanity_passes(model, cases=…)``: fails the test, with the matrix, unless the model passes."""
+    """``sanity_passes(model, cases=…)``: fails the test, with the tables, unless the model passes."""
 
     def passes(model: Any, cases: Any = CASES, at_least: float = LENIENT) -> SanityReport:
         drawn = [sanity_case(name) for name in select(cases)]

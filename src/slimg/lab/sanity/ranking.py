@@ -4,7 +4,7 @@ For accuracies μ_ij ± σ_ij of model i in case j, NaN where a model gave none 
 
     rank   1 + how many models are better: ties share the better place
     medal  gold, silver, bronze = ranks 1, 2, 3
-    red    μ_ij < μ_tj − 2σ_tj, t the model in third place;  judged with three models and a known σ (two runs) at least
+    red    μ_ij < μ_tj − 2σ_tj, t the model in third place;  needs three models and a known σ (two runs)
     mean and standard deviation over the cases (with n − 1, as the paper's table has it)
 """
 

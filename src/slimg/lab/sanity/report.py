@@ -2,20 +2,30 @@
 
     ✓   mean accuracy ≥ 80 % (``at_least``) where something helps
     ✓   mean accuracy ≤ chance + max(3 %, 3 standard errors) where nothing does: more means that test labels were seen
+
+Both tables of the printed report have one row per case and one column per model.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slimg.atomic import atomic_write
 from slimg.errors import choices
-from slimg.lab.sanity import ranking
+from slimg.lab.sanity import findings, ranking
+from slimg.lab.tables import Entry, Page, Table
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
 
 PASS = 0.80
 """Accuracy from which a case is passed, as in the paper's first figure."""
@@ -25,7 +35,22 @@ PAPER_NODES, PAPER_SEEDS = 6000, 5
 
 @dataclass(frozen=True)
 class Cell:
-    """One model in one case: test accuracy of each split, or the reason why it failed."""
+    """One model in one case: test accuracy of each split, or the reason why it failed.
+
+    Attributes
+    ----------
+    accuracies : tuple of float
+        One per split.
+    error : str or None
+        Why there are none.
+    seconds : float
+        Time of all splits.
+
+    Examples
+    --------
+    >>> str(Cell((0.8, 0.9)))
+    '85.0±5.0'
+    """
 
     accuracies: tuple[float, ...] = ()
     error: str | None = None
@@ -33,6 +58,7 @@ class Cell:
 
     @property
     def mean(self) -> float:
+        """Mean accuracy; NaN for a failure."""
         return float("nan") if self.error else float(np.mean(self.accuracies))
 
     @property
@@ -40,10 +66,13 @@ class Cell:
         """Standard deviation over the splits; NaN for a single one."""
         return float("nan") if self.error or len(self.accuracies) < 2 else float(np.std(self.accuracies))
 
+    def __str__(self) -> str:
+        return f"{100 * self.mean:.1f}" + ("" if math.isnan(self.spread) else f"±{100 * self.spread:.1f}")
+
 
 @dataclass(frozen=True)
 class CaseFacts:
-    """What the report keeps of a case."""
+    """What the report keeps of a case; ``judged`` is the number of test nodes."""
 
     name: str
     helps: tuple[str, ...]
@@ -53,9 +82,23 @@ class CaseFacts:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SanityReport:
-    """Result of `slimg.lab.sanity.check`: ``cells[model, case]``, and what follows from them."""
+    """Result of `slimg.lab.sanity.check`.
+
+    Attributes
+    ----------
+    models : tuple of str
+        Names of the models.
+    cases : tuple of CaseFacts
+        Facts of the cases.
+    seeds : int
+        Number of splits.
+    cells : dict
+        ``cells[model, case]`` is a `Cell`.
+    at_least : float
+        Mean accuracy from which a case is passed.
+    """
 
     models: tuple[str, ...]
     cases: tuple[CaseFacts, ...]
@@ -74,6 +117,20 @@ class SanityReport:
         return self.seeds < PAPER_SEEDS or any(case.settings["n"] < PAPER_NODES for case in self.cases)
 
     def cell(self, model: str, case: str) -> Cell:
+        """Look up one cell.
+
+        Parameters
+        ----------
+        model : str
+            One of ``models``.
+        case : str
+            Name of one of ``cases``.
+
+        Returns
+        -------
+        Cell
+            What the model reached in the case.
+        """
         if model not in self.models:
             raise choices("model", model, self.models)
         if case not in self._facts:
@@ -81,7 +138,18 @@ class SanityReport:
         return self.cells[model, case]
 
     def passed(self, model: str, case: str) -> bool:
-        """Whether the model did what is expected in this case; see the module's text."""
+        """Whether the model passed this case, by the rule of the module's docstring.
+
+        Parameters
+        ----------
+        model, case : str
+            As in `cell`.
+
+        Returns
+        -------
+        bool
+            False for a failure.
+        """
         mean, facts = self.cell(model, case).mean, self._facts[case]
         if facts.helps:
             return mean >= self.at_least
@@ -89,71 +157,182 @@ class SanityReport:
         return mean <= facts.chance + max(ABOVE_CHANCE, 3 * error)
 
     def passes(self, model: str) -> bool:
-        """Whether the model passed every case."""
+        """Whether the model passed every case.
+
+        Parameters
+        ----------
+        model : str
+            One of ``models``.
+
+        Returns
+        -------
+        bool
+            True if it did.
+        """
         return all(self.passed(model, case.name) for case in self.cases)
 
     def medal(self, model: str, case: str) -> str | None:
-        """"gold", "silver", "bronze" or None; none where nothing helps."""
-        return self._judged[0].get((model, case))
+        """Medal of the model in a case; there is none where nothing helps.
+
+        Parameters
+        ----------
+        model, case : str
+            As in `cell`.
+
+        Returns
+        -------
+        {"gold", "silver", "bronze", None}
+            By `slimg.lab.sanity.ranking`.
+        """
+        return self._ranked[0].get((model, case))
 
     def is_red(self, model: str, case: str) -> bool:
-        """Whether the model is more than 2σ of the third place below it."""
-        return (model, case) in self._judged[1]
+        """Whether the model is more than 2σ of the third place below it.
+
+        Parameters
+        ----------
+        model, case : str
+            As in `cell`.
+
+        Returns
+        -------
+        bool
+            By `slimg.lab.sanity.ranking`.
+        """
+        return (model, case) in self._ranked[1]
 
     def average(self, model: str) -> tuple[float, float]:
-        """Mean and standard deviation of the accuracy over the informative cases; NaN if the model failed in one."""
+        """Average accuracy over the informative cases.
+
+        Parameters
+        ----------
+        model : str
+            One of ``models``.
+
+        Returns
+        -------
+        mean, standard deviation : float
+            NaN if the model failed in one.
+        """
         return ranking.over_cases(self._grid("mean")[self.models.index(model)])
 
     def average_rank(self, model: str) -> tuple[float, float]:
-        """Mean and standard deviation of the rank over the informative cases; a failure counts as last."""
+        """Average rank over the informative cases.
+
+        Parameters
+        ----------
+        model : str
+            One of ``models``.
+
+        Returns
+        -------
+        mean, standard deviation : float
+            A failure counts as last.
+        """
         return ranking.over_cases(ranking.ranks(self._grid("mean"))[self.models.index(model)])
 
     def verdict(self, model: str) -> str:
-        """One paragraph in plain words: what the model cannot do."""
-        from slimg.lab.sanity.verdict import verdict
+        """Say in one paragraph what the model cannot do.
 
-        return verdict(self, model)
+        Parameters
+        ----------
+        model : str
+            One of ``models``.
 
-    def observations(self) -> tuple[Any, ...]:
-        """The paper's four observations, each holding, not holding, or not judged."""
-        from slimg.lab.sanity.observations import observations
+        Returns
+        -------
+        str
+            Sentences.
+        """
+        return findings.verdict(self, model)
 
-        return observations(self)
+    def observations(self) -> tuple[findings.Observation, ...]:
+        """Test the paper's four observations.
+
+        Returns
+        -------
+        tuple of Observation
+            Each holds, does not hold, or was not tested.
+        """
+        return findings.observations(self)
 
     def to_text(self, width: int = 120) -> str:
-        """Tables and paragraphs as plain text; `__rich_console__` draws the same in colour."""
-        from slimg.lab.sanity.render import as_text
+        """Write tables and paragraphs as plain text; rich draws the same in colour.
 
-        return as_text(self, width)
+        Parameters
+        ----------
+        width : int, default=120
+            Columns; wider tables are printed in several parts.
+
+        Returns
+        -------
+        str
+            Lines.
+        """
+        return self._page().text(width)
 
     def to_markdown(self) -> str:
-        from slimg.lab.sanity.render import as_markdown
+        """Write tables and paragraphs in Markdown.
 
-        return as_markdown(self)
+        Returns
+        -------
+        str
+            Lines.
+        """
+        return self._page().markdown()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values (NaN becomes None), ready for JSON."""
-        from slimg.lab.sanity.render import as_dict
+        """Collect everything as plain values, ready for JSON.
 
-        return as_dict(self)
+        Returns
+        -------
+        dict
+            NaN becomes None.
+        """
+        cases = [dataclasses.asdict(case) for case in self.cases]
+        return {
+            "seeds": self.seeds,
+            "reduced": self.reduced,
+            "at_least": self.at_least,
+            "cases": [{key: case[key] for key in ("name", "helps", "chance", "settings", "notes")} for case in cases],
+            "models": {
+                model: {
+                    "cases": {case.name: self._cell_dict(model, case.name) for case in self.cases},
+                    "average": _mean_sd(*self.average(model)),
+                    "average_rank": _mean_sd(*self.average_rank(model)),
+                    "passes": self.passes(model),
+                    "verdict": self.verdict(model),
+                }
+                for model in self.models
+            },
+            "observations": [dataclasses.asdict(each) for each in self.observations()],
+        }
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """JSON text, also written to ``path`` if one is given."""
+        """Write everything as JSON.
+
+        Parameters
+        ----------
+        path : path-like or None, default=None
+            File to write it to; None for none.
+
+        Returns
+        -------
+        str
+            The JSON.
+        """
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            with atomic_write(path) as file:
+                file.write(text + "\n")
         return text
 
-    def __rich_console__(self, console: Any, options: Any) -> Any:
-        from slimg.lab.sanity.render import as_rich
-
-        yield from as_rich(self)
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        yield from self._page().renderables(options.max_width)
 
     def __repr__(self) -> str:
-        found = ", ".join(
-            f"{model} {sum(self.passed(model, case.name) for case in self.cases)}/{len(self.cases)}"
-            for model in self.models
-        )
+        counts = {model: sum(self.passed(model, case.name) for case in self.cases) for model in self.models}
+        found = ", ".join(f"{model} {count}/{len(self.cases)}" for model, count in counts.items())
         return f"SanityReport(passed: {found})"
 
     @cached_property
@@ -166,11 +345,97 @@ class SanityReport:
         return np.array(rows, float).reshape(len(self.models), len(self.informative))
 
     @cached_property
-    def _judged(self) -> tuple[dict[tuple[str, str], str], set[tuple[str, str]]]:
+    def _ranked(self) -> tuple[dict[tuple[str, str], str | None], set[tuple[str, str]]]:
         """Medals and red cells."""
+        keys = [[(model, case.name) for case in self.informative] for model in self.models]
         means, spreads = self._grid("mean"), self._grid("spread")
-        won, red = ranking.medals(means), ranking.red_cells(means, spreads)
-        names = [case.name for case in self.informative]
-        keys = [((i, j), (model, case)) for i, model in enumerate(self.models) for j, case in enumerate(names)]
-        colours = {key: colour for (i, j), key in keys if (colour := won[i][j]) is not None}
-        return colours, {key for (i, j), key in keys if red[i, j]}
+        pairs = zip(keys, ranking.medals(means), ranking.red_cells(means, spreads), strict=True)
+        rows = [list(zip(*each, strict=True)) for each in pairs]
+        medals = {key: medal for row in rows for key, medal, _ in row}
+        return medals, {key for row in rows for key, _, red in row if red}
+
+    def _page(self) -> Page:
+        """Tables of ✓/✗ and of accuracies, legend, verdicts, differences from the paper and its observations."""
+        several = len(self.models) > 1
+        page = Page("").add(self._matrix(), self._accuracies(several))
+        if several:
+            red = "; ▼ more than 2σ of the third place below it" if len(self.models) > 2 and self.seeds > 1 else ""
+            page.add(f"① ② ③ best three{red}.")
+        page.add(*map(self.verdict, self.models), *findings.differences_from_paper(self))
+        return page.add(*map(str, self.observations() if several else ()))
+
+    def _matrix(self) -> Table:
+        title = f"Sanity checks: ✓ from {self.at_least:.0%} where something helps, at chance where nothing does"
+        return self._table(title, [self._row(case, self.mark) for case in self.cases])
+
+    def _accuracies(self, with_ranks: bool) -> Table:
+        rows = [self._row(case, self._accuracy) for case in self.cases]
+        if self.informative:
+            averages = [mean_and_sd(*self.average(model), 100) for model in self.models]
+            rows.append([Entry(each, style="bold") for each in ("average", "", *averages)])
+        if self.informative and with_ranks:
+            ranks = [mean_and_sd(*self.average_rank(model)) for model in self.models]
+            rows.append([Entry(each, style="bold") for each in ("average rank", "", *ranks)])
+        splits = "one split" if self.seeds == 1 else f"{self.seeds} splits"
+        sizes = " and ".join(f"{n:,}" for n in sorted({case.settings["n"] for case in self.cases}))
+        reduced = "; a reduced protocol" if self.reduced else ""
+        return self._table(f"Accuracy in percent, mean ± standard deviation ({splits}, {sizes} nodes{reduced})", rows)
+
+    def _table(self, title: str, rows: list[list[Entry | str]]) -> Table:
+        return Table(("case", "helps", *self.models), rows, title, "ll" + "c" * len(self.models), n_labels=2)
+
+    def _row(self, case: CaseFacts, entry: Any) -> list[Entry | str]:
+        useful = {0: "none", 1: "".join(case.helps), 2: "both"}[len(case.helps)]
+        return [case.name, useful, *(entry(model, case.name) for model in self.models)]
+
+    def mark(self, model: str, case: str) -> Entry:
+        """Cell of the ✓/✗ matrix.
+
+        Parameters
+        ----------
+        model, case : str
+            As in `cell`.
+
+        Returns
+        -------
+        Entry
+            "✓", "✗" or "failed".
+        """
+        if self.cells[model, case].error:
+            return Entry("failed", style="bad")
+        return Entry("✓", style="good") if self.passed(model, case) else Entry("✗", style="bad")
+
+    def _accuracy(self, model: str, case: str) -> Entry:
+        cell = self.cells[model, case]
+        if cell.error:
+            return Entry("failed", style="bad")
+        return Entry(str(cell), style="red" if self.is_red(model, case) else self.medal(model, case) or "")
+
+    def _cell_dict(self, model: str, case: str) -> dict[str, Any]:
+        cell = self.cells[model, case]
+        return {
+            "accuracies": list(cell.accuracies),
+            **_mean_sd(cell.mean, cell.spread),
+            "passed": self.passed(model, case),
+            "medal": self.medal(model, case),
+            "red": self.is_red(model, case),
+            "error": cell.error,
+            "seconds": round(cell.seconds, 3),
+        }
+
+
+def mean_and_sd(mean: float, spread: float, factor: float = 1.0) -> str:
+    """Write a mean with its standard deviation in brackets, if that is known.
+
+    Returns
+    -------
+    str
+        "–" for NaN.
+    """
+    if math.isnan(mean):
+        return "–"
+    return f"{factor * mean:.1f}" + ("" if math.isnan(spread) else f" ({factor * spread:.1f})")
+
+
+def _mean_sd(mean: float, spread: float) -> dict[str, float | None]:
+    return {key: None if math.isnan(value) else value for key, value in (("mean", mean), ("sd", spread))}

@@ -1,0 +1,309 @@
+"""What follows from a report: a verdict on each model, the paper's observations, and differences from its table.
+
+Verdict, from which cases a model fails:
+
+    fails random X (both A)         it uses the graph only through the features
+    fails uniform A                 it cannot ignore noisy edges
+    fails A of one kind only        it assumes that neighbours are alike (or unlike)
+    no better with edges than without, and at chance on random X: it does not use the edges at all
+    above chance where nothing helps: it has seen test labels
+
+Observations of the paper, each tested on the report at hand:
+
+    1  Summary             SlimG passes every case without a red cell, with the best average accuracy and rank
+    2  No network effects  only a few models do well on uniform A, S²GC and GraphSAGE among them: fewer than half are
+                           not red there, and those two are among them
+    3  Useless features    no other model passes with random X
+    4  Heterophily         G²CN, GraphSAGE and GPR-GNN pass under heterophily with semantic or with structural X
+
+An observation whose models, cases or splits were not run is not tested.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slimg.graph.columns import number_of
+from slimg.lab import paper
+from slimg.lab.sanity.case import CASES
+
+if TYPE_CHECKING:
+    from slimg.lab.sanity.report import SanityReport
+
+CLOSE = 0.05
+"""Accuracies nearer than this count as the same, and as chance."""
+NARROWLY = 0.1
+"""No cause is given for a model that misses the threshold by less than this."""
+OURS = "slimg"
+USE_RAW_FEATURES = ("s2gc", "sage")
+REACH_EVEN_HOPS = ("g2cn", "sage", "gprgnn")
+
+
+def verdict(report: SanityReport, model: str) -> str:
+    """Say in one paragraph what a model cannot do.
+
+    Returns
+    -------
+    str
+    """
+    results = _Results(report, model)
+    sentences = [results.opening(), *results.failures()]
+    rules = (_leak,) if results.learns_nothing() else (_edges, _features, _kinds, _both, _leak)
+    sentences += [sentence for rule in rules if (sentence := rule(results))]
+    if len(sentences) == 1 and report.passes(model):
+        sentences.append("Nothing that was tried here misleads it.")
+    return " ".join(sentences)
+
+
+class _Results:
+    """One model's column of the report."""
+
+    def __init__(self, report: SanityReport, model: str):
+        self.report, self.model = report, model
+        self.run = {case.name: case for case in report.cases}
+        self.broken = [name for name in self.run if report.cells[model, name].error]
+
+    def mean(self, case: str) -> float | None:
+        """Accuracy, or None where the case was not run or the model failed."""
+        return None if case not in self.run or case in self.broken else self.report.cells[self.model, case].mean
+
+    def fails(self, case: str) -> bool:
+        return self.mean(case) is not None and not self.report.passed(self.model, case)
+
+    def passes(self, case: str) -> bool:
+        return self.mean(case) is not None and self.report.passed(self.model, case)
+
+    def at_chance(self, case: str) -> bool:
+        mean = self.mean(case)
+        return mean is not None and mean < self.run[case].chance + CLOSE
+
+    def percent(self, *cases: str) -> str:
+        return " and ".join(f"{100 * mean:.1f} %" for case in cases if (mean := self.mean(case)) is not None)
+
+    def uses_no_edges(self) -> bool:
+        alone, joined = self.mean("semantic-uniform"), self.mean("semantic-homophily")
+        blind = self.at_chance("random-homophily") or self.at_chance("random-heterophily")
+        if not blind or alone is None or joined is None:
+            return False
+        return joined < alone + CLOSE and not self.at_chance("semantic-uniform")
+
+    def learns_nothing(self) -> bool:
+        """At chance wherever it predicted and something helps."""
+        informative = [case.name for case in self.report.informative if case.name not in self.broken]
+        return len(informative) > 1 and all(map(self.at_chance, informative))
+
+    def opening(self) -> str:
+        informative = [case.name for case in self.report.informative]
+        if not informative:
+            return f"{self.model} was run only where nothing helps."
+        nothing = " It learns nothing: at chance in every one." if self.learns_nothing() else ""
+        return f"{self.model} passes {sum(map(self.passes, informative))} of the {len(informative)} checks.{nothing}"
+
+    def failures(self) -> list[str]:
+        reasons: dict[str, list[str]] = {}
+        for name in self.broken:
+            reasons.setdefault(str(self.report.cells[self.model, name].error), []).append(name)
+        return [
+            f"It gave no prediction on {'any case' if len(names) == len(self.run) else _listed(names)} ({reason})."
+            for reason, names in reasons.items()
+        ]
+
+
+def _edges(results: _Results) -> str | None:
+    """Useless features: only the edges help."""
+    failed = [case for case in ("random-homophily", "random-heterophily") if results.fails(case)]
+    if not failed:
+        return None
+    if results.uses_no_edges():
+        return "It does not use the edges: it is no better where they help, and at chance where only they do."
+    numbers = results.percent(*failed)
+    if len(failed) == 2:
+        at_all = ", or not at all" if all(map(results.at_chance, failed)) else ""
+        return f"It fails when the features are useless ({numbers}): it uses the graph only through them{at_all}."
+    kind = failed[0].split("-")[1]
+    return f"It fails when the features are useless and only the edges, under {kind}, help ({numbers})."
+
+
+def _features(results: _Results) -> str | None:
+    """Useless edges: only the features help."""
+    case = "semantic-uniform"
+    if not results.fails(case):
+        return None
+    numbers = results.percent(case)
+    if results.at_chance(case) and (results.passes("random-homophily") or results.passes("random-heterophily")):
+        return f"It does not use the features: at chance ({numbers}) where only they help."
+    if (results.mean(case) or 0) > results.report.at_least - NARROWLY:
+        return f"It falls short where the edges are noise and only the features help ({numbers})."
+    return f"It fails when the edges are noise ({numbers}): it cannot ignore the neighbours and use a node's own features."
+
+
+def _kinds(results: _Results) -> str | None:
+    """Homophily or heterophily alone."""
+    if results.uses_no_edges():
+        return None
+    found = []
+    for good, bad, belief in (("homophily", "heterophily", "alike"), ("heterophily", "homophily", "unlike")):
+        kinds = [x for x in ("structural", "semantic") if results.passes(f"{x}-{good}") and results.fails(f"{x}-{bad}")]
+        if kinds:
+            numbers = results.percent(*(f"{x}-{bad}" for x in kinds))
+            found.append(
+                f"It fails under {bad} with {' and '.join(kinds)} features ({numbers}), though not under {good}:"
+                f" it assumes that neighbours are {belief}."
+            )
+    return " ".join(found) or None
+
+
+def _both(results: _Results) -> str | None:
+    """Features and edges both help, and still it fails, under homophily and heterophily."""
+    meaning = {
+        "structural": "features that describe a node's place in the graph, not its class, are too little for it",
+        "semantic": "it fails even where features and edges agree",
+    }
+    cases = {kind: (f"{kind}-homophily", f"{kind}-heterophily") for kind in meaning}
+    found = [
+        f"With {kind} features it fails under homophily and heterophily ({results.percent(*cases[kind])}): {words}."
+        for kind, words in meaning.items()
+        if all(map(results.fails, cases[kind]))
+    ]
+    return " ".join(found) or None
+
+
+def _leak(results: _Results) -> str | None:
+    high = [case.name for case in results.report.cases if not case.helps and results.fails(case.name)]
+    if not high:
+        return None
+    return (
+        f"It scores {results.percent(*high)} on {_listed(high)}, where nothing predicts the classes and"
+        f" {100 * results.run[high[0]].chance:.0f} % is chance: it has seen test labels."
+    )
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One observation: whether it holds (None: not tested), and the evidence."""
+
+    number: int
+    title: str
+    holds: bool | None
+    evidence: str
+
+    def __str__(self) -> str:
+        state = {True: "holds", False: "does not hold", None: "not tested"}[self.holds]
+        return f"Observation {self.number} ({self.title}): {state}. {self.evidence}"
+
+
+def observations(report: SanityReport) -> tuple[Observation, ...]:
+    """Test the four observations of the paper.
+
+    Returns
+    -------
+    tuple of Observation
+    """
+    tests = {
+        "summary": _summary,
+        "no network effects": _no_network_effects,
+        "useless features": _useless_features,
+        "heterophily graphs": _heterophily,
+    }
+    return tuple(Observation(number, title, *test(report)) for number, (title, test) in enumerate(tests.items(), 1))
+
+
+def differences_from_paper(report: SanityReport) -> list[str]:
+    """Describe each cell whose ✓ or ✗ is not that of the paper's table; none for another protocol.
+
+    Returns
+    -------
+    list of str
+        One sentence per cell.
+    """
+    found: list[str] = []
+    for model, case in [] if report.reduced else [(model, case.name) for model in report.models for case in report.informative]:
+        cell, printed = report.cells[model, case], paper.accuracy("sanity", model, case)
+        if not isinstance(printed, tuple) or cell.error:
+            continue
+        if report.passed(model, case) != (printed[0] >= 100 * report.at_least):
+            theirs = f"{printed[0]:.1f} ± {printed[1]:.1f} %"
+            found.append(f"Unlike the paper: {model} on {case} has {100 * cell.mean:.1f} % here, {theirs} there.")
+    return found
+
+
+def _summary(report: SanityReport) -> tuple[bool | None, str]:
+    missing = _missing(report, CASES, (OURS,), colours=True)
+    if missing:
+        return None, missing
+    passed = sum(report.passed(OURS, case) for case in CASES)
+    red = sum(report.is_red(OURS, case) for case in CASES)
+    averages = {model: report.average(model)[0] for model in report.models}
+    ranks = {model: report.average_rank(model)[0] for model in report.models}
+    first = not any(averages[model] > averages[OURS] or ranks[model] < ranks[OURS] for model in report.models)
+    return passed == len(CASES) and not red and first, (
+        f"SlimG passes {passed} of {len(CASES)}, has {number_of(red, 'red cell')}, average accuracy"
+        f" {100 * averages[OURS]:.1f} % ({_place(averages, OURS, -1)}) and average rank {ranks[OURS]:.1f}"
+        f" ({_place(ranks, OURS, 1)} of {len(ranks)} models)."
+    )
+
+
+def _no_network_effects(report: SanityReport) -> tuple[bool | None, str]:
+    case = "semantic-uniform"
+    missing = _missing(report, (case,), USE_RAW_FEATURES, colours=True)
+    if missing:
+        return None, missing
+    well = [m for m in report.models if not report.cells[m, case].error and not report.is_red(m, case)]
+    holds = set(USE_RAW_FEATURES) & set(report.models) <= set(well) and 2 * len(well) < len(report.models)
+    return holds, f"On {case}, {len(well)} of {len(report.models)} models are not red: {', '.join(well) or 'none'}."
+
+
+def _useless_features(report: SanityReport) -> tuple[bool | None, str]:
+    cases = ("random-homophily", "random-heterophily")
+    others = [model for model in report.models if model != OURS]
+    missing = _missing(report, cases, ()) or (None if others else "It is about models other than SlimG.")
+    if missing:
+        return None, missing
+    passing = [model for model in others if any(report.passed(model, case) for case in cases)]
+    best = max(others, key=lambda model: max(_mean(report, model, case) for case in cases))
+    who = f"these pass: {', '.join(passing)}" if passing else f"none of {len(others)} passes; the best is {best}"
+    return not passing, f"Of the models other than SlimG, {who} ({_percent(report, best, cases)})."
+
+
+def _heterophily(report: SanityReport) -> tuple[bool | None, str]:
+    cases = ("semantic-heterophily", "structural-heterophily")
+    present = [model for model in REACH_EVEN_HOPS if model in report.models]
+    missing = _missing(report, cases, REACH_EVEN_HOPS)
+    if missing:
+        return None, missing
+    numbers = "; ".join(f"{model} {_percent(report, model, cases)}" for model in present)
+    holds = all(any(report.passed(model, case) for case in cases) for model in present)
+    return holds, f"With semantic and with structural features: {numbers}."
+
+
+def _missing(report: SanityReport, cases: tuple[str, ...], any_of: tuple[str, ...], colours: bool = False) -> str | None:
+    """A sentence that says what must be run for an observation to be tested."""
+    run = {case.name for case in report.cases}
+    absent = [case for case in cases if case not in run]
+    if absent:
+        return f"It needs the case {', '.join(absent)}."
+    if any_of and not set(any_of) & set(report.models):
+        return f"It needs the model {' or '.join(any_of)}."
+    if colours and (len(report.models) < 3 or report.seeds < 2):
+        return "It needs at least three models and two splits, or no cell can be red."
+    return None
+
+
+def _mean(report: SanityReport, model: str, case: str) -> float:
+    """Accuracy; 0 for a model that failed."""
+    cell = report.cells[model, case]
+    return 0.0 if cell.error else cell.mean
+
+
+def _percent(report: SanityReport, model: str, cases: tuple[str, ...]) -> str:
+    return " and ".join(f"{100 * _mean(report, model, case):.1f} %" for case in cases)
+
+
+def _place(values: dict[str, float], model: str, sign: int) -> str:
+    place = 1 + sum(sign * other < sign * values[model] for other in values.values())
+    return {1: "first", 2: "second", 3: "third"}.get(place, f"place {place}")
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
