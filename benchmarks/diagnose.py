@@ -18,8 +18,7 @@ from records import ROOT, read, write
 from slimg import Graph, diagnose
 from slimg.graph.splits import stratified
 from slimg.lab import datasets
-from slimg.lab.sanity.case import make
-from slimg.lab.sanity.scenarios import CASES, EMPTY, parts
+from slimg.lab.sanity.case import CASES, EMPTY, make, parts
 
 SHOWN = (0.05, 0.05, 0.9)
 """Train and validation rows are shown together: 10 %."""

@@ -38,7 +38,7 @@ from slimg.lab import datasets, sanity
 from slimg.lab.linear_gnn import WEIGHT_DECAYS
 from slimg.lab.propagators import get
 from slimg.lab.propagators.registry import Propagator, kind_of, register, together
-from slimg.lab.sanity.scenarios import CASES, parts
+from slimg.lab.sanity.case import CASES, parts
 from slimg.learn.early_stopping import EPOCHS, PATIENCE
 
 READINGS = dict.fromkeys(("diff_entries", "diff_entries_row", "diff_entries_sym", "diff_dense", "diff_sqrt2"), "diff_kernel")

@@ -10,8 +10,7 @@ from explain_graphs import planted
 from slimg import Graph
 from slimg.errors import InputError
 from slimg.graph.splits import stratified
-from slimg.lab.sanity.case import make, scaled
-from slimg.lab.sanity.scenarios import CASES, EMPTY, parts
+from slimg.lab.sanity.case import CASES, EMPTY, make, parts, scaled
 
 
 @pytest.mark.parametrize("name", [*CASES, *EMPTY])

@@ -12,7 +12,7 @@ from slimg.lab.bench.batch import run_batch
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import _batches
 from slimg.lab.bench.store import Store
-from slimg.lab.sanity.scenarios import CASES, EMPTY
+from slimg.lab.sanity.case import CASES, EMPTY
 
 
 def test_real_quick_prints_and_writes_the_papers_figures_beside_ours(data_dir, tmp_path):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from slimg.lab.bench import paper
+from slimg.lab import paper
 from slimg.lab.bench.grid import OOM, Grid
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.store import Store
 from slimg.lab.datasets import names
-from slimg.lab.sanity.scenarios import CASES
+from slimg.lab.sanity.case import CASES
 
 PAPERS_SLIPS = {("sanity", "s2gc"): (7.1, 3.4), ("sanity", "gprgnn"): (3.3, 2.3)}
 """Ranks that the paper prints otherwise than its own table gives them."""
@@ -41,11 +41,11 @@ def test_the_papers_ranks_follow_from_its_own_table(tmp_path, experiment, column
     values = {}
     for row in rows:
         for column in columns:
-            found = paper.figure(experiment, row, column)
+            found = paper.accuracy(experiment, row, column)
             values[row, column] = "OOM" if isinstance(found, str) else [found[0] / 100] * 2
     grid = filled(tmp_path, which, values)
     for row in rows:
-        printed = PAPERS_SLIPS.get((experiment, row), paper.printed_rank(experiment, row))
+        printed = PAPERS_SLIPS.get((experiment, row), tuple(paper.tables()["average_rank"][experiment][row]))
         assert np.round(grid.average_rank(row), 1) == pytest.approx(printed), row
         assert grid.paper_rank(row) == pytest.approx(grid.average_rank(row))
 
@@ -54,7 +54,7 @@ def test_the_papers_slimg_is_the_only_model_without_red_cells_on_real_graphs():
     rows, columns = list(paper.tables()["accuracy"]["real"]), names()[:13]
     from slimg.lab.sanity.ranking import red_cells
 
-    figures = [[paper.figure("real", row, column) for column in columns] for row in rows]
+    figures = [[paper.accuracy("real", row, column) for column in columns] for row in rows]
     means, spreads = (np.array([[np.nan if isinstance(f, str) else f[i] for f in line] for line in figures]) for i in (0, 1))
     red = red_cells(means, spreads).any(axis=1)
     assert [row for row, any_red in zip(rows, red, strict=True) if not any_red] == ["slimg"]

@@ -5,10 +5,9 @@ from importlib.resources import files
 
 import pytest
 
-from slimg.lab.baselines import grids
+from slimg.lab.baselines import LINEAR, grids
 from slimg.lab.bench.models import kind
 from slimg.lab.bench.protocol import is_reduced, protocol
-from slimg.lab.sanity.models import LINEAR
 
 
 @pytest.mark.parametrize("name", [*grids.PAPER, *LINEAR])

@@ -9,7 +9,7 @@ from slimg.lab.gnnexp import survival
 from slimg.lab.gnnexp.survival import gain, own
 from slimg.lab.propagators import get, names
 from slimg.lab.propagators.expressions import A_sym, At_sym, Attention, L, identity
-from slimg.lab.sanity.scenarios import CASES
+from slimg.lab.sanity.case import CASES
 
 # ✓: at least 80 % in the paper's table of sanity checks, in the order of CASES.
 PAPER = {

@@ -1,4 +1,4 @@
-"""Cases: truth, determinism, dials, splits and sizes."""
+"""The nine cases: names, what helps, settings, splits and the same bits for a seed."""
 
 import time
 
@@ -7,8 +7,59 @@ import pytest
 
 from slimg.engine import MemoryEngine
 from slimg.errors import InputError
-from slimg.lab.sanity import CASES, EMPTY, make, scaled
-from slimg.lab.sanity.scenarios import parts
+from slimg.lab.sanity import CASES, EMPTY, case, make, scaled
+from slimg.lab.sanity.case import parts
+
+MATRIX = {
+    "semantic-homophily": "XA",
+    "structural-homophily": "XA",
+    "random-homophily": "A",
+    "semantic-heterophily": "XA",
+    "structural-heterophily": "XA",
+    "random-heterophily": "A",
+    "semantic-uniform": "X",
+    "structural-uniform": "",
+    "random-uniform": "",
+}
+
+
+def test_what_helps_is_the_papers_matrix():
+    assert set(CASES + EMPTY) == set(MATRIX)
+    for name, helpful in MATRIX.items():
+        assert case.helps(name) == tuple(helpful)
+    assert all(case.helps(name) for name in CASES)
+    assert not any(case.helps(name) for name in EMPTY)
+
+
+def test_order_is_that_of_the_papers_table():
+    groups = [case.helps(name) for name in CASES]
+    assert groups == [("X",), ("A",), ("A",), *[("X", "A")] * 4]
+
+
+@pytest.mark.parametrize("name", CASES + EMPTY)
+def test_names_and_parts_are_inverse(name):
+    assert make(*case.parts(name), **SMALL).name == name
+
+
+def test_selection_by_groups_and_names_keeps_order_without_repetition():
+    assert case.select("all") == CASES + EMPTY
+    assert case.select(["empty", "random-uniform", "semantic-uniform"]) == (*EMPTY, "semantic-uniform")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: case.parts("semantic"), "semantic-uniform"),
+        (lambda: make("sematic", "uniform"), "semantic"),
+        (lambda: make("semantic", "homophilic"), "homophily"),
+        (lambda: case.select(["everything"]), "informative"),
+        (lambda: case.select([]), "at least one"),
+    ],
+)
+def test_unknown_names_are_answered_with_the_choices(call, said):
+    with pytest.raises(InputError, match=said):
+        call()
+
 
 SMALL = scaled(480)
 

@@ -20,7 +20,7 @@ from slimg.lab.bench.circumstances import circumstances, peak_memory, reset_peak
 from slimg.lab.bench.models import Ran, Run, kind
 from slimg.lab.bench.protocol import protocol
 from slimg.lab.bench.store import Record
-from slimg.lab.sanity.judge import accuracy
+from slimg.lab.sanity.runner import accuracy
 
 Emit = Callable[[Record], None]
 

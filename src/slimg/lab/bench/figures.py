@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from slimg.lab.sanity.case import scaled
-from slimg.lab.sanity.scenarios import STRUCTURES
-from slimg.lab.sanity.structure import block_densities, draw_clusters, draw_edges
+from slimg.lab.sanity.case import STRUCTURES, scaled
+from slimg.lab.sanity.generators import block_densities, draw_clusters, draw_edges
 from slimg.report.plots import INK, MAIN, SECOND, THIRD, new_figure, save_figure
 
 OURS, OTHERS, CURVES = SECOND, MAIN, (MAIN, SECOND, THIRD)

@@ -18,8 +18,7 @@ from slimg.lab import datasets
 from slimg.lab.bench.standin import make_standin
 from slimg.lab.datasets import files
 from slimg.lab.datasets.loader import find
-from slimg.lab.sanity.case import make, scaled
-from slimg.lab.sanity.scenarios import parts
+from slimg.lab.sanity.case import make, parts, scaled
 
 KINDS = ("name", "case", "standin")
 _KNOWN = {"name": {"name", "prepared"}, "case": {"case", "n", "prepared"}}

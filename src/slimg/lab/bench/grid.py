@@ -13,12 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
-from slimg.lab.bench import paper
+from slimg.lab import paper
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.store import Record, Store
 from slimg.lab.sanity import ranking
+from slimg.lab.sanity.case import EMPTY
 from slimg.lab.sanity.report import Cell as Figures
-from slimg.lab.sanity.scenarios import EMPTY
 
 OOM = "O.O.M."
 
@@ -60,7 +60,7 @@ class Grid:
         """The paper's cell; none for a stand-in, which is another graph."""
         if self.recipe.paper is None or column in self.recipe.standins:
             return None
-        return paper.figure(self.recipe.paper, _row_of_paper(row), column)
+        return paper.accuracy(self.recipe.paper, _row_of_paper(row), column)
 
     @property
     def ranked(self) -> list[str]:

@@ -3,7 +3,7 @@
     slimg                     SlimG with its parameters
     lr, sgc, dgc, …           LinearGNN with that propagator and its parameters
     gcn, gat, …               other models of `slimg.lab.baselines`, with their parameters
-    FILE.py:NAME              a user's own, as `slimg.lab.sanity.contender` accepts it
+    FILE.py:NAME              a user's own, as `slimg.lab.sanity.adapters` accepts it
 
 A kind is begun once per graph with the settings of all cells of a batch, so that they share what does not depend on labels;
 then it runs cell by cell. A model sees the labels of train and validation rows and no others.
@@ -25,11 +25,11 @@ from slimg.components.options import COMPONENTS
 from slimg.errors import InputError, choices
 from slimg.graph import Graph, Split
 from slimg.lab import baselines
+from slimg.lab.baselines import LINEAR
 from slimg.lab.baselines.base import best_of
 from slimg.lab.linear_gnn import LinearGNN
 from slimg.lab.propagators.registry import kind_of
-from slimg.lab.sanity.contender import as_contender
-from slimg.lab.sanity.models import LINEAR
+from slimg.lab.sanity.adapters import as_adapter
 from slimg.lab.user_code import load_object
 
 Settings: TypeAlias = dict[str, Any]
@@ -209,7 +209,7 @@ class UserKind:
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         begun = time.perf_counter()
-        answer = as_contender(load_object(self.address), self.address.rpartition(":")[2]).begin(graph)
+        answer = as_adapter(load_object(self.address), self.address.rpartition(":")[2]).prepare(graph)
         beginning = time.perf_counter() - begun
 
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:

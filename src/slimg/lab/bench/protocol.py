@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from slimg.lab.baselines import grids
+from slimg.lab.baselines import LINEAR, grids
 from slimg.lab.baselines.network import EPOCHS, PATIENCE
-from slimg.lab.sanity.models import LINEAR
 
 PAPER = "paper"
 REDUCED = "reduced"

@@ -11,21 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from slimg.lab.baselines import LINEAR
 from slimg.lab.bench.accuracy_table import accuracy_table, legend, signed
 from slimg.lab.bench.cell import canonical
 from slimg.lab.bench.figures import structures
 from slimg.lab.bench.grid import Grid
 from slimg.lab.bench.page import Entry, Page, Picture, Table, entry
-from slimg.lab.bench.paper import tables
 from slimg.lab.bench.protocol import is_reduced
 from slimg.lab.bench.survival_table import agreement, survival_table
 from slimg.lab.bench.titles import marked_title, title_of_row
-from slimg.lab.sanity.case import scaled
-from slimg.lab.sanity.models import LINEAR
-from slimg.lab.sanity.render import unlike_paper
+from slimg.lab.paper import tables
+from slimg.lab.sanity.case import helps, scaled
+from slimg.lab.sanity.findings import differences_from_paper
+from slimg.lab.sanity.generators import draw_clusters
 from slimg.lab.sanity.report import CaseFacts, SanityReport
-from slimg.lab.sanity.scenarios import helps
-from slimg.lab.sanity.structure import draw_clusters
 
 CLASSES = 4
 MINUTES = 45
@@ -43,7 +42,7 @@ def sanity_page(grid: Grid, folder: Path | None) -> Page:
     page.add(*legend(grid), accuracy_table(grid))
     if report is not None:
         page.add(_averages(grid, report, f"{quick}Averages over the cases in which something helps"))
-        page.add(_untrained(grid), *(report.verdict(model) for model in report.models), *unlike_paper(report))
+        page.add(_untrained(grid), *(report.verdict(model) for model in report.models), *differences_from_paper(report))
         if len(report.models) > 1:
             page.add(*map(str, report.observations()))
         titles = {model: title_of_row(grid.recipe, model) for model in report.models}

@@ -16,7 +16,7 @@ import numpy as np
 
 from slimg.errors import InputError
 from slimg.graph import Adjacency, Graph
-from slimg.lab.sanity.structure import draw_clusters
+from slimg.lab.sanity.generators import draw_clusters
 
 ROUNDS = 50
 

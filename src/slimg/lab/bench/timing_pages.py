@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slimg.lab.bench import paper
+from slimg.lab import paper
 from slimg.lab.bench.accuracy_table import protocols
 from slimg.lab.bench.figures import Measured, accuracy_against_time, growth
 from slimg.lab.bench.grid import Grid
@@ -66,7 +66,7 @@ def scalability_page(grid: Grid, folder: Path | None) -> Page:
             continue
         sizes = np.array([recipe.data[column][kind] for column in columns], float)
         seconds = np.array([_seconds(grid.records[OURS, column]) for column in columns])
-        theirs = paper.scalability(kind)
+        theirs = paper.tables()["scalability_seconds"][kind]
         series[kind] = (sizes, seconds)
         rows = [[entry("seconds"), *(entry(f"{each:.2f}") for each in seconds)]]
         rows.append([entry("relative to the largest"), *(entry(f"{each / seconds[-1]:.2f}") for each in seconds)])

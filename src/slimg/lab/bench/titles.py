@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from slimg.lab.baselines import LINEAR
 from slimg.lab.bench.protocol import is_reduced
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.datasets.dataset import table
 from slimg.lab.propagators.registry import kind_of
-from slimg.lab.sanity.models import LINEAR
 
 ROWS = {
     "slimg": "SlimG", "slimg-path": "SlimG, default path", "gcn": "GCN", "sage": "SAGE", "gcnii": "GCNII", "h2gcn": "H₂GCN",

@@ -29,7 +29,7 @@ from slimg.errors import InputError
 from slimg.lab.propagators.expressions import Expression, Structure, operators_of
 from slimg.lab.propagators.registry import Propagator
 from slimg.lab.propagators.spectrum import response
-from slimg.lab.sanity.scenarios import CASES
+from slimg.lab.sanity.case import CASES
 
 DEGREE = 6000 * 0.01 * (1 + 3 * 0.4) / 4
 CLUSTER = 0.6 / 2.2 + 2.2 / 0.6 / DEGREE

@@ -26,7 +26,7 @@ from slimg.lab.gnnexp.writing import operator_symbol, text
 from slimg.lab.propagators.expressions import Expression, operators_of
 from slimg.lab.propagators.registry import Propagator, get, kind_of, names
 from slimg.lab.propagators.spectrum import INTERVALS, coefficients, response
-from slimg.lab.sanity.scenarios import CASES
+from slimg.lab.sanity.case import CASES
 
 FORMATS = ("text", "markdown", "latex", "json")
 MARKS = {True: "✓", False: "✗", None: "?"}

@@ -171,7 +171,8 @@ def make(
     no_features = feature_noise == 1 or (features == "structural" and no_edges)
     noise = {"A": no_edges, "X": no_features}
     true = tuple(part for part in helps(f"{features}-{structure}") if not noise[part])
-    return SanityCase(features, structure, Graph(adjacency, matrix, clusters), true, vectors, settings, _notes(true, settings))
+    graph = Graph(adjacency, matrix, clusters)
+    return SanityCase(features, structure, graph, true, vectors, settings, _notes(true, settings))
 
 
 def scaled(n: int) -> dict[str, Any]:

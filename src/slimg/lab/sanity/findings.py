@@ -218,7 +218,8 @@ def differences_from_paper(report: SanityReport) -> list[str]:
         One sentence per cell.
     """
     found: list[str] = []
-    for model, case in [] if report.reduced else [(model, case.name) for model in report.models for case in report.informative]:
+    pairs = [(model, case.name) for model in report.models for case in report.informative]
+    for model, case in [] if report.reduced else pairs:
         cell, printed = report.cells[model, case], paper.accuracy("sanity", model, case)
         if not isinstance(printed, tuple) or cell.error:
             continue

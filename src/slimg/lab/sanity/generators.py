@@ -106,7 +106,8 @@ def rewire(edges: np.ndarray, n: int, share: float, rng: np.random.Generator) ->
         ends = np.sort(rng.integers(n, size=(2 * (moved - len(found)) + 16, 2)), axis=1)
         fresh = ends[ends[:, 0] < ends[:, 1]] @ np.array([n, 1])
         found = np.concatenate([found, fresh[~np.isin(fresh, kept)]])
-        found = found[np.sort(np.unique(found, return_index=True)[1])]  # in order of appearance: sorted would favour small rows
+        # in order of appearance: sorted values, cut off, would favour small row numbers
+        found = found[np.sort(np.unique(found, return_index=True)[1])]
     return np.column_stack(np.divmod(np.concatenate([kept, found[:moved]]), n))
 
 

@@ -201,10 +201,10 @@ def _selected(cases: Any) -> list[str | SanityCase]:
     several = [cases] if isinstance(cases, str | SanityCase) else cases
     if not isinstance(several, Iterable):
         raise InputError(f"cases are names or sanity cases, not {type(cases).__name__}")
-    several = list(several)
-    if any(isinstance(each, SanityCase) for each in several):
-        return [each if isinstance(each, SanityCase) else select(each)[0] for each in several]
-    return list(select(several))
+    given: list[Any] = list(several)
+    if any(isinstance(each, SanityCase) for each in given):
+        return [each if isinstance(each, SanityCase) else select(each)[0] for each in given]
+    return list(select(given))
 
 
 def _drawn(selected: list[str | SanityCase], n: int, engine: Engine | None) -> Iterator[tuple[str, SanityCase]]:

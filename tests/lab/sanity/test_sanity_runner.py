@@ -1,16 +1,19 @@
-"""The runner: honest accuracies, labels kept back, failures kept in their cells."""
+"""The runner: accuracies are those of the splits, failures stay in their cells, no test label is given away."""
 
 import copy
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from sanity_reports import Majority
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
 
 from slimg.errors import InputError
-from slimg.lab.sanity import CASES, EMPTY, check, from_sklearn, make, scaled
+from slimg.graph import Graph
+from slimg.lab.sanity import CASES, EMPTY, assert_passes, check, from_sklearn, make, scaled
+from slimg.lab.sanity.runner import accuracy
 
 SMALL = [make(*pair, **scaled(240)) for pair in (("semantic", "uniform"), ("random", "homophily"))]
 
@@ -94,7 +97,7 @@ def test_failures_stay_in_their_cells():
     report = check([Failing, Wrong, Majority], SMALL, seeds=2, progress=lambda *told_now: told.append(told_now))
     assert report.cell("Failing", "semantic-uniform").error == "RuntimeError: out of luck (split 1)"
     assert report.cell("Failing", "random-homophily").error == "RuntimeError: out of luck"
-    assert "239 answers for 240 nodes" in report.cell("Wrong", "semantic-uniform").error
+    assert "239 classes for 240 nodes" in report.cell("Wrong", "semantic-uniform").error
     assert report.cell("Majority", "random-homophily").accuracies == (0.25, 0.25)
     assert [(model, case) for model, case, _ in told] == [
         (model, case.name) for case in SMALL for model in ("Failing", "Wrong", "Majority")
@@ -129,3 +132,51 @@ def test_cases_by_name_by_object_and_twice():
 def test_bad_options(options, said):
     with pytest.raises(InputError, match=said):
         check(Majority, **({"cases": "empty"} | options))
+
+
+NUMBERS = Graph.from_arrays(np.ones((4, 4)) - np.eye(4), labels=[0, 1, 2, 1])
+TEXT = Graph.from_arrays(np.ones((4, 4)) - np.eye(4), labels=["a", "b", "c", "b"])
+TEST = np.array([1, 2, 3])
+
+
+@pytest.mark.parametrize("as_type", [list, np.array, np.float32, pd.Series, lambda v: np.array(v)[:, None]])
+def test_share_of_right_answers_on_the_test_rows(as_type):
+    assert accuracy(as_type([2, 1, 2, 0]), NUMBERS, TEST) == pytest.approx(2 / 3)
+
+
+def test_classes_of_any_type():
+    assert accuracy(["c", "b", "c", "b"], TEXT, TEST) == 1
+    assert accuracy(pd.array(["c", "b", "a", "a"]), TEXT, TEST) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([1, 2, 1], "3 .* 4 nodes"),
+        (np.zeros((4, 3)), "not probabilities"),
+        (np.zeros((4, 3, 2)), r"\(4, 3, 2\)"),
+        ([0, np.nan, 1, 1], "1 node without a class"),
+        ([0, None, None, 1], "2 nodes without a class"),
+        ([0, 7, 1, 1], "do not exist: 7"),
+        (["0", "1", "1", "1"], "do not exist"),
+        (None, "sequence"),
+        (3, "sequence"),
+        ([[0], [1, 2], [1], [1]], "hashable|shape|sequence"),
+    ],
+)
+def test_answers_that_are_none(answers, said):
+    with pytest.raises(InputError, match=said):
+        accuracy(answers, NUMBERS, TEST)
+
+
+LR = from_sklearn(LogisticRegression(C=0.1, max_iter=500), name="lr")
+
+
+def test_a_model_that_passes_gives_its_report():
+    report = assert_passes(LR, ["semantic-uniform", "random-uniform"])
+    assert report.passes("lr")
+
+
+def test_a_model_that_fails_is_shown_its_matrix_and_its_verdict():
+    with pytest.raises(AssertionError, match=r"failed by Majority(.|\n)*✗(.|\n)*Majority passes 0 of the 1 checks"):
+        assert_passes([LR, Majority], ["semantic-uniform"])
