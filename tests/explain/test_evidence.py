@@ -19,9 +19,9 @@ def evidence(graph):
     return gather(graph, compute_components(graph))
 
 
-def test_everything_planted_is_told(evidence):
+def test_everything_planted_is_found(evidence):
     assert set(evidence.alone) == set(evidence.without) == {"U", "X", "A_row^2 X", "A_sym^2 X"}
-    assert all(each.tells and each.p == 0.01 for each in evidence.alone.values())
+    assert all(each.is_informative and each.p == 0.01 for each in evidence.alone.values())
     assert evidence.all.value > 0.9 and evidence.majority == pytest.approx(1 / 3, abs=0.01)
     for each in (*evidence.alone.values(), evidence.all):
         assert each.interval[0] < each.value < each.interval[1]

@@ -3,8 +3,8 @@
     h      share of these edges whose ends are of one class
     h_adj  (h − Σ_k D_k²) / (1 − Σ_k D_k²),   D_k = share of the ends of these edges that are of class k
            0: as often as by chance given how many edges each class has; 1: always; below 0: they avoid each other
-    I      mutual information of the classes of the two ends, over the entropy of one: how far a neighbour's class tells
-           a node's own, be it equal or not
+    I      mutual information of the classes of the two ends, over the entropy of one: how far a neighbour's class
+           predicts a node's own, equal or not
 
 The test permutes the labels among the labelled nodes, so that edges, degrees and class sizes stay what they are. Intervals
 (95 %) resample nodes: an edge counts as often as both its ends were drawn.
@@ -26,9 +26,20 @@ EDGES_AT_MOST = 500_000
 
 @dataclass(frozen=True)
 class Agreement:
-    """Classes at both ends of the edges between labelled nodes; p-values are those of permuted labels.
+    """Classes at both ends of the edges between labelled nodes, with p-values from permuted labels.
 
-    ``p_more``, ``p_less``: of h_adj being that high or that low; ``p_tells``: of I being that high.
+    Attributes
+    ----------
+    edges : int
+        Edges between labelled nodes that were counted.
+    share : float
+        h, with ``interval`` and its mean over permuted labels, ``by_chance``.
+    adjusted : float
+        h_adj, with ``adjusted_interval``.
+    p_more, p_less : float
+        How often permuted labels give an h_adj as high, or as low.
+    information : float
+        I; ``p_information`` is how often permuted labels give as much.
     """
 
     edges: int
@@ -40,11 +51,17 @@ class Agreement:
     p_more: float
     p_less: float
     information: float
-    p_tells: float
+    p_information: float
 
 
 def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
-    """The test on a graph's labelled edges; None without such edges or with a single class."""
+    """Test the edges between labelled nodes.
+
+    Returns
+    -------
+    agreement : Agreement or None
+        None without such edges, or with a single class.
+    """
     rng = np.random.default_rng(random_state)
     u, v = _labelled_edges(graph, rng)
     nodes = graph.labelled
@@ -69,7 +86,7 @@ def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
         p_more=_p(null[:, 1] >= adjusted),
         p_less=_p(null[:, 1] <= adjusted),
         information=information,
-        p_tells=_p(null[:, 2] >= information),
+        p_information=_p(null[:, 2] >= information),
     )
 
 
@@ -94,10 +111,10 @@ def _measures(table: Array) -> tuple[float, float, float]:
     share, ends = float(np.trace(table)), table.sum(axis=1)
     expected = float(ends @ ends)
     independent = np.outer(ends, ends)
-    there = table > 0
-    shared = float((table[there] * np.log(table[there] / independent[there])).sum())
+    positive = table > 0
+    shared = float((table[positive] * np.log(table[positive] / independent[positive])).sum())
     entropy = -float((ends[ends > 0] * np.log(ends[ends > 0])).sum())
-    adjusted = (share - expected) / (1 - expected) if expected < 1 else 0.0  # one class alone says nothing
+    adjusted = (share - expected) / (1 - expected) if expected < 1 else 0.0  # one class only: undefined
     return share, adjusted, shared / entropy if entropy > 0 else 0.0
 
 

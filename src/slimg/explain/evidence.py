@@ -1,7 +1,7 @@
-"""The numbers behind a diagnosis: what each component tells about the labels, and which nodes are odd.
+"""The numbers behind a diagnosis: how well each component predicts the labels, and which nodes are unusual.
 
-`Ridge` judges a component by the labelled rows, each held out in turn. Together, components are weighed by what they tell
-alone (accuracy above chance), as the group penalty would: one that tells nothing does not spoil the rest.
+`Ridge` predicts each labelled row from the others. Together, components are weighted by their accuracy above chance alone,
+as the group penalty would: one that predicts nothing does not spoil the rest.
 
     restated   share of the variance of g(X) inside the span of the singular vectors of A, less what r random directions
                of n would hold:  (R² − r/n) / (1 − r/n)
@@ -9,7 +9,7 @@ alone (accuracy above chance), as the group penalty would: one that tells nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,24 +18,23 @@ import numpy as np
 
 from slimg.components.components import Components
 from slimg.engine.base import Array, Engine
-from slimg.explain.learning_curve import LearningCurve, learning_curve
-from slimg.explain.ridge import Gain, Held, Ridge, gain
+from slimg.explain.leave_one_out import Gain, LearningCurve, LeaveOneOut, Ridge, gain, learning_curve
 from slimg.graph.digest import feature_digests
 from slimg.graph.graph import Graph
 from slimg.linalg.reduction import twins
 
 SURE, GAIN = 0.01, 0.02
-"""p-value and accuracy above chance from which a component is said to tell the classes."""
+"""p-value and accuracy above chance from which a component counts as informative."""
 Z = 1.959963984540054
 ROWS_AT_MOST = 1_500
-"""Labelled rows that are judged; of more, a sample."""
+"""Labelled rows that are examined; of more, a sample."""
 DOUBT = 0.5
-"""How far the estimated share of another class must be above that of a node's label to call it suspicious."""
+"""How far the estimated share of another class must be above that of a node's label to call it suspect."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Held-out accuracy, its 95 % interval, what permuted labels reach on average, and how often they reach as much."""
+    """Held-out accuracy, its 95 % interval, the mean accuracy with permuted labels, and how often that is as high (p)."""
 
     value: float
     interval: tuple[float, float]
@@ -43,14 +42,14 @@ class Accuracy:
     p: float | None = None
 
     @property
-    def tells(self) -> bool:
-        """Whether it is above chance, surely and by an amount that matters."""
+    def is_informative(self) -> bool:
+        """Whether it is above chance, significantly and by an amount that matters."""
         return (self.p is None or self.p <= SURE) and self.value - self.by_chance >= GAIN
 
 
 @dataclass(frozen=True)
-class Suspicion:
-    """A labelled node that everything else contradicts."""
+class SuspectLabel:
+    """A labelled node whose neighbours and features predict another class."""
 
     node: Any
     label: Any
@@ -64,14 +63,28 @@ class Evidence:
 
     Attributes
     ----------
-    examined : labelled nodes that accuracies are about
-    majority : accuracy of always answering with the largest class
-    alone, without : component → `Accuracy` of it alone, and of all but it;  all : of all together
-    gains : "graph", "features", "hops" → `Gain` of all over features alone, over U alone, over U and X without hops
-    restated : see the module's text; None without features or edges
-    curve : accuracy with fewer labels (`slimg.explain.learning_curve.LearningCurve`)
-    isolated : ids without an edge;  duplicates : sets of ids with the same neighbours and features
-    suspicious : labels in doubt, the most doubtful first
+    examined : int
+        Labelled nodes that the accuracies are measured on.
+    majority : float
+        Accuracy of always predicting the largest class.
+    alone : dict of str to Accuracy
+        Of each component alone.
+    all : Accuracy
+        Of all components together.
+    without : dict of str to Accuracy
+        Of all components but one.
+    gains : dict of str to Gain
+        Of all components: "graph" over features alone, "features" over U alone, "hops" over U and X.
+    restated : float or None
+        See the module's text; None without features or edges.
+    curve : LearningCurve
+        Accuracy with fewer labels.
+    isolated : tuple
+        Ids of nodes without an edge.
+    duplicates : tuple of tuple
+        Ids of nodes with the same neighbours and features.
+    suspicious : tuple of SuspectLabel
+        The most doubtful first.
     """
 
     examined: int
@@ -84,90 +97,88 @@ class Evidence:
     curve: LearningCurve
     isolated: tuple[Any, ...]
     duplicates: tuple[tuple[Any, ...], ...]
-    suspicious: tuple[Suspicion, ...]
+    suspicious: tuple[SuspectLabel, ...]
 
 
 def gather(graph: Graph, parts: Components, random_state: int = 0) -> Evidence:
-    """Measure a graph whose components are at hand; labelled nodes of at least two classes."""
+    """Measure a graph, given its components; labelled nodes must be of at least two classes.
+
+    Returns
+    -------
+    evidence : Evidence
+    """
     rng = np.random.default_rng(random_state)
     rows = graph.labelled
     if len(rows) > ROWS_AT_MOST:
         rows = np.sort(rng.choice(rows, ROWS_AT_MOST, replace=False))
     present, codes = np.unique(graph.codes[rows], return_inverse=True)
     kernels = {name: _kernel(parts, name, rows) for name in parts.names}
-    judge = _Judge(kernels, codes, len(present), rng, parts.engine)
-    held = judge.held(parts.names)
+    evaluation = _Evaluation(kernels, codes, len(present), rng, parts.engine)
+    held_out = evaluation.held_out[tuple(parts.names)]
     return Evidence(
         examined=len(rows),
-        majority=judge.majority,
-        alone=judge.alone,
-        all=judge.accuracy(held),
-        without={name: judge.accuracy(judge.held(_but(parts.names, name))) for name in parts.names if len(parts.names) > 1},
-        gains=judge.gains(held),
+        majority=evaluation.majority,
+        alone=evaluation.alone,
+        all=evaluation.accuracy(held_out),
+        without=evaluation.without(),
+        gains=evaluation.gains(held_out),
         restated=_restated(parts),
-        curve=judge.curve(held),
+        curve=evaluation.curve(held_out),
         isolated=tuple(graph.ids[np.diff(graph.adjacency.indptr) == 0].tolist()),
         duplicates=_duplicates(graph),
-        suspicious=_suspicious(graph, rows, graph.classes[present], held),
+        suspicious=_suspicious(graph, rows, graph.classes[present], held_out),
     )
 
 
-class _Judge:
-    """Held-out predictions from any set of components; those of a diagnosis are computed side by side."""
+class _Evaluation:
+    """Held-out predictions from sets of components, computed concurrently."""
 
     def __init__(self, kernels: dict[str, Array], codes: Array, c: int, rng: np.random.Generator, engine: Engine):
         self.kernels, self.codes, self.c, self.rng, self.engine = kernels, codes, c, rng, engine
         self.majority = float(np.bincount(codes).max() / len(codes))
         chances = rng.spawn(len(kernels))
-        found = engine.concurrently(*(partial(self._judged, *each) for each in zip(kernels.values(), chances, strict=True)))
-        self.alone = {name: accuracy for name, (_, accuracy) in zip(kernels, found, strict=True)}
-        self._held: dict[tuple[str, ...], Held] = {(name,): held for name, (held, _) in zip(kernels, found, strict=True)}
-        sets = [names for names in self._sets() if names not in self._held]
-        self._held.update(zip(sets, engine.concurrently(*(partial(self._together, names) for names in sets)), strict=True))
+        alone = engine.concurrently(*(partial(self._alone, *each) for each in zip(kernels.values(), chances, strict=True)))
+        self.alone = {name: accuracy for name, (_, accuracy) in zip(kernels, alone, strict=True)}
+        names, references = tuple(kernels), {"graph": ("X",), "features": ("U",), "hops": ("U", "X")}
+        self._references = {what: others for what, others in references.items() if set(others) < set(kernels)}
+        self._but = {name: tuple(other for other in names if other != name) for name in names if len(names) > 1}
+        self.held_out = {(name,): held_out for name, (held_out, _) in zip(kernels, alone, strict=True)}
+        sets = [s for s in dict.fromkeys([names, *self._but.values(), *self._references.values()]) if s not in self.held_out]
+        together = engine.concurrently(*(partial(self._together, each) for each in sets))
+        self.held_out |= zip(sets, together, strict=True)
 
-    def held(self, names: Iterable[str]) -> Held:
-        """From these components together."""
-        return self._held[tuple(names)]
-
-    def _sets(self) -> list[tuple[str, ...]]:
-        """All components, all but one, and the rivals of all."""
-        names = tuple(self.kernels)
-        sets = [names, *(_but(names, name) for name in names if len(names) > 1), *self._rivals().values()]
-        return list(dict.fromkeys(sets))
-
-    def _rivals(self) -> dict[str, tuple[str, ...]]:
-        rivals = {"graph": ("X",), "features": ("U",), "hops": ("U", "X")}
-        return {what: rival for what, rival in rivals.items() if set(rival) < set(self.kernels)}
-
-    def _judged(self, kernel: Array, rng: np.random.Generator) -> tuple[Held, Accuracy]:
-        """A component alone, beside permuted labels."""
+    def _alone(self, kernel: Array, rng: np.random.Generator) -> tuple[LeaveOneOut, Accuracy]:
+        """A component alone, with its labels and with permuted ones."""
         ridge = Ridge(kernel)
-        held, chance = ridge.held_out(self.codes, self.c), ridge.by_chance(self.codes, self.c, rng)
-        p = (1 + np.count_nonzero(chance >= held.accuracy)) / (1 + len(chance))
-        return held, Accuracy(held.accuracy, _interval(held), float(chance.mean()), float(p))
+        held_out, chance = ridge.held_out(self.codes, self.c), ridge.by_chance(self.codes, self.c, rng)
+        p = (1 + np.count_nonzero(chance >= held_out.accuracy)) / (1 + len(chance))
+        return held_out, Accuracy(held_out.accuracy, _interval(held_out), float(chance.mean()), float(p))
 
-    def _together(self, names: Sequence[str]) -> Held:
+    def _together(self, names: Sequence[str]) -> LeaveOneOut:
         return Ridge(self._kernel(names)).held_out(self.codes, self.c)
 
-    def accuracy(self, held: Held) -> Accuracy:
-        return Accuracy(held.accuracy, _interval(held), self.majority)
+    def accuracy(self, held_out: LeaveOneOut) -> Accuracy:
+        return Accuracy(held_out.accuracy, _interval(held_out), self.majority)
 
-    def gains(self, everything: Held) -> dict[str, Gain]:
-        return {what: gain(everything.right, self.held(rival).right) for what, rival in self._rivals().items()}
+    def gains(self, everything: LeaveOneOut) -> dict[str, Gain]:
+        return {what: gain(everything.right, self.held_out[others].right) for what, others in self._references.items()}
 
-    def curve(self, everything: Held) -> LearningCurve:
+    def without(self) -> dict[str, Accuracy]:
+        return {name: self.accuracy(self.held_out[others]) for name, others in self._but.items()}
+
+    def curve(self, everything: LeaveOneOut) -> LearningCurve:
         return learning_curve(self._kernel(list(self.kernels)), everything, self.c, self.rng, self.engine)
 
     def _kernel(self, names: Sequence[str]) -> Array:
-        """Components weighed by what they tell alone."""
-        told = {name: max(self.alone[name].value - self.alone[name].by_chance, 0.0) for name in names}
-        total = sum(told.values())
-        shares = [told[name] / total if total else 1 / len(names) for name in names]
+        """Components weighted by their accuracy above chance."""
+        above = {name: max(self.alone[name].value - self.alone[name].by_chance, 0.0) for name in names}
+        total = sum(above.values())
+        shares = [above[name] / total if total else 1 / len(names) for name in names]
         return np.tensordot(shares, [self.kernels[name] for name in names], axes=1)
 
 
 def wilson(correct: int, total: int) -> tuple[float, float]:
-    """The interval of a share at 95 %; from 0 to 1 if nothing was counted.
+    """Wilson's 95 % interval of a share; (0, 1) if nothing was counted.
 
     centre (k + z²/2)/(n + z²), half-width z √(k(n − k)/n + z²/4)/(n + z²)
     """
@@ -178,17 +189,13 @@ def wilson(correct: int, total: int) -> tuple[float, float]:
     return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
-def _interval(held: Held) -> tuple[float, float]:
-    return wilson(int(held.right.sum()), len(held.right))
+def _interval(held_out: LeaveOneOut) -> tuple[float, float]:
+    return wilson(int(held_out.right.sum()), len(held_out.right))
 
 
 def _kernel(parts: Components, name: str, rows: Array) -> Array:
     block = parts.engine.rows(parts.blocks[name], rows).astype(np.float64)
     return block @ block.T
-
-
-def _but(names: Iterable[str], name: str) -> tuple[str, ...]:
-    return tuple(other for other in names if other != name)
 
 
 def _restated(parts: Components) -> float | None:
@@ -217,18 +224,18 @@ def _duplicates(graph: Graph) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(graph.ids[mine].tolist()) for mine in members if len(mine) > 1)
 
 
-def _suspicious(graph: Graph, rows: Array, classes: Array, held: Held) -> tuple[Suspicion, ...]:
-    best = held.shares.argmax(axis=1)
+def _suspicious(graph: Graph, rows: Array, classes: Array, held_out: LeaveOneOut) -> tuple[SuspectLabel, ...]:
+    best = held_out.shares.argmax(axis=1)
     every = np.arange(len(rows))
-    margin = held.shares[every, best] - held.shares[every, held.codes]
+    margin = held_out.shares[every, best] - held_out.shares[every, held_out.codes]
     doubtful = np.flatnonzero(margin >= DOUBT)
     doubtful = doubtful[np.argsort(-margin[doubtful], kind="stable")]
     return tuple(
-        Suspicion(
+        SuspectLabel(
             graph.ids.item(int(rows[k])),
-            classes.item(int(held.codes[k])),
+            classes.item(int(held_out.codes[k])),
             classes.item(int(best[k])),
-            float(np.clip(held.shares[k, best[k]], 0, 1)),
+            float(np.clip(held_out.shares[k, best[k]], 0, 1)),
         )
         for k in doubtful
     )

@@ -1,4 +1,4 @@
-"""Whether more labels would help: cases where they do, where they do not, and where nobody can tell."""
+"""Leave-one-out by formula against refitting, permuted labels against chance; whether more labels would help."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,17 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from slimg.engine.memory import MemoryEngine
-from slimg.explain.learning_curve import LearningCurve, Point, _deal, learning_curve, monotone
-from slimg.explain.ridge import Gain, Ridge
+from slimg.explain.leave_one_out import (
+    ALPHAS,
+    Gain,
+    LearningCurve,
+    Point,
+    Ridge,
+    _divide,
+    gain,
+    learning_curve,
+    monotone,
+)
 
 
 def drawn(m, d, distance, seed, c=3):
@@ -107,9 +116,60 @@ def test_monotone_is_isotonic_regression(points):
 
 
 @pytest.mark.parametrize("parts", [2, 4, 8])
-def test_dealing_gives_every_part_its_share_of_every_class(parts):
+def test_a_division_gives_every_part_its_share_of_every_class(parts):
     rng = np.random.default_rng(0)
     codes = rng.choice(3, 101, p=[0.6, 0.3, 0.1])
-    part_of = _deal(codes, parts, rng)
+    part_of = _divide(codes, parts, rng)
     counts = np.array([np.bincount(codes[part_of == part], minlength=3) for part in range(parts)])
     assert (counts.max(axis=0) - counts.min(axis=0) <= 1).all() and counts.sum() == 101
+
+
+def rows_and_codes(m=40, d=6, c=3, signal=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = np.arange(m) % c
+    return rng.standard_normal((m, d)) + signal * np.eye(c, d)[codes], codes
+
+
+def test_the_formula_is_refitting_without_each_row():
+    matrix, codes = rows_and_codes()
+    ridge, targets = Ridge(matrix @ matrix.T), np.eye(3)[codes]
+    wide = np.column_stack([matrix, np.ones(len(matrix))])
+    for alpha, found in zip(ALPHAS, ridge._predictions(targets), strict=True):
+        for i in range(len(matrix)):
+            rest = np.arange(len(matrix)) != i
+            gram = wide[rest].T @ wide[rest] + alpha * np.eye(wide.shape[1])
+            weights = np.linalg.solve(gram, wide[rest].T @ (targets[rest] - targets.mean(axis=0)))
+            np.testing.assert_allclose(found[i], wide[i] @ weights + targets.mean(axis=0), atol=1e-8)
+
+
+def test_signal_is_above_permuted_labels_and_noise_is_not():
+    rng = np.random.default_rng(0)
+    matrix, codes = rows_and_codes(m=150, signal=1.5)
+    ridge = Ridge(matrix @ matrix.T)
+    assert ridge.held_out(codes, 3).accuracy > ridge.by_chance(codes, 3, rng).max()
+    matrix, codes = rows_and_codes(m=150, signal=0.0)
+    ridge = Ridge(matrix @ matrix.T)
+    chance = ridge.by_chance(codes, 3, rng)
+    assert chance.min() <= ridge.held_out(codes, 3).accuracy <= chance.max() + 0.05
+    assert chance.mean() == pytest.approx(1 / 3, abs=0.06)
+
+
+def test_permutations_are_evaluated_like_the_labels_themselves():
+    matrix, codes = rows_and_codes()
+    ridge, rng = Ridge(matrix @ matrix.T), np.random.default_rng(3)
+    order = np.random.default_rng(3).permutation(len(codes))
+    assert ridge.by_chance(codes, 3, rng, permutations=1)[0] == ridge.held_out(codes[order], 3).accuracy
+
+
+def test_a_gain_must_be_above_its_error():
+    assert Gain(0.05, 0.02).matters and not Gain(0.03, 0.02).matters and not Gain(0.004, 0.0).matters
+
+
+def test_a_gain_is_of_the_same_rows():
+    rng = np.random.default_rng(0)
+    less = rng.random(400) < 0.6
+    more = less | (rng.random(400) < 0.2)
+    found = gain(more, less)
+    assert found.value == pytest.approx(more.mean() - less.mean())
+    draws = [rng.choice(400, 400) for _ in range(2000)]
+    assert found.error == pytest.approx(np.std([(more[rows] * 1.0 - less[rows]).mean() for rows in draws]), rel=0.1)

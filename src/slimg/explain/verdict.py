@@ -1,4 +1,4 @@
-"""A diagnosis in sentences: the verdict, what to do next, and the numbers behind both."""
+"""A diagnosis as text: the verdict, the recommendations, and the numbers behind both."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from slimg.explain.agreement import Agreement
 from slimg.explain.evidence import GAIN, Accuracy, Evidence
 from slimg.explain.explainer import title_of
-from slimg.explain.learning_curve import LearningCurve
+from slimg.explain.leave_one_out import LearningCurve
 from slimg.graph.columns import number_of, show
 
 UNSETTLED = 0.02
@@ -17,52 +17,46 @@ RARE = 10
 WEAK = 0.2
 """Adjusted homophily below which it is called weak."""
 
-Counts = dict[str, int]
 
-
-def judge(
-    relation: str, features: str, edges: Agreement | None, evidence: Evidence, count: Counts
-) -> tuple[str, ...]:
-    """What is the case."""
-    said = [_of_edges(relation, edges, evidence), _of_features(features, evidence), _of_both(evidence)]
+def format_verdict(relation: str, features: str, edges: Agreement | None, evidence: Evidence) -> tuple[str, ...]:
+    """Sentences on edges, features, both together, and unusual nodes."""
+    lines = [_of_edges(relation, edges, evidence), _of_features(features, evidence), _of_both(evidence)]
     if "hops" in evidence.gains:
         gain = evidence.gains["hops"]
         if gain.matters:
-            said.append(f"What nodes two steps away are like adds {_points(gain.value)}.")
+            lines.append(f"Nodes two steps away add {_points(gain.value)}.")
         else:
-            said.append("What nodes two steps away are like adds nothing that shows on these labels.")
-    said += _of_nodes(evidence, count)
-    return tuple(sentence for sentence in said if sentence)
+            lines.append("Nodes two steps away add nothing measurable on these labels.")
+    lines += _of_nodes(evidence)
+    return tuple(line for line in lines if line)
 
 
-def advise(
-    relation: str, features: str, evidence: Evidence, count: Counts, classes: dict[Any, int]
-) -> tuple[str, ...]:
-    """What to do next."""
-    said = []
+def format_recommendations(relation: str, features: str, evidence: Evidence, classes: dict[Any, int]) -> tuple[str, ...]:
+    """Sentences on what to do next; ``classes`` has the number of labelled nodes of each class."""
+    lines = []
     best = max([evidence.all, *evidence.alone.values()], key=lambda each: each.value)
-    if best.value - evidence.majority < 0.02 and not any(each.tells for each in evidence.alone.values()):
-        said.append("Do not use predictions from this graph: nothing in it tells the classes; find other features or edges.")
-    elif relation == "uniform" and evidence.alone.get("X") and evidence.alone["X"].tells:
-        said.append("A classifier on the features alone will do; better features would help more than more edges.")
+    if best.value - evidence.majority < 0.02 and not any(each.is_informative for each in evidence.alone.values()):
+        lines.append("Do not use predictions from this graph: find features or edges that predict the classes.")
+    elif relation == "uniform" and evidence.alone.get("X") and evidence.alone["X"].is_informative:
+        lines.append("A classifier on the features alone will do; better features would help more than more edges.")
     elif relation == "heterophily":
-        said.append("Use SlimG as it is; avoid methods that assume that neighbours are alike (label propagation, GCN).")
+        lines.append("Use SlimG as it is; avoid methods that assume that neighbours are alike (label propagation, GCN).")
     else:
-        said.append("Use SlimG as it is.")
+        lines.append("Use SlimG as it is.")
     rare = [label for label, n in classes.items() if n < RARE]
     if rare:
-        said.append(f"Label more nodes of {show(rare)}: fewer than {RARE} are labelled.")
-    said.append(_of_labels(evidence.curve))
+        lines.append(f"Label more nodes of {show(rare)}: fewer than {RARE} are labelled.")
+    lines.append(_of_labels(evidence.curve))
     if evidence.suspicious:
         named = show(each.node for each in evidence.suspicious)
-        said.append(f"Look at {number_of(len(evidence.suspicious), 'label')} that everything else contradicts: {named}.")
+        lines.append(f"Look at {number_of(len(evidence.suspicious), 'label')} that the graph contradicts: {named}.")
     if features == "structural":
-        said.append("Look for features that say something the edges do not: these repeat the graph.")
-    return tuple(said)
+        lines.append("Look for features that add something to the edges: these repeat the graph.")
+    return tuple(lines)
 
 
-def numbers(edges: Agreement | None, evidence: Evidence, count: Counts) -> list[str]:
-    """A small table in plain text."""
+def format_numbers(edges: Agreement | None, evidence: Evidence) -> list[str]:
+    """The numbers behind a diagnosis as lines of text."""
     lines = [f"Accuracy on {evidence.examined:,} labelled nodes, each held out (largest class: {evidence.majority:.1%}):"]
     rows = {
         title_of(name): f"{_accuracy(each)}   by chance {each.by_chance:.1%}, p = {each.p:.2g}"
@@ -72,7 +66,7 @@ def numbers(edges: Agreement | None, evidence: Evidence, count: Counts) -> list[
         rows["all together"] = _accuracy(evidence.all)
         rows |= {f"all without {title_of(name)}": _accuracy(each) for name, each in evidence.without.items()}
     width = max(map(len, rows))
-    lines += [f"  {name:<{width}} {told}" for name, told in rows.items()]
+    lines += [f"  {name:<{width}} {value}" for name, value in rows.items()]
     if len(evidence.curve.points) > 1:
         points = (f"{point.labels:,}: {point.accuracy:.1%} ± {100 * point.error:.1f}" for point in evidence.curve.points)
         lines.append(f"With fewer labels (± standard error): {', '.join(points)}.")
@@ -82,7 +76,7 @@ def numbers(edges: Agreement | None, evidence: Evidence, count: Counts) -> list[
             f"Edges between labelled nodes: {edges.edges:,}; of one class {edges.share:.1%} [{low:.1%}, {high:.1%}], by"
             f" chance {edges.by_chance:.1%}; adjusted homophily {edges.adjusted:.2f} [{edges.adjusted_interval[0]:.2f},"
             f" {edges.adjusted_interval[1]:.2f}] (p = {min(edges.p_more, edges.p_less):.2g}); a neighbour's class holds"
-            f" {edges.information:.1%} of the information on a node's own (p = {edges.p_tells:.2g})."
+            f" {edges.information:.1%} of the information on a node's own (p = {edges.p_information:.2g})."
         )
     if evidence.restated is not None:
         lines.append(f"Variance of the features that the graph's structure holds, beyond chance: {evidence.restated:.0%}.")
@@ -93,21 +87,21 @@ def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str
     structure = evidence.alone.get("U")
     if edges is None or relation == "unknown":
         some = "no" if edges is None else f"only {edges.edges}"
-        known = f"{some} edges join labelled nodes, so whether neighbours are alike cannot be said"
+        known = f"{some} edges join labelled nodes, so it is unknown whether neighbours are alike"
         if structure is None:
             return f"{known[0].upper()}{known[1:]}."
-        told = "does" if structure.tells else "does not"
-        return f"{known[0].upper()}{known[1:]}; the network alone {told} tell the classes ({structure.value:.0%})."
+        does = "does" if structure.is_informative else "does not"
+        return f"{known[0].upper()}{known[1:]}; the network alone {does} predict the classes ({structure.value:.0%})."
     share = f"{edges.share:.0%} of the edges join nodes of one class, {edges.by_chance:.0%} would by chance"
     if relation == "homophily":
         kind = "Weak homophily" if edges.adjusted < WEAK else "Homophily"
         return f"{kind}: neighbours tend to be of the same class ({share})."
     if relation == "uniform":
-        return f"The edges say nothing about the classes: neighbours are alike as often as by chance ({share})."
+        return f"The edges do not predict the classes: neighbours are alike as often as by chance ({share})."
     if edges.p_less <= 0.01:
         return f"Heterophily: neighbours tend to be of different classes ({share})."
     return (
-        f"Heterophily: neighbours are hardly more alike than by chance ({share}), and yet who is linked to whom tells the"
+        f"Heterophily: neighbours are hardly more alike than by chance ({share}), but who is linked to whom predicts the"
         f" classes (the network alone: {_value(structure)})."
     )
 
@@ -117,20 +111,21 @@ def _of_features(features: str, evidence: Evidence) -> str:
         return "The nodes have no features."
     own = evidence.alone["X"]
     if features == "structural":
-        told = "so they tell the classes as far as the graph does" if own.tells else "and they do not tell the classes"
-        return f"The features restate the graph ({evidence.restated:.0%} of their variance lies in its structure), {told}."
+        restate = f"The features restate the graph ({evidence.restated:.0%} of their variance lies in its structure)"
+        predict = "so they predict the classes as far as the graph does"
+        return f"{restate}, {predict if own.is_informative else 'and they do not predict the classes'}."
     if features == "semantic":
-        return f"The features tell the classes: {own.value:.0%} right with them alone, {own.by_chance:.0%} by chance."
-    told = "hardly tell" if own.value - own.by_chance >= GAIN else "do not tell"
-    return f"The features {told} the classes: {own.value:.0%} right with them alone, {own.by_chance:.0%} by chance."
+        return f"The features predict the classes: {own.value:.0%} right with them alone, {own.by_chance:.0%} by chance."
+    predict = "hardly predict" if own.value - own.by_chance >= GAIN else "do not predict"
+    return f"The features {predict} the classes: {own.value:.0%} right with them alone, {own.by_chance:.0%} by chance."
 
 
 def _of_both(evidence: Evidence) -> str:
     graph, features = evidence.gains.get("graph"), evidence.gains.get("features")
     if graph is None or features is None:
         return ""
-    if not any(each.tells for each in evidence.alone.values()):
-        return "Neither features nor edges tell the classes."
+    if not any(each.is_informative for each in evidence.alone.values()):
+        return "Neither the features nor the edges predict the classes."
     if graph.matters and features.matters:
         return (
             f"Both help: {_value(evidence.all)} together, {_points(graph.value)} more than features alone and"
@@ -140,9 +135,9 @@ def _of_both(evidence: Evidence) -> str:
         return f"The network alone suffices ({_value(evidence.alone['U'])}); features add nothing to it."
     if features.matters and graph.value >= UNSETTLED:
         together, own = _value(evidence.all), _value(evidence.alone["X"])
-        return f"Features alone give {own}, with the graph it is {together}: these labels do not settle whether it helps."
+        return f"Features alone give {own}, with the graph {together}: these labels are too few to decide whether it helps."
     if features.matters:
-        return f"Features alone suffice ({_value(evidence.alone['X'])}); what the graph adds does not show on these labels."
+        return f"Features alone suffice ({_value(evidence.alone['X'])}); what the graph adds is not measurable here."
     return f"Features alone ({_value(evidence.alone['X'])}) do as well as the network alone ({_value(evidence.alone['U'])})."
 
 
@@ -159,16 +154,16 @@ def _of_labels(curve: LearningCurve) -> str:
     return f"Whether more labels would help is not clear from these labels: {rise}."
 
 
-def _of_nodes(evidence: Evidence, count: Counts) -> list[str]:
-    said = []
+def _of_nodes(evidence: Evidence) -> list[str]:
+    lines = []
     if evidence.isolated:
         which = number_of(len(evidence.isolated), "node has", "nodes have")
-        said.append(f"{which} no edge ({show(evidence.isolated)}): only features can tell what they are.")
+        lines.append(f"{which} no edge ({show(evidence.isolated)}): only features can classify them.")
     if evidence.duplicates:
         copies = sum(len(group) - 1 for group in evidence.duplicates)
         which = number_of(copies, "node is a copy of another", "nodes are copies of others")
-        said.append(f"{which} (same neighbours, same features), for example {show(evidence.duplicates[0])}.")
-    return said
+        lines.append(f"{which} (same neighbours, same features), for example {show(evidence.duplicates[0])}.")
+    return lines
 
 
 def _accuracy(each: Accuracy) -> str:
