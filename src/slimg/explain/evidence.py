@@ -142,7 +142,8 @@ class _Evaluation:
         names, references = tuple(kernels), {"graph": ("X",), "features": ("U",), "hops": ("U", "X")}
         self._references = {what: others for what, others in references.items() if set(others) < set(kernels)}
         self._but = {name: tuple(other for other in names if other != name) for name in names if len(names) > 1}
-        self.held_out = {(name,): held_out for name, (held_out, _) in zip(kernels, alone, strict=True)}
+        self.held_out: dict[tuple[str, ...], LeaveOneOut] = {}
+        self.held_out |= {(name,): held_out for name, (held_out, _) in zip(kernels, alone, strict=True)}
         sets = [s for s in dict.fromkeys([names, *self._but.values(), *self._references.values()]) if s not in self.held_out]
         together = engine.concurrently(*(partial(self._together, each) for each in sets))
         self.held_out |= zip(sets, together, strict=True)

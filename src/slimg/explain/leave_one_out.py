@@ -9,8 +9,8 @@ the solver of `learn`: the four components alone, together and without each take
 accuracy counts, for permuted labels and for fewer labels too, so that the choice favours neither.
 
 The learning curve divides the m labelled rows into 2, 4 and 8 parts, class by class. Each row is predicted from its own
-part, without its own label: with about m/2, m/4 and m/8 labels. So every point of the curve is measured on all m rows, and the
-rise between two points is a mean of differences on the same rows, whose standard error is known:
+part, without its own label: with about m/2, m/4 and m/8 labels. So every point of the curve is measured on all m rows, and
+the rise between two points is a mean of differences on the same rows, whose standard error is known:
 
     rise = mean_i (right_i with m labels − share of divisions in which i is right with m/2),     error = sd_i / √m
 
