@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from slimg.engine import MemoryEngine
 from slimg.linalg.krylov import LanczosLayout, RankRule
-from slimg.linalg.sketched_lanczos import pairs_in_few_passes
+from slimg.linalg.sketched_lanczos import sketched_eigenpairs
 
 
 class Rows(NamedTuple):
@@ -18,7 +18,7 @@ class Rows(NamedTuple):
 
 
 class Counting(MemoryEngine):
-    """Remembers the width of every pass."""
+    """Records the width of every pass."""
 
     def products(self, matrix, row_matrix, scalings):
         self.__dict__.setdefault("widths", []).append(row_matrix.shape[1])
@@ -43,12 +43,12 @@ def star(n):
 
 
 def solve(a, cap, engine=None, seed=0):
-    pairs = pairs_in_few_passes(engine or MemoryEngine(threads=1), rows_of(a), RankRule(np.inf, cap), seed)
-    return pairs.values, pairs.rows(np.ones(len(pairs.values)), lambda block: block)
+    pairs = sketched_eigenpairs(engine or MemoryEngine(threads=1), rows_of(a), RankRule(np.inf, cap), seed)
+    return pairs.values, pairs.rows(np.ones(len(pairs.values)))
 
 
 @pytest.mark.parametrize(("n", "rate", "cap", "share"), [(800, 0.98, 100, 0.97), (1200, 0.995, 300, 0.98)])
-def test_few_passes_hold_nearly_the_best_energy(n, rate, cap, share):
+def test_a_basis_of_fixed_size_holds_nearly_the_best_energy(n, rate, cap, share):
     a, engine = decaying(n, rate), Counting(threads=1)
     values, vectors = solve(a, cap, engine)
     width, basis, columns, _ = LanczosLayout.sketched(cap)
@@ -82,7 +82,7 @@ def test_a_star_has_two_pairs():
 def test_the_rule_may_ask_for_fewer():
     a = decaying(600, 0.9)
     target = 0.9 * float(np.square(a, dtype=np.float64).sum())
-    pairs = pairs_in_few_passes(MemoryEngine(threads=1), rows_of(a), RankRule(target, 100))
+    pairs = sketched_eigenpairs(MemoryEngine(threads=1), rows_of(a), RankRule(target, 100))
     truth = np.sort(np.abs(np.linalg.eigvalsh(a.astype(np.float64))))[::-1]
     assert len(pairs.values) == RankRule(target, 100).rank(truth)
 

@@ -90,11 +90,11 @@ def test_a_row_of_edges_folds_in_where_its_twin_is():
     np.testing.assert_allclose(row @ v, spectrum.vectors[5] * spectrum.singular_values, atol=1e-4)
 
 
-@pytest.mark.parametrize("way", ["dense", "krylov", "few passes"])
+@pytest.mark.parametrize("way", ["dense", "krylov", "sketched"])
 def test_threads_do_not_change_a_bit(way, monkeypatch):
     if way != "dense":
         monkeypatch.setattr(svd, "DENSE_ALWAYS", 0)
-    if way == "few passes":
+    if way == "sketched":
         monkeypatch.setattr(krylov, "SKETCHED_BEYOND", 0)
     adjacency = from_networkx(nx.barabasi_albert_graph(500, 3, seed=0))
     one, two = (truncated_svd(MemoryEngine(threads=t), adjacency, max_rank=40) for t in (1, 2))
@@ -111,3 +111,31 @@ def test_ranks_of_real_graphs(name, load_real):
     plan = svd.plan_svd(ENGINE, graph.adjacency, max_rank=min(graph.features.shape))
     plan.prepare()
     assert plan.rank == RANKS[name]
+
+
+def test_large_parts_are_dense_in_float32(monkeypatch):
+    monkeypatch.setattr(svd, "SINGLE_BEYOND", 50)
+    adjacency = from_networkx(nx.random_regular_graph(5, 300, seed=1))
+    plan = svd.plan_svd(ENGINE, adjacency)
+    plan.prepare()
+    assert isinstance(plan, svd.DenseSVD) and plan._forms[0].diagonal.dtype == np.float32
+    spectrum, exact = plan.solve(), np.linalg.eigvalsh(adjacency.to_scipy().toarray().astype(np.float64))
+    largest = exact[np.argsort(-np.abs(exact))][: spectrum.rank]
+    np.testing.assert_allclose(spectrum.singular_values, np.abs(largest), atol=1e-4)
+    rest = adjacency.to_scipy() @ spectrum.vectors - spectrum.vectors * spectrum.eigenvalues
+    assert np.abs(rest).max() < 1e-4
+
+
+def test_vectors_of_a_large_graph_are_made_from_the_rows_when_asked_for(monkeypatch):
+    adjacency = from_networkx(nx.barabasi_albert_graph(2_000, 4, seed=1))
+    monkeypatch.setattr(krylov, "SKETCHED_BEYOND", 0)
+    plain = truncated_svd(ENGINE, adjacency, max_rank=20)
+    plan = svd.plan_svd(ENGINE, adjacency, max_rank=20)
+    plan.prepare()
+    lazy, rows = plan.solve_rows(lambda block, sigma: block / np.linalg.norm(block, axis=1, keepdims=True))
+    assert "vectors" not in vars(lazy) and isinstance(lazy, svd.Spectrum)
+    np.testing.assert_array_equal(lazy.eigenvalues, plain.eigenvalues)
+    np.testing.assert_allclose(lazy.vectors, plain.vectors, atol=1e-7)
+    us = plain.vectors * plain.singular_values
+    np.testing.assert_allclose(rows, us / np.linalg.norm(us, axis=1, keepdims=True), atol=1e-5)
+    assert lazy.vectors is lazy.vectors

@@ -34,8 +34,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, operator
 from slimg.linalg.pca import GRAM_AT_MOST, PCA, Chain, plan_pca
-from slimg.linalg.svd import plan_svd
-from slimg.linalg.svd_plans import Spectrum
+from slimg.linalg.svd import Spectrum, plan_svd
 
 OPERATOR = {"row": "A_row", "sym": "Ã_sym"}
 TASK_NODES = 1 << 13

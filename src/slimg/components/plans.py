@@ -15,7 +15,7 @@ import numpy as np
 from slimg.components.features import dense_rows, rounding_of
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.linalg.pca import Chain
-from slimg.linalg.svd_plans import Spectrum, SVDPlan
+from slimg.linalg.svd import Spectrum, SVDPlan
 
 
 class Plan(Protocol):

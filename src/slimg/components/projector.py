@@ -22,7 +22,7 @@ from slimg.engine.base import Array, Engine
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import operator
 from slimg.linalg.pca import PCA
-from slimg.linalg.svd_plans import Spectrum
+from slimg.linalg.svd import Spectrum
 
 FEW = 4
 """Times by which nodes outnumber the rows they are gathered for, before features are gathered first and projected then."""

@@ -27,7 +27,7 @@ from slimg.inference.fold_in import FittedNodes
 from slimg.inference.model_file import read_model, write_model
 from slimg.learn.path import Record
 from slimg.linalg.pca import PCA
-from slimg.linalg.svd_plans import Spectrum
+from slimg.linalg.svd import Spectrum
 from slimg.version import __version__
 
 

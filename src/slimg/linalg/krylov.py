@@ -40,7 +40,7 @@ INDEPENDENT = 1e-4
 """Least over largest eigenvalue of RᵀR from which R is normalised in the pass that forms it."""
 
 SKETCHED_BEYOND = 1 << 26
-"""Entries of the vectors, n · r (256 MiB of float32), beyond which sketched Lanczos is used: restarts would cost too much."""
+"""Entries of the vectors, n · r (256 MiB), beyond which sketched Lanczos is used: restarts would cost too much."""
 COLUMNS_PER_PAIR = 4.5
 """Columns that converged Lanczos multiplies by A for each eigenpair, measured on real graphs."""
 
@@ -143,7 +143,30 @@ def leading_eigenpairs(
     tolerance: float = 1e-2,
     random_state: int = 0,
 ) -> tuple[Array, RowMatrix]:
-    """Eigenvalues (r) by falling magnitude and eigenvectors (n × r), r by the rule; about 2 cap columns are held."""
+    """The leading eigenpairs of a symmetric operator; about 2 cap columns are held.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the row matrices live.
+    apply : callable
+        The operator: row matrix (n × k) → row matrix (n × k).
+    n : int
+        Rows of the operator.
+    rule : RankRule
+        How many pairs to return.
+    tolerance : float, default 0.01
+        Bound of ‖A q − λ q‖ / |λ|.
+    random_state : int, default 0
+        Seed of the first block.
+
+    Returns
+    -------
+    values : ndarray of shape (r,), float64
+        Eigenvalues by falling magnitude.
+    vectors : RowMatrix of shape (n, r)
+        Orthonormal eigenvectors q with hᵀq > 0.
+    """
     width, basis, *_ = LanczosLayout.converged(rule.cap)
     limit, restarts = min(n, basis), RESTARTS
     with one_thread():
@@ -166,7 +189,7 @@ def leading_eigenpairs(
                     done = decided and np.isnan(held_before) and excess <= 1
                     due = search.size * float(np.clip(excess**RESIDUALS_FALL, *GROWTH))
                 if complete or done or (full and not restarts):
-                    return values, search.vectors(search.turned(ritz.coordinates[:, :rank]))
+                    return values, search.vectors(search.fix_signs(ritz.coordinates[:, :rank]))
                 if full:
                     search.restart(ritz)
                     restarts -= 1
@@ -215,17 +238,18 @@ class _Search:
         self._basis.append(self._fresh() if self.exhausted else self._next)
         self._join()
         image = self._apply(self._basis[-1])
-        local = self._engine.sum_rows(against, image, *self._basis[-2:])
+        local = self._engine.sum_rows(project, image, *self._basis[-2:])
         far, square = self._rounding(image, local)
         self._gram = square - far.T @ far
         columns = far.copy()
         columns[-len(local) :] += local
-        self._small = _bordered(self._small, columns)
+        own = columns[self.size :]
+        self._small = bordered(self._small, np.vstack([columns[: self.size], (own + own.T) / 2]))
         values, vectors = np.linalg.eigh(self._gram)
         if values[0] > max(INDEPENDENT * values[-1], (10 * ROUNDING) ** 2 * np.square(local).sum()):
             self._next = _polished(self._engine, self._without(image, local, far, factor=vectors / np.sqrt(values)))
         else:
-            self._next = self._carefully(image, columns)
+            self._next = self._reorthogonalize(image, columns)
 
     def _join(self) -> None:
         """Make the narrow blocks before the last two one, once they are `TOGETHER`."""
@@ -233,7 +257,7 @@ class _Search:
         if len(narrow) == TOGETHER and narrow[0].shape[1] <= self._width:
             self._basis[-2 - TOGETHER : -2] = [self._engine.map_rows(_side_by_side, *narrow)]
 
-    def _carefully(self, image: RowMatrix, columns: Array) -> RowMatrix:
+    def _reorthogonalize(self, image: RowMatrix, columns: Array) -> RowMatrix:
         """The next block when what is left of the image is small or nearly dependent, so that rounding shows."""
         remainder = self._without(image, columns)
         self._gram = self._engine.gram(remainder)
@@ -242,31 +266,19 @@ class _Search:
 
     def ritz(self, rule: RankRule, spare: int) -> tuple[int, Ritz]:
         """The rank by the rule, and that many pairs and some to spare."""
-        form = tridiagonalise(self._small.astype(np.float32 if self.size > SINGLE_FROM else np.float64))
-        values = form.eigenvalues()
-        order = np.argsort(-np.abs(values), kind="stable")
-        rank = rule.rank(np.abs(values[order]))
-        values, coordinates = form.eigenpairs(order[: rank + spare])
+        rank, values, coordinates = small_eigenpairs(self._small, rule, spare)
         last = coordinates[-len(self._gram) :].astype(np.float64)
         residuals = np.sqrt(np.maximum(np.einsum("ij,ij->j", last, matmul(self._gram, last)), 0))
-        return rank, Ritz(values.astype(np.float64), coordinates, residuals)
+        return rank, Ritz(values, coordinates, residuals)
 
-    def turned(self, coordinates: Array) -> Array:
+    def fix_signs(self, coordinates: Array) -> Array:
         """Coordinates of ±q such that hᵀq > 0."""
-        against = self._coordinates(self._engine.random(self._n, 1, 0))[:, 0] @ coordinates
-        return coordinates * np.where(against < 0, -1, 1).astype(coordinates.dtype)
+        inner = self._coordinates(self._engine.random(self._n, 1, 0))[:, 0] @ coordinates
+        return coordinates * np.where(inner < 0, -1, 1).astype(coordinates.dtype)
 
     def vectors(self, coordinates: Array) -> RowMatrix:
         """Q · coordinates."""
-        parts = split(coordinates, self._basis)
-
-        def combine(*blocks: Array) -> Array:
-            out = matmul(blocks[0], parts[0])
-            for block, part in zip(blocks[1:], parts[1:], strict=True):
-                matmul(block, part, out=out, beta=1.0)
-            return out
-
-        return self._engine.map_rows(combine, *self._basis)
+        return combine_basis(self._engine, self._basis, coordinates)
 
     def restart(self, ritz: Ritz) -> None:
         """Replace the basis by the Ritz vectors; the next block stays as it is."""
@@ -292,17 +304,17 @@ class _Search:
 
     def _coordinates(self, row_matrix: RowMatrix) -> Array:
         """Qᵀ row matrix, in one pass: float32 products of row blocks, added in float64."""
-        return self._engine.sum_rows(against, row_matrix, *self._basis)
+        return self._engine.sum_rows(project, row_matrix, *self._basis)
 
     def _rounding(self, row_matrix: RowMatrix, local: Array) -> tuple[Array, Array]:
         """Qᵀ rest and restᵀ rest, where rest is what the last two blocks leave of row matrix, in one pass."""
         parts = split(local, self._basis)
 
-        def project(rows: Array, *blocks: Array) -> Array:
-            rest = minus(rows, blocks, parts)
-            return against(rest, *blocks, rest)
+        def moments(rows: Array, *blocks: Array) -> Array:
+            rest = subtract_projection(rows, blocks, parts)
+            return project(rest, *blocks, rest)
 
-        both = self._engine.sum_rows(project, row_matrix, *self._basis)
+        both = self._engine.sum_rows(moments, row_matrix, *self._basis)
         return both[: -row_matrix.shape[1]], both[-row_matrix.shape[1] :]
 
     def _without(self, row_matrix: RowMatrix, *coordinates: Array, factor: Array | None = None) -> RowMatrix:
@@ -312,7 +324,7 @@ class _Search:
 
         def subtract(rows: Array, *blocks: Array) -> Array:
             for parts in steps:
-                rows = minus(rows, blocks, parts)
+                rows = subtract_projection(rows, blocks, parts)
             return rows if small is None else matmul(rows, small)
 
         return self._engine.map_rows(subtract, row_matrix, *self._basis)
@@ -322,12 +334,12 @@ def _side_by_side(*blocks: Array) -> Array:
     return np.hstack(blocks)
 
 
-def against(rows: Array, *blocks: Array) -> Array:
+def project(rows: Array, *blocks: Array) -> Array:
     """Qᵀ rows for one block of rows."""
     return np.vstack([matmul(block.T, rows) for block in blocks])
 
 
-def minus(rows: Array, blocks: Sequence[Array], parts: list[Array]) -> Array:
+def subtract_projection(rows: Array, blocks: Sequence[Array], parts: list[Array]) -> Array:
     """rows − Q · coordinates for one block of rows, the coordinates in parts for the last blocks."""
     rest = rows.copy()
     for block, part in zip(blocks[-len(parts) :], parts, strict=True):
@@ -345,15 +357,37 @@ def split(coordinates: Array, basis: list[RowMatrix]) -> list[Array]:
     return parts[::-1]
 
 
-def _bordered(small: Array, columns: Array) -> Array:
-    """T with new columns, and their transposes as rows."""
+def bordered(small: Array, columns: Array) -> Array:
+    """A symmetric matrix with new columns, and their transposes as rows."""
     old, size = len(small), len(columns)
     grown = np.zeros((size, size))
     grown[:old, :old] = small
     grown[:, old:] = columns
     grown[old:, :old] = columns[:old].T
-    grown[old:, old:] = (columns[old:] + columns[old:].T) / 2
     return grown
+
+
+def small_eigenpairs(small: Array, rule: RankRule, spare: int = 0) -> tuple[int, Array, Array]:
+    """Rank by the rule, and that many eigenpairs (and ``spare`` more) of a symmetric matrix, by falling magnitude."""
+    form = tridiagonalise(small.astype(np.float32 if len(small) > SINGLE_FROM else np.float64))
+    values = form.eigenvalues()
+    order = np.argsort(-np.abs(values), kind="stable")
+    rank = rule.rank(np.abs(values[order]))
+    values, vectors = form.eigenpairs(order[: rank + spare])
+    return rank, values.astype(np.float64), vectors
+
+
+def combine_basis(engine: Engine, basis: list[RowMatrix], coordinates: Array) -> RowMatrix:
+    """Q · coordinates (n × k) for the blocks Q of a basis, in one pass over them."""
+    parts = split(coordinates, basis)
+
+    def combined(*blocks: Array) -> Array:
+        out = matmul(blocks[0], parts[0])
+        for block, part in zip(blocks[1:], parts[1:], strict=True):
+            matmul(block, part, out=out, beta=1.0)
+        return out
+
+    return engine.map_rows(combined, *basis)
 
 
 def _polished(engine: Engine, row_matrix: RowMatrix) -> RowMatrix:

@@ -26,7 +26,17 @@ OPERATORS = ("A", "A_row", "A_sym", "Ã_row", "Ã_sym")
 
 @dataclass(frozen=True)
 class Operator:
-    """A named normalisation of one graph's A (n × n)."""
+    """A named normalisation of a graph's A (n × n).
+
+    Attributes
+    ----------
+    name : str
+        One of `OPERATORS`, with ᵀ if it was transposed.
+    matrix : Sparse
+        A.
+    scaling : Scaling
+        The factors before and after a pass over A, and the loop.
+    """
 
     name: str
     matrix: Sparse
@@ -34,31 +44,64 @@ class Operator:
 
     @property
     def transposed(self) -> Operator:
-        """Its transpose."""
+        """The transposed operator."""
         before, after, loop = self.scaling
         return Operator(f"{self.name}ᵀ", self.matrix, Scaling(after, before, loop))
 
     def apply(self, engine: Engine, row_matrix: RowMatrix) -> RowMatrix:
-        """One pass: the operator times a row matrix (n × k)."""
+        """Return the operator times a row matrix (n × k), in one pass."""
         return engine.products(self.matrix, row_matrix, [self.scaling])[0]
 
     def hop(self, scaled: bool, onward: bool) -> Scaling:
-        """One of several hops. A row matrix that goes on to the next is multiplied by ``before`` as it is written (onward), not as
-        it is gathered (scaled): the same product, in which each gathered row needs no number of its own."""
+        """The scaling of one of several hops.
+
+        Between hops a row matrix is multiplied by ``before`` as it is written (``onward``), not as it is gathered by the
+        next hop (``scaled``): the same product, in which no factor is looked up for each gathered row.
+        """
         before, after, loop = self.scaling
         if onward and before is not None:
             after = before if after is None else after * before
         return Scaling(None if scaled else before, after, loop)
 
     def power(self, engine: Engine, row_matrix: RowMatrix, hops: int) -> RowMatrix:
-        """``hops`` passes; the row matrix itself for zero."""
+        """Return the operator to the power ``hops`` times a row matrix (n × k); the row matrix itself for zero hops."""
         for _ in range(hops):
             row_matrix = self.apply(engine, row_matrix)
         return row_matrix
 
 
 def operator(name: str, adjacency: Adjacency) -> Operator:
-    """The operator of that name over a graph's adjacency."""
+    """Return a normalised operator over a graph.
+
+    Parameters
+    ----------
+    name : {"A", "A_row", "A_sym", "Ã_row", "Ã_sym"}
+        The normalisation.
+    adjacency : Adjacency
+        A, symmetric, n × n.
+
+    Returns
+    -------
+    Operator
+        A and the scaling of its rows; no matrix is copied.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown.
+
+    Examples
+    --------
+    Means over the neighbours in the path 0 - 1 - 2:
+
+    >>> import numpy as np
+    >>> from slimg.engine import MemoryEngine
+    >>> from slimg.graph.adjacency import Adjacency
+    >>> from slimg.linalg import operator
+    >>> path, _ = Adjacency.from_edges([0, 1], [1, 2], 3)
+    >>> operator("A_row", path).apply(MemoryEngine(threads=1), np.array([[1.0], [5.0], [3.0]])).ravel()
+    array([5., 2., 5.], dtype=float32)
+    """
     if name not in OPERATORS:
         raise choices("operator", name, OPERATORS)
     loop = 1.0 if name.startswith("Ã") else 0.0
@@ -72,7 +115,22 @@ def operator(name: str, adjacency: Adjacency) -> Operator:
 
 
 def products(engine: Engine, operators: Sequence[Operator], row_matrix: RowMatrix) -> list[RowMatrix]:
-    """Several operators of one graph times the same row matrix, in one pass over the rows that are gathered."""
+    """Multiply a row matrix by several operators of one graph, in one pass over the gathered rows.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the row matrix lives.
+    operators : sequence of Operator
+        Over the same adjacency.
+    row_matrix : RowMatrix of shape (n, k)
+        Dense.
+
+    Returns
+    -------
+    list of RowMatrix of shape (n, k)
+        One for each operator.
+    """
     return engine.products(operators[0].matrix, row_matrix, [each.scaling for each in operators])
 
 

@@ -1,6 +1,6 @@
 """Centred principal components of B = Opʰ X (n × d), by the cheaper of two Gram matrices or by block Lanczos.
 
-With μ = Bᵀ1/n, the centred B̄ = B − 1μᵀ is never formed when B is row matrix:
+With μ = Bᵀ1/n, the centred B̄ = B − 1μᵀ is never formed when n ≥ d:
 
     B̄ᵀB̄ = BᵀB − n μμᵀ   (d × d),  n ≥ d:   eigenvectors V, eigenvalues σ²;   scores  B V − 1(μᵀV)
     B̄B̄ᵀ                 (n × n),  n < d:   eigenvectors U, eigenvalues σ²;   scores  U σ,   V = B̄ᵀU σ⁻¹
@@ -30,7 +30,7 @@ from slimg.linalg.operators import Operator
 GRAM_AT_MOST = 4_096
 """Largest Gram matrix that is decomposed whole."""
 MOMENTS_AT_MOST = 256
-"""Columns up to which the Gram matrix and the mean come from one walk over the rows."""
+"""Columns up to which the Gram matrix and the mean come from one pass over the rows."""
 SINGLE_FROM, SINGLE_RANGE = 1_024, 1e-4
 """A Gram matrix larger than the first is decomposed in float32 as long as λ_r ≥ the second · λ₁, which keeps the
 relative error of every kept direction below 1 %."""
@@ -40,14 +40,24 @@ RowMap = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class PCA:
-    """A fitted projection b ↦ (b − mean)·componentsᵀ: mean (d,), components (k × d), singular values (k,) of B̄."""
+    """A fitted projection b ↦ (b − mean)·componentsᵀ.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (d,), float64
+        Column means of B.
+    components : ndarray of shape (k, d)
+        Orthonormal directions; the entry of largest magnitude in each is positive.
+    singular_values : ndarray of shape (k,)
+        Of the centred B, in descending order.
+    """
 
     mean: Array
     components: Array
     singular_values: Array
 
     def project(self, rows: Array) -> Array:
-        """Scores (m × k) of dense rows (m × d)."""
+        """Return the scores (m × k) of dense rows (m × d), in the type of the rows."""
         components = np.asarray(self.components, rows.dtype)
         with one_thread():
             return matmul(rows, components.T) - (components @ self.mean.astype(rows.dtype))
@@ -55,7 +65,17 @@ class PCA:
 
 @dataclass(frozen=True)
 class Chain:
-    """B = Opʰ X, known by what it does to small matrices (d × k) and row matrices (n × k)."""
+    """B = Opʰ X (n × d), which is never formed: only its products with matrices are computed.
+
+    Attributes
+    ----------
+    features : RowMatrix of shape (n, d)
+        X, dense or sparse.
+    operator : Operator or None
+        Op; None for B = X.
+    hops : int
+        h.
+    """
 
     features: RowMatrix
     operator: Operator | None = None
@@ -63,15 +83,16 @@ class Chain:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """(n, d)."""
         return self.features.shape
 
     def times(self, engine: Engine, small: Array) -> RowMatrix:
-        """B · small."""
+        """Return B · small (n × k) for a small matrix (d × k)."""
         row_matrix = engine.combine(self.features, small)
         return self.operator.power(engine, row_matrix, self.hops) if self.operator else row_matrix
 
     def transposed_times(self, engine: Engine, row_matrix: RowMatrix) -> Array:
-        """Bᵀ · row matrix."""
+        """Return Bᵀ · row matrix (d × k) for a row matrix (n × k)."""
         if self.operator:
             row_matrix = self.operator.transposed.power(engine, row_matrix, self.hops)
         return engine.gram(self.features, row_matrix)
@@ -81,16 +102,29 @@ class PCAPlan(Protocol):
     """A decomposition prepared as far as it can be before the rank is known."""
 
     def solve(self, rank: int, then: RowMap | None = None) -> tuple[PCA, RowMatrix]:
-        """The first ``rank`` components and the scores (n × k, k ≤ rank), to whose rows ``then`` is applied."""
+        """Return the first ``rank`` components and the scores (n × k, k ≤ rank) after the function of rows ``then``."""
 
 
 def plan_pca(
     engine: Engine, source: RowMatrix | Chain, expected_rank: int | None = None, overwrite_input: bool = False
 ) -> PCAPlan:
-    """The cheapest way for this shape; a `Chain` is always taken implicitly.
+    """Choose the cheapest way to the principal components of a matrix of this shape, and do what needs no rank.
 
-    With an expected rank, the plan includes all of the work that such a rank needs anyway. With ``spend`` nobody needs
-    the source any more: the scores may be written over it.
+    Parameters
+    ----------
+    engine : Engine
+        Where the row matrices live.
+    source : RowMatrix of shape (n, d), or Chain
+        B; a `Chain` is always decomposed by block Lanczos, without being formed.
+    expected_rank : int or None, default None
+        If given, the work that such a rank needs is done now.
+    overwrite_input : bool, default False
+        The source is not needed any more: the scores may be written over it.
+
+    Returns
+    -------
+    PCAPlan
+        Its ``solve(rank)`` returns the components and the scores.
     """
     n, d = source.shape
     if isinstance(source, Chain):
@@ -103,7 +137,36 @@ def plan_pca(
 def principal_components(
     engine: Engine, source: RowMatrix | Chain, rank: int, then: RowMap | None = None
 ) -> tuple[PCA, RowMatrix]:
-    """The first ``rank`` components of a row matrix and its scores."""
+    """Compute the first principal components of a row matrix.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the row matrices live.
+    source : RowMatrix of shape (n, d), or Chain
+        B.
+    rank : int
+        Components to keep; fewer are returned where B has fewer directions above rounding.
+    then : callable, optional
+        A function of blocks of scores, row by row independent, that is applied to them.
+
+    Returns
+    -------
+    pca : PCA
+        Mean, components (k × d) and singular values (k,).
+    scores : RowMatrix of shape (n, k)
+        The centred rows in the directions of the components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slimg.engine import MemoryEngine
+    >>> from slimg.linalg import principal_components
+    >>> engine = MemoryEngine(threads=1)
+    >>> pca, scores = principal_components(engine, engine.row_matrix([[0, 1], [2, 1], [4, 1]]), 2)
+    >>> scores.ravel(), pca.mean
+    (array([-2.,  0.,  2.], dtype=float32), array([2., 1.]))
+    """
     return plan_pca(engine, source).solve(rank, then)
 
 
@@ -111,7 +174,7 @@ class _ByColumns:
     """Through B̄ᵀB̄."""
 
     def __init__(self, engine: Engine, row_matrix: RowMatrix, expected_rank: int | None, overwrite_input: bool):
-        self._engine, self._tall, self._overwrite_input = engine, row_matrix, overwrite_input
+        self._engine, self._rows, self._overwrite_input = engine, row_matrix, overwrite_input
         n, d = row_matrix.shape
         if d <= MOMENTS_AT_MOST and not engine.is_sparse(row_matrix):
             moments = engine.sum_rows(_moments, row_matrix)
@@ -127,11 +190,11 @@ class _ByColumns:
         pca = PCA(self._mean, (vectors * _signs(vectors)).T, np.sqrt(values))
         loadings, shift = _loadings(pca)
         finish = then or _as_is
-        if self._engine.is_sparse(self._tall):
-            scores = self._engine.combine(self._tall, loadings)
+        if self._engine.is_sparse(self._rows):
+            scores = self._engine.combine(self._rows, loadings)
             return pca, self._engine.map_rows(lambda block: finish(block - shift), scores)
         scores = lambda block: finish(_centred_product(block, loadings, shift))  # noqa: E731
-        return pca, self._engine.map_rows(scores, self._tall, overwrite_input=self._overwrite_input)
+        return pca, self._engine.map_rows(scores, self._rows, overwrite_input=self._overwrite_input)
 
 
 class _ByRows:

@@ -1,44 +1,43 @@
-"""Leading eigenpairs, by magnitude, of a large symmetric A (n × n), from a Krylov space that takes sketched Lanczos over A.
+"""Leading eigenpairs, by magnitude, of a large symmetric A (n × n): sketched Lanczos, a basis from few passes over A.
 
     K₁ = A S F₀                    S (n × w): ±1 in one random column of each row, so that this pass costs next to nothing
     A K_s = K C_s + K_{s+1} F_s⁻¹  C_s = Kᵀ A K_s, and F_s makes the remainder orthonormal
     G y θ = H y                    G = KᵀK,   H = KᵀA K = G [C; F⁻¹],   K = [K₁ … K_b]
 
-One walk over the rows gives the coordinates of an image, a second one writes the next block over the image. Rounding makes K
-a little less than orthonormal, up to ten times less with each block; G knows it, and the small problem is solved with it
-instead of orthogonalising again. With more than `WATCHED_BEYOND` blocks G is measured block by block, and C_s = G⁻¹ Kᵀ A K_s.
+One pass over the rows gives the coordinates of an image, a second one writes the next block over the image. Rounding makes
+K a little less than orthonormal, up to ten times less with each block; G has it, and the small problem is solved with G
+instead of orthogonalising again. With more than `WATCHED_BEYOND` blocks G is measured block by block, and
+C_s = G⁻¹ Kᵀ A K_s.
 The last block is not sent through A: H lacks K_bᵀA K_b alone, which is taken for zero, since a pass for so little would
 cost more than it gives (docs/design.md has the figures).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul, one_thread, self_gram
-from slimg.linalg.eigen import tridiagonalise
 from slimg.linalg.krylov import (
     INDEPENDENT,
     ROUNDING,
-    SINGLE_FROM,
     LanczosLayout,
     RankRule,
-    against,
-    minus,
+    bordered,
+    combine_basis,
     orthonormal,
+    project,
+    small_eigenpairs,
     split,
+    subtract_projection,
 )
 
 WATCHED_BEYOND = 4
 """Blocks beyond which G is measured with each of them."""
 DEPENDENT = 1e-2
 """Eigenvalues of G, whose diagonal is one, up to which a direction is dropped."""
-
-RowMap = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -50,21 +49,30 @@ class Pairs:
     basis: list[RowMatrix]
     coordinates: Array
 
-    def rows(self, scale: Array, then: RowMap) -> RowMatrix:
-        """``then`` of the rows of Q · diag(scale), in one walk over the basis."""
-        parts = split(self.coordinates * scale, self.basis)
-
-        def combined(*blocks: Array) -> Array:
-            out = matmul(blocks[0], parts[0])
-            for block, part in zip(blocks[1:], parts[1:], strict=True):
-                matmul(block, part, out=out, beta=1.0)
-            return then(out)
-
-        return self.engine.map_rows(combined, *self.basis)
+    def rows(self, scale: Array) -> RowMatrix:
+        """Q · diag(scale), n × r, in one pass over the basis."""
+        return combine_basis(self.engine, self.basis, self.coordinates * scale)
 
 
-def pairs_in_few_passes(engine: Engine, matrix: Sparse, rule: RankRule, random_state: int = 0) -> Pairs:
-    """The best pairs, as many as the rule says, that the space of the module's text holds."""
+def sketched_eigenpairs(engine: Engine, matrix: Sparse, rule: RankRule, random_state: int = 0) -> Pairs:
+    """The leading eigenpairs of a large matrix, as good as a basis of fixed size has them.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the row matrices live.
+    matrix : Sparse
+        A, symmetric, n × n.
+    rule : RankRule
+        How many pairs to return.
+    random_state : int, default 0
+        Seed of the sketch.
+
+    Returns
+    -------
+    Pairs
+        Eigenvalues, and eigenvectors as coordinates in the basis; hᵀq > 0 for each vector q.
+    """
     width, basis, *_ = LanczosLayout.sketched(rule.cap)
     count = basis // width
     with one_thread():
@@ -95,7 +103,7 @@ class _Space:
         both = engine.sum_rows(_beside if self._watched else _inside, image, *self._basis)
         inside, square = both[:size, -image.shape[1] :], both[size:, -image.shape[1] :]
         if self._watched:
-            self._grow_gram(both[:size, : last.shape[1]])
+            self._gram = bordered(self._gram, both[:size, : last.shape[1]])
             inside = np.linalg.solve(self._gram, inside)
         floor = ROUNDING * float(np.sqrt(np.trace(square)))
         rest = square - inside.T @ both[:size, -image.shape[1] :]
@@ -112,13 +120,10 @@ class _Space:
         self._gram = both[:-1, :-1]
         white = _whitening(self._gram)
         small = matmul(white.T, matmul(self._operator(), white))
-        form = tridiagonalise(small.astype(np.float32 if len(small) > SINGLE_FROM else np.float64))
-        values = form.eigenvalues()
-        order = np.argsort(-np.abs(values), kind="stable")
-        values, vectors = form.eigenpairs(order[: rule.rank(np.abs(values[order]))])
+        _, values, vectors = small_eigenpairs(small, rule)
         coordinates = matmul(white, vectors)
         sign = np.where(both[:-1, -1] @ coordinates < 0, -1.0, 1.0)
-        return Pairs(engine, values.astype(np.float64), self._basis, coordinates * sign)
+        return Pairs(engine, values, self._basis, coordinates * sign)
 
     def _operator(self) -> Array:
         """H, without what the last block has in its own image, unless that is known."""
@@ -128,16 +133,9 @@ class _Space:
         full[:known, known:] = full[known:, :known].T
         return (full + full.T) / 2
 
-    def _grow_gram(self, columns: Array) -> None:
-        """G with the columns of a new block."""
-        old, size = len(self._gram), len(columns)
-        grown = np.zeros((size, size))
-        grown[:old, :old] = self._gram
-        grown[:, old:] = columns
-        grown[old:, :old] = columns[:old].T
-        self._gram = grown
-
-    def _normal(self, image: RowMatrix, square: Array, floor: float, parts: list[Array] | None = None) -> tuple[RowMatrix, Array]:
+    def _normal(
+        self, image: RowMatrix, square: Array, floor: float, parts: list[Array] | None = None
+    ) -> tuple[RowMatrix, Array]:
         """The remainder image − K · parts made orthonormal, and its coordinates in that block.
 
         ``square`` is the remainder's Gram matrix; the image is overwritten when the remainder is well conditioned.
@@ -148,7 +146,7 @@ class _Space:
         factor = np.ascontiguousarray(vectors / np.sqrt(values), np.float32) if clear else None
 
         def remainder(rows: Array, *blocks: Array) -> Array:
-            rest = minus(rows, blocks, parts) if parts else rows
+            rest = subtract_projection(rows, blocks, parts) if parts else rows
             return rest if factor is None else matmul(rest, factor)
 
         if clear:
@@ -162,8 +160,8 @@ class _Space:
         if not basis or not block.shape[1]:
             return block
         engine = self._engine
-        parts = split(engine.sum_rows(against, block, *basis), basis)
-        rest = engine.map_rows(lambda rows, *blocks: minus(rows, blocks, parts), block, *basis)
+        parts = split(engine.sum_rows(project, block, *basis), basis)
+        rest = engine.map_rows(lambda rows, *blocks: subtract_projection(rows, blocks, parts), block, *basis)
         return orthonormal(engine, rest, engine.gram(rest), 0.1)
 
 
@@ -177,7 +175,7 @@ def _whitening(gram: Array) -> Array:
 
 
 def _own(rows: Array) -> Array:
-    return against(rows, rows)
+    return project(rows, rows)
 
 
 def _all(*blocks: Array) -> Array:
@@ -187,13 +185,13 @@ def _all(*blocks: Array) -> Array:
 
 def _inside(image: Array, *blocks: Array) -> Array:
     """[K, image]ᵀ image for one block of rows."""
-    return against(image, *blocks, image)
+    return project(image, *blocks, image)
 
 
 def _beside(image: Array, *blocks: Array) -> Array:
     """[K, image]ᵀ [K_last, image] for one block of rows."""
     right = np.hstack([blocks[-1], image])
-    return against(right, *blocks, image)
+    return project(right, *blocks, image)
 
 
 def _beside_each_other(left: Array, right: Array) -> Array:
