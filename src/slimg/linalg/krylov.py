@@ -255,7 +255,7 @@ class _Search:
         """Make the narrow blocks before the last two one, once they are `TOGETHER`."""
         narrow = self._basis[-2 - TOGETHER : -2]
         if len(narrow) == TOGETHER and narrow[0].shape[1] <= self._width:
-            self._basis[-2 - TOGETHER : -2] = [self._engine.map_rows(_side_by_side, *narrow)]
+            self._basis[-2 - TOGETHER : -2] = [self._engine.map_rows(lambda *blocks: np.hstack(blocks), *narrow)]
 
     def _reorthogonalize(self, image: RowMatrix, columns: Array) -> RowMatrix:
         """The next block when what is left of the image is small or nearly dependent, so that rounding shows."""
@@ -328,10 +328,6 @@ class _Search:
             return rows if small is None else matmul(rows, small)
 
         return self._engine.map_rows(subtract, row_matrix, *self._basis)
-
-
-def _side_by_side(*blocks: Array) -> Array:
-    return np.hstack(blocks)
 
 
 def project(rows: Array, *blocks: Array) -> Array:

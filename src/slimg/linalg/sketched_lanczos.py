@@ -20,19 +20,8 @@ import numpy as np
 
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul, one_thread, self_gram
-from slimg.linalg.krylov import (
-    INDEPENDENT,
-    ROUNDING,
-    LanczosLayout,
-    RankRule,
-    bordered,
-    combine_basis,
-    orthonormal,
-    project,
-    small_eigenpairs,
-    split,
-    subtract_projection,
-)
+from slimg.linalg import krylov
+from slimg.linalg.krylov import LanczosLayout, RankRule, orthonormal, project, split, subtract_projection
 
 WATCHED_BEYOND = 4
 """Blocks beyond which G is measured with each of them."""
@@ -51,7 +40,7 @@ class Pairs:
 
     def rows(self, scale: Array) -> RowMatrix:
         """Q · diag(scale), n × r, in one pass over the basis."""
-        return combine_basis(self.engine, self.basis, self.coordinates * scale)
+        return krylov.combine_basis(self.engine, self.basis, self.coordinates * scale)
 
 
 def sketched_eigenpairs(engine: Engine, matrix: Sparse, rule: RankRule, random_state: int = 0) -> Pairs:
@@ -103,9 +92,9 @@ class _Space:
         both = engine.sum_rows(_beside if self._watched else _inside, image, *self._basis)
         inside, square = both[:size, -image.shape[1] :], both[size:, -image.shape[1] :]
         if self._watched:
-            self._gram = bordered(self._gram, both[:size, : last.shape[1]])
+            self._gram = krylov.bordered(self._gram, both[:size, : last.shape[1]])
             inside = np.linalg.solve(self._gram, inside)
-        floor = ROUNDING * float(np.sqrt(np.trace(square)))
+        floor = krylov.ROUNDING * float(np.sqrt(np.trace(square)))
         rest = square - inside.T @ both[:size, -image.shape[1] :]
         block, back = self._normal(image, (rest + rest.T) / 2, floor, split(inside, self._basis))
         self._images = _beside_each_other(self._images, np.vstack([inside, back]))
@@ -120,7 +109,7 @@ class _Space:
         self._gram = both[:-1, :-1]
         white = _whitening(self._gram)
         small = matmul(white.T, matmul(self._operator(), white))
-        _, values, vectors = small_eigenpairs(small, rule)
+        _, values, vectors = krylov.small_eigenpairs(small, rule)
         coordinates = matmul(white, vectors)
         sign = np.where(both[:-1, -1] @ coordinates < 0, -1.0, 1.0)
         return Pairs(engine, values, self._basis, coordinates * sign)
@@ -142,7 +131,7 @@ class _Space:
         """
         engine, basis = self._engine, self._basis if parts else []
         values, vectors = np.linalg.eigh(square)
-        clear = values[0] > max(INDEPENDENT * values[-1], (10 * floor) ** 2)
+        clear = values[0] > max(krylov.INDEPENDENT * values[-1], (10 * floor) ** 2)
         factor = np.ascontiguousarray(vectors / np.sqrt(values), np.float32) if clear else None
 
         def remainder(rows: Array, *blocks: Array) -> Array:
@@ -195,8 +184,5 @@ def _beside(image: Array, *blocks: Array) -> Array:
 
 
 def _beside_each_other(left: Array, right: Array) -> Array:
-    """Columns side by side, the shorter ones filled with zeros."""
-    out = np.zeros((len(right), left.shape[1] + right.shape[1]))
-    out[: len(left), : left.shape[1]] = left
-    out[:, left.shape[1] :] = right
-    return out
+    """Columns side by side, the shorter ones on the left filled with zeros."""
+    return np.hstack([np.pad(left, ((0, len(right) - len(left)), (0, 0))), right])

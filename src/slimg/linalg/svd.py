@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -149,7 +149,7 @@ def plan_svd(
             return SketchedSVD(engine, adjacency, rule, random_state)
         return KrylovSVD(engine, adjacency, None, rule, tolerance or TOLERANCES[1], random_state)
     reduction = reduce(adjacency)
-    size, matrix = len(reduction.parts[0]), _Rows.of(reduction.matrix)
+    size, matrix = len(reduction.parts[0]), _as_adjacency(reduction.matrix)
     expected = int(min(rule.cap, 3 * rule.target**2 / _fourth_moment(engine, matrix)))
     if size <= DENSE_ALWAYS or (size <= DENSE_AT_MOST and expected > size / 6):
         return DenseSVD(engine, reduction, rule, expected)
@@ -164,24 +164,17 @@ def squared_norm(weights: Array | None, count: int) -> float:
     return float(count) if weights is None else float(np.square(weights, dtype=np.float64).sum())
 
 
+def _as_adjacency(matrix: csr_array) -> Adjacency:
+    """CSR rows in the types that engines take."""
+    return Adjacency(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32))
+
+
 def _fourth_moment(engine: Engine, matrix: Sparse) -> float:
     """Σ σ⁴ = ‖A²‖_F², estimated."""
     probes = engine.random(len(matrix.indptr) - 1, PROBES, 0)
     for _ in range(2):
         (probes,) = engine.products(matrix, probes, [Scaling()])
     return float(np.trace(engine.gram(probes))) / PROBES
-
-
-class _Rows(NamedTuple):
-    """CSR rows as the engine takes them."""
-
-    indptr: Array
-    indices: Array
-    weights: Array | None
-
-    @classmethod
-    def of(cls, matrix: csr_array) -> _Rows:
-        return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32))
 
 
 class _SpectrumOfRows(Spectrum):
@@ -201,37 +194,29 @@ Finish = Callable[[Array, Array], Array]
 """(rows of U·Σ, singular values) ↦ rows."""
 
 
-class SVDPlan(Protocol):
+class SVDPlan:
     """A decomposition in steps: what to expect, then the rank (after `prepare`), then the vectors."""
 
     expected_rank: int
     rank: int
+    _engine: Engine
 
     def prepare(self) -> None:
         """Compute as much as is needed to know the rank."""
+        raise NotImplementedError
 
     def solve(self) -> Spectrum:
         """Return eigenvalues and vectors."""
-
-    def solve_rows(self, unit: Finish) -> tuple[Spectrum, RowMatrix]:
-        """Return the spectrum, and the rows of U·Σ (n × r) after ``unit``, which divides them by their lengths."""
-
-
-class _ByVectors:
-    """Rows of U·Σ from the vectors."""
-
-    _engine: Engine
-
-    def solve(self) -> Spectrum:
         raise NotImplementedError
 
     def solve_rows(self, unit: Finish) -> tuple[Spectrum, RowMatrix]:
+        """Return the spectrum, and the rows of U·Σ (n × r) after ``unit``, which divides them by their lengths."""
         spectrum = self.solve()
         sigma = spectrum.singular_values.astype(np.float32)
         return spectrum, self._engine.map_rows(lambda block: unit(block * sigma, sigma), spectrum.vectors)
 
 
-class DenseSVD(_ByVectors):
+class DenseSVD(SVDPlan):
     """Part by part: all eigenvalues first, then vectors of the chosen ones.
 
     float32 is enough for parts beyond `SINGLE_BEYOND`: A is exact in it, and residuals stay near 1e-6 ‖A‖.
@@ -291,7 +276,7 @@ def _decompose_tiny(reduction: Reduction) -> list[_Tiny]:
     return found
 
 
-class KrylovSVD(_ByVectors):
+class KrylovSVD(SVDPlan):
     """The rank is known when the pairs are."""
 
     def __init__(
@@ -325,7 +310,7 @@ class KrylovSVD(_ByVectors):
         return Spectrum(vectors, values)
 
 
-class SketchedSVD:
+class SketchedSVD(SVDPlan):
     """For large graphs. The vectors take as much memory as U·Σ and are seldom needed: rows and their lengths are kept."""
 
     def __init__(self, engine: Engine, matrix: Sparse, rule: RankRule, random_state: int):
