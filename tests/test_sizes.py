@@ -1,4 +1,4 @@
-"""Sizes as people write them, and as the system tells them."""
+"""Sizes as text and as bytes, and what the system has of them."""
 
 import numpy as np
 import pytest

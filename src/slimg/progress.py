@@ -1,13 +1,13 @@
-"""How far a long computation is: stages, bars and the time that is left, for those who ask for them.
+"""Progress of a long computation: stages, bars and the time that is left.
 
-Who computes reports to a `Progress`; who is asked to show it decides what that is:
+Code that computes reports to a `Progress`:
 
     with progress.stage("components", total=1400):     columns that will pass through A
         progress.advance(16)                           … 16 of them did, in any thread
 
 Engines report the passes over A, which take most of the time; a pass of k columns is worth k, and its blocks advance it by
-their share. Nothing is shown unless asked for, and then only on a terminal or in a notebook: on standard error, so that
-what a program prints stays clean.
+their share. Bars are shown only if ``verbose`` is true, on a terminal or in a notebook, and on standard error, so that they
+do not mix with what a program prints.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import Any, Protocol
 from slimg.errors import InputError
 
 PER_SECOND = 4
-"""How often bars are drawn anew."""
+"""How often bars are drawn."""
 
 
 class Progress(Protocol):
     """What a computation reports to."""
 
     def stage(self, name: str, total: float | None = None) -> AbstractContextManager[None]:
-        """A stage from its beginning to its end; without a total its length is unknown."""
+        """Return a context in which a stage runs; without a total its length is unknown."""
 
     def advance(self, amount: float) -> None:
-        """So much of the innermost stage was done; may be called from any thread."""
+        """Report that an amount of the innermost stage is done; may be called from any thread."""
 
 
 class Silent:
@@ -46,7 +46,7 @@ SILENT = Silent()
 
 
 class Bars:
-    """A bar for each stage, with the time it took and the time that is left at the pace so far (rich)."""
+    """Shows a bar for each stage, with the time it took and the time that is left at the pace so far (rich)."""
 
     def __init__(self, console: Any = None):
         from rich import progress as rich
@@ -64,7 +64,7 @@ class Bars:
 
     @contextmanager
     def stage(self, name: str, total: float | None = None) -> Iterator[None]:
-        """A bar; those of stages inside of it stand below."""
+        """Show a bar; bars of stages inside it are below."""
         task = self._bars.add_task(name, total=total)
         if not self._open:
             self._bars.start()
@@ -83,23 +83,38 @@ class Bars:
             self._bars.advance(task, amount)
 
     def _fill(self, task: Any) -> None:
-        """A finished stage is a full bar: totals are foreseen, not known."""
+        """Fill the bar of a finished stage: totals are estimates."""
         done = max(self._bars.tasks[self._bars.task_ids.index(task)].completed, 1)
         self._bars.update(task, total=done, completed=done)
 
 
-def progress_for(asked: Any) -> Progress:
-    """What was asked for: False or None shows nothing, True shows bars where somebody can see them, or a `Progress`."""
-    if asked is None or isinstance(asked, bool):
-        return Bars() if asked and _visible() else SILENT
-    if not (callable(getattr(asked, "stage", None)) and callable(getattr(asked, "advance", None))):
-        raise InputError(f"verbose must be True, False, or have the methods stage and advance, not {asked!r}")
-    return asked
+def progress_for(verbose: bool | Progress | None) -> Progress:
+    """Return what a computation reports to.
+
+    Parameters
+    ----------
+    verbose : bool, Progress or None
+        True shows bars on a terminal or in a notebook; False and None show nothing; a `Progress` is used as it is.
+
+    Returns
+    -------
+    Progress
+
+    Raises
+    ------
+    InputError
+        If ``verbose`` is something else.
+    """
+    if verbose is None or isinstance(verbose, bool):
+        return Bars() if verbose and _visible() else SILENT
+    if not (callable(getattr(verbose, "stage", None)) and callable(getattr(verbose, "advance", None))):
+        raise InputError(f"verbose must be True, False, or have the methods stage and advance, not {verbose!r}")
+    return verbose
 
 
 @contextmanager
 def reporting(engine: Any, progress: Progress) -> Iterator[None]:
-    """While this lasts, passes of the engine report here."""
+    """Let the passes of an engine report to ``progress`` within a ``with`` block."""
     before = getattr(engine, "progress", SILENT)
     engine.progress = progress
     try:

@@ -1,4 +1,4 @@
-"""Sizes of memory and disk, as people write them and as the system tells them, and how many cores there are."""
+"""Sizes of memory and disk as text and as bytes, what the system has of them, and its number of cores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,29 @@ MEMINFO, STATM = Path("/proc/meminfo"), Path("/proc/self/statm")
 
 
 def as_bytes(size: Any, name: str = "memory") -> int:
-    """Bytes of a size such as ``"4GB"``, ``"512 MiB"`` or a whole number of bytes."""
+    """Return a size in bytes.
+
+    Parameters
+    ----------
+    size : str or int
+        Such as ``"4GB"``, ``"512 MiB"``, or a whole number of bytes.
+    name : str, default="memory"
+        Name of the parameter, for error messages.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        If it is not a positive size.
+
+    Examples
+    --------
+    >>> as_bytes("4GB"), as_bytes("1 KiB")
+    (4000000000, 1024)
+    """
     if isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size > 0:
         return int(size)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", size) if isinstance(size, str) else None
@@ -30,7 +52,13 @@ def as_bytes(size: Any, name: str = "memory") -> int:
 
 
 def show_bytes(size: float) -> str:
-    """A size for people: 3 digits and a unit."""
+    """Format a number of bytes with three digits and a unit.
+
+    Examples
+    --------
+    >>> show_bytes(4_000_000_000)
+    '4 GB'
+    """
     for unit, value in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
         if size >= value:
             return f"{size / value:.3g} {unit}"
@@ -38,7 +66,7 @@ def show_bytes(size: float) -> str:
 
 
 def available_memory() -> int | None:
-    """Bytes that can be had without swapping; None where the system does not say."""
+    """Return the bytes of memory that can be used without swapping; None where the system does not say."""
     if MEMINFO.exists():
         for line in MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -50,12 +78,12 @@ def available_memory() -> int | None:
 
 
 def cores() -> int:
-    """Cores that this process may run on."""
+    """Return the number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def resident() -> int:
-    """Bytes of memory this process holds now; its peak, or nothing, where the system does not say."""
+    """Return the bytes of memory this process holds now; its peak, or 0, where the system does not say."""
     if STATM.exists():
         return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     try:
@@ -66,7 +94,7 @@ def resident() -> int:
 
 
 def require_room(folder: Path, size: int, what: str) -> None:
-    """Refuse to begin what the disk of a folder cannot hold."""
+    """Raise an error if the disk of a folder cannot hold ``size`` bytes."""
     free = shutil.disk_usage(folder).free
     if size + SPARE > free:
         raise InputError(

@@ -35,7 +35,7 @@ def test_a_table_by_name(database):
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        (None, "it is not said which table to read: its tables are .*'people'.*; name one as shop"),
+        (None, "no table is named: its tables are .*'people'.*; name one as shop"),
         ("person", "there is no table 'person': its tables are"),
         ("people; DROP TABLE people", "there is no table"),
         ("hollow", "the table is empty"),

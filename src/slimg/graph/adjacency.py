@@ -83,7 +83,7 @@ class Adjacency:
 
         Parameters
         ----------
-        source, target : integer array-likes of shape (m,)
+        source, target : int array-likes of shape (m,)
             Node numbers from 0 to n − 1.
         n : int
             Number of nodes.
@@ -190,6 +190,7 @@ class Adjacency:
         Returns
         -------
         float64 array of shape (n,)
+            Sum of the weights of each node's edges.
         """
         if self.weights is None:
             return np.diff(self.indptr).astype(np.float64)
@@ -209,7 +210,7 @@ class Adjacency:
 
         Returns
         -------
-        integer array
+        int array
             Row numbers, ascending.
         """
         return self.indices[self.indptr[node] : self.indptr[node + 1]]

@@ -152,6 +152,7 @@ def check_learnable(graph: Graph) -> None:
     Parameters
     ----------
     graph : Graph
+        The graph to learn from.
 
     Raises
     ------
@@ -167,7 +168,7 @@ def as_rows(rows: Any, n: int, what: str) -> np.ndarray:
 
     Parameters
     ----------
-    rows : integer or boolean array-like
+    rows : int or bool array-like
         Distinct row numbers, or a mask of n values.
     n : int
         Number of nodes.
@@ -206,9 +207,10 @@ def check_train_val(graph: Graph, train: Any = None, val: Any = None) -> tuple[n
     Parameters
     ----------
     graph : Graph
-    train : integer or boolean array-like, default=None
+        The graph to learn from.
+    train : int or bool array-like, default=None
         Row numbers or mask of labelled nodes; by default all labelled nodes outside ``val``.
-    val : integer or boolean array-like, default=None
+    val : int or bool array-like, default=None
         Row numbers or mask of labelled nodes. Without it, validation is by folds, which needs two labelled nodes of each
         class.
 
@@ -231,36 +233,29 @@ def check_train_val(graph: Graph, train: Any = None, val: Any = None) -> tuple[n
     >>> check_train_val(graph, val=[0, 1])
     (array([2, 3]), array([0, 1]))
     """
-    labelled = graph.codes >= 0
-    if not labelled.any():
+    if not len(graph.labelled):
         raise InputError("the graph has no labels to learn from: give labels for some of its nodes")
-    val_rows = None if val is None else _labelled_rows(graph, val, "val")
-    if train is None:
-        rest = labelled.copy()
-        if val_rows is not None:
-            rest[val_rows] = False
-        train_rows = np.flatnonzero(rest)
-    else:
-        train_rows = _labelled_rows(graph, train, "train")
+    val_rows = None if val is None else labelled_rows(graph, val, "val")
+    held_out = np.empty(0, np.int64) if val_rows is None else val_rows
+    train_rows = np.setdiff1d(graph.labelled, held_out) if train is None else labelled_rows(graph, train, "train")
     if len(train_rows) == 0:
         raise InputError("train has no labelled rows: nothing is left to learn from")
-    shared = np.intersect1d(train_rows, train_rows[:0] if val_rows is None else val_rows)
+    shared = np.intersect1d(train_rows, held_out)
     if len(shared):
         raise InputError(f"train and val must not overlap, but they share {number_of(len(shared), 'row')}: {show(shared)}")
     _check_classes(graph, train_rows, folds=val_rows is None)
     return train_rows, val_rows
 
 
-def _labelled_rows(graph: Graph, rows: Any, what: str) -> np.ndarray:
+def labelled_rows(graph: Graph, rows: Any, what: str, *, empty: bool = False) -> np.ndarray:
+    """Return row numbers as `as_rows` does; rows without a label, and no rows unless ``empty``, are errors."""
     found = as_rows(rows, graph.n, what)
-    if len(found) == 0:
+    if len(found) == 0 and not empty:
         raise InputError(f"{what} has no rows: give at least one, or leave it out")
-    bare = found[graph.codes[found] < 0]
+    bare = graph.ids[found[graph.codes[found] < 0]]
     if len(bare):
-        raise InputError(
-            f"{what} has {number_of(len(bare), 'row')} without a label (ids {show(graph.ids[bare])}):"
-            " label these nodes or leave them out"
-        )
+        count = number_of(len(bare), "row")
+        raise InputError(f"{what} has {count} without a label (ids {show(bare)}): label these nodes or leave them out")
     return found
 
 

@@ -31,7 +31,7 @@ def from_networkx(
     adjacency, counts = Adjacency.from_edges(ends[:, 0], ends[:, 1], len(ids), weights, **rules)
     matrix, names = _node_features(graph, features)
     labels = None if label is None else _node_labels(graph, label)
-    built = Graph(adjacency, matrix, labels, ids, names, unlabelled=unlabelled, notes=(*notes, *counts.notes()))
+    built = Graph(adjacency, matrix, labels, ids, names, {}, unlabelled, (*notes, *counts.notes()))
     return built.with_notes(*built.warnings())
 
 
@@ -45,23 +45,15 @@ def from_pyg(data: Any, ids: Any, duplicates: Rule, symmetrise: Rule, unlabelled
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise InputError(f"data.edge_index must be 2 × m, not of shape {edge_index.shape}")
     weights = _member(data, "edge_weight")
-    notes = []
-    if weights is not None:
-        weights = as_column(weights, "data.edge_weight")
-    if _member(data, "edge_attr") is not None:
-        notes.append("edge_attr is not used (edge_weight is what weighs edges).")
+    weights = None if weights is None else as_column(weights, "data.edge_weight")
+    unused = _member(data, "edge_attr") is not None
+    notes = ["edge_attr is not used (edge_weight is what weighs edges)."] if unused else []
     adjacency, counts = Adjacency.from_edges(
         edge_index[0], edge_index[1], int(data.num_nodes), weights, duplicates=duplicates, symmetrise=symmetrise
     )
-    graph = Graph(
-        adjacency,
-        _member(data, "x"),
-        _member(data, "y"),
-        ids,
-        masks=_masks({key: _member(data, key) for key in data.keys() if key.endswith("_mask")}),  # noqa: SIM118
-        unlabelled=unlabelled,
-        notes=(*notes, *counts.notes()),
-    )
+    masks = _masks({key: _member(data, key) for key in data.keys() if key.endswith("_mask")})  # noqa: SIM118
+    notes += counts.notes()
+    graph = Graph(adjacency, _member(data, "x"), _member(data, "y"), ids, None, masks, unlabelled, tuple(notes))
     return graph.with_notes(*graph.warnings())
 
 
@@ -91,8 +83,7 @@ def from_dgl(
         for usual, name in (("feat", features), ("label", label))
     }
     masks = _masks({name: _array(graph.ndata[name]) for name in graph.ndata if name.endswith("_mask")})
-    found_notes = counts.notes()
-    built = Graph(adjacency, found["feat"], found["label"], ids, masks=masks, unlabelled=unlabelled, notes=found_notes)
+    built = Graph(adjacency, found["feat"], found["label"], ids, None, masks, unlabelled, counts.notes())
     return built.with_notes(*built.warnings())
 
 
@@ -202,10 +193,8 @@ def _masks(given: dict[str, np.ndarray | None]) -> dict[str, np.ndarray]:
     masks: dict[str, np.ndarray] = {}
     for key, mask in given.items():
         name = key.removesuffix("_mask")
-        if mask is None:
-            continue
-        if mask.ndim == 2:
+        if mask is not None and mask.ndim == 2:
             masks |= {f"{name}_{k}": mask[:, k].astype(bool) for k in range(mask.shape[1])}
-        else:
+        elif mask is not None:
             masks[name] = mask.astype(bool)
     return masks

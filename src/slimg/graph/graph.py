@@ -34,6 +34,7 @@ class Graph:
     Parameters
     ----------
     adjacency : Adjacency
+        The edges.
     features : array-like or sparse matrix of shape (n, d), default=None
         Finite numbers; the graph holds them as float32, C-contiguous or CSR.
     labels : array-like of shape (n,) or mapping of ids to labels, default=None
@@ -120,8 +121,18 @@ class Graph:
         ----------
         adjacency : sparse or dense matrix of shape (n, n), Adjacency, or None
             None makes a graph without edges, of which features alone can be used.
-        features, labels, ids, feature_names, masks, unlabelled
-            As in `Graph`.
+        features : array-like or sparse matrix of shape (n, d), default=None
+            Finite numbers.
+        labels : array-like of shape (n,) or mapping of ids to labels, default=None
+            None, NaN and pandas' NA mean "unlabelled".
+        ids : array-like of shape (n,), default=None
+            Distinct hashable values; 0 … n − 1 by default.
+        feature_names : sequence of d str, default=None
+            By default the columns of ``features`` if it is a table.
+        masks : mapping of str to bool array of shape (n,), default=None
+            Named sets of nodes.
+        unlabelled : object, default=None
+            A further value of ``labels`` that means "no label".
         duplicates : {"sum", "max"}, default="sum"
             How the weights of repeated entries are merged; in a binary matrix they count once.
         symmetrise : {"max", "sum"}, default="max"
@@ -263,6 +274,7 @@ class Graph:
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            The graph to read.
         label : str, default=None
             Node attribute that holds the label; nodes without it are unlabelled.
         features : str, list of str, or matrix of shape (n, d), default=None
@@ -455,7 +467,8 @@ class Graph:
 
         Parameters
         ----------
-        ids : array-like of k ids
+        ids : array-like of shape (k,)
+            Ids of nodes.
         what : str, default="ids"
             Name of the argument in error messages.
 
@@ -496,12 +509,14 @@ class Graph:
         Parameters
         ----------
         labels : array-like of shape (n,), mapping of ids to labels, or None
+            The new labels; None for none.
         unlabelled : object, default=None
             A further value of ``labels`` that means "no label".
 
         Returns
         -------
         Graph
+            The same graph with these labels.
 
         Examples
         --------
@@ -516,12 +531,13 @@ class Graph:
 
         Parameters
         ----------
-        keep : integer or boolean array-like
+        keep : int or bool array-like
             Row numbers, or a mask of n values, of the nodes that keep their labels.
 
         Returns
         -------
         Graph
+            The same graph with fewer labels.
 
         Examples
         --------
@@ -541,7 +557,7 @@ class Graph:
 
         Parameters
         ----------
-        rows : integer or boolean array-like
+        rows : int or bool array-like
             Row numbers, or a mask of n values.
 
         Returns
@@ -580,6 +596,7 @@ class Graph:
         Returns
         -------
         Graph
+            The same graph with more notes.
         """
         return Graph._trusted(**{**self.__dict__, "notes": tuple(dict.fromkeys((*self.notes, *notes)))}) if notes else self
 

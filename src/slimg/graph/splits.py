@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from slimg.errors import InputError
-from slimg.graph.checks import as_rows
+from slimg.graph.checks import labelled_rows
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 
@@ -30,7 +30,7 @@ class Split:
 
     Parameters
     ----------
-    train, val, test : integer arrays
+    train, val, test : int arrays
         Row numbers of labelled nodes.
 
     Raises
@@ -69,9 +69,11 @@ def stratified(graph: Graph, fractions: tuple[float, float, float] = REAL, rando
     Parameters
     ----------
     graph : Graph
+        A graph with labels.
     fractions : tuple of 3 floats, default=(0.025, 0.025, 0.95)
         Fractions of the labelled nodes to train, validate and test on; they sum to 1.
     random_state : int, default=0
+        Seed of the random numbers.
 
     Returns
     -------
@@ -103,11 +105,13 @@ def per_class(graph: Graph, train: int = 20, val: int = 30, random_state: int = 
     Parameters
     ----------
     graph : Graph
+        A graph with labels.
     train : int, default=20
         Nodes of each class to train on.
     val : int, default=30
         Nodes of each class to validate on; all other labelled nodes are to test on.
     random_state : int, default=0
+        Seed of the random numbers.
 
     Returns
     -------
@@ -150,6 +154,7 @@ def public(graph: Graph, number: int | None = None) -> Split:
     Parameters
     ----------
     graph : Graph
+        A graph with labels.
         With the masks ``train``, ``val`` and ``test``, or ``train_k``, ``val_k`` and ``test_k``.
     number : int, default=None
         k, where there are several splits.
@@ -184,11 +189,12 @@ def given(graph: Graph, train: Any, val: Any = None, test: Any = None) -> Split:
     Parameters
     ----------
     graph : Graph
-    train : integer or boolean array-like
+        A graph with labels.
+    train : int or bool array-like
         Row numbers or mask of labelled nodes.
-    val : integer or boolean array-like, default=None
+    val : int or bool array-like, default=None
         None for no rows.
-    test : integer or boolean array-like, default=None
+    test : int or bool array-like, default=None
         By default every other labelled node.
 
     Returns
@@ -206,20 +212,10 @@ def given(graph: Graph, train: Any, val: Any = None, test: Any = None) -> Split:
     >>> given(Graph.from_edges([(0, 1), (1, 2)], labels=["a", "b", "a"]), train=[0, 1])
     Split(train=2, val=0, test=1)
     """
-    empty = np.empty(0, np.int64)
-    learned = as_rows(train, graph.n, "train")
-    selected = empty if val is None else as_rows(val, graph.n, "val")
-    if test is None:
-        rest = graph.codes >= 0
-        rest[learned] = rest[selected] = False
-        judged = np.flatnonzero(rest)
-    else:
-        judged = as_rows(test, graph.n, "test")
-    for name, rows in (("train", learned), ("val", selected), ("test", judged)):
-        bare = rows[graph.codes[rows] < 0]
-        if len(bare):
-            raise InputError(f"{name} has {number_of(len(bare), 'row')} without a label: {show(bare)}")
-    return Split(learned, selected, judged)
+    learned = labelled_rows(graph, train, "train", empty=True)
+    selected = labelled_rows(graph, [] if val is None else val, "val", empty=True)
+    others = np.setdiff1d(graph.labelled, np.concatenate([learned, selected]))
+    return Split(learned, selected, others if test is None else labelled_rows(graph, test, "test", empty=True))
 
 
 def _labelled(graph: Graph) -> np.ndarray:

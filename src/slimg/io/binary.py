@@ -1,4 +1,4 @@
-"""Parquet, numpy archives (.npz), numpy arrays (.npy) and Matrix Market files (.mtx).
+"""Readers of Parquet, numpy archives (.npz), numpy arrays (.npy) and Matrix Market files (.mtx).
 
 An archive holds a graph in one of the layouts in use:
 
@@ -9,6 +9,7 @@ An archive holds a graph in one of the layouts in use:
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ _EDGES = ("edges", "edge_index")
 _FEATURES = ("features", "x", "node_features", "node_feat", "attr", "attr_matrix")
 _LABELS = ("labels", "y", "node_labels", "label")
 _IDS = ("ids", "node_ids", "id")
-_ADJACENCIES = ("adj", "adjacency", "adj_matrix", "")
+_ADJACENCIES = ("adj", "adjacency", "adj_matrix")
 
 
 def read_parquet(source: Source) -> Reading:
-    """A table; whole numbers stay whole where others are missing."""
+    """Read a table; whole numbers stay whole where others are missing."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -38,14 +39,14 @@ def read_parquet(source: Source) -> Reading:
 
 
 def read_npz(source: Source) -> Reading:
-    """A graph, or a matrix of features alone."""
+    """Read a graph, or a matrix of features alone."""
     try:
         with np.load(source.path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except (ValueError, OSError, zipfile.BadZipFile) as error:
         raise InputError(f"it is no numpy archive of plain arrays ({error}): write it with numpy.savez") from None
     edges = _edges_of(arrays)
-    matrix = _sparse_part(arrays, [name for name in _FEATURES]) if edges is not None else None
+    matrix = _sparse_part(arrays, _FEATURES) if edges is not None else None
     if matrix is None:
         matrix = _first(arrays, _FEATURES)
     labels, ids = _first(arrays, _LABELS), _first(arrays, _IDS)
@@ -59,7 +60,7 @@ def read_npz(source: Source) -> Reading:
 
 
 def read_npy(source: Source) -> Reading:
-    """A matrix of features, or m × 2 edges."""
+    """Read a matrix of features."""
     try:
         array = np.load(source.path, allow_pickle=False)
     except ValueError as error:
@@ -68,7 +69,7 @@ def read_npy(source: Source) -> Reading:
 
 
 def read_matrix_market(source: Source) -> Reading:
-    """A square sparse matrix is a graph whose nodes are 1 … n; any other is features."""
+    """Read a matrix; a square sparse one is a graph whose nodes are 1 … n; any other is features."""
     from scipy.io import mmread
 
     try:
@@ -87,7 +88,7 @@ def _edges_of(arrays: dict[str, np.ndarray]) -> pd.DataFrame | None:
         if pairs.ndim != 2 or pairs.shape[1] not in (2, 3):
             raise InputError(f"its edges need 2 columns (or 3, with weights), not the shape {pairs.shape}")
         return pd.DataFrame(pairs, columns=["source", "target", "weight"][: pairs.shape[1]])
-    matrix = _sparse_part(arrays, list(_ADJACENCIES[:-1]))
+    matrix = _sparse_part(arrays, _ADJACENCIES)
     square = matrix if matrix is not None else _sparse_part(arrays, [""])
     return _as_edges(square, first=0) if square is not None and square.shape[0] == square.shape[1] else None
 
@@ -100,7 +101,7 @@ def _as_edges(matrix: Any, first: int) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _sparse_part(arrays: dict[str, np.ndarray], names: list[str]) -> sp.csr_array | None:
+def _sparse_part(arrays: dict[str, np.ndarray], names: Sequence[str]) -> sp.csr_array | None:
     """CSR from its parts, ``NAME_data``, ``NAME_indices``, … (or ``NAME.data``, or bare)."""
     for name in names:
         for mark in ("_", ".") if name else ("",):

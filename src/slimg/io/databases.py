@@ -1,4 +1,4 @@
-"""Tables of SQLite and DuckDB files, opened for reading only."""
+"""Readers of SQLite and DuckDB files, opened for reading only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SQLITE_MAGIC = b"SQLite format 3\x00"
 
 
 def read_database(source: Source) -> Reading:
-    """One table (or view) of a database; which kind of database is read from its first bytes."""
+    """Read one table (or view) of a database; which kind of database is read from its first bytes."""
     with open(source.path, "rb") as file:
         is_sqlite = file.read(16) == _SQLITE_MAGIC
     return _read_sqlite(source) if is_sqlite else _read_duckdb(source)
@@ -52,11 +52,11 @@ def _read_duckdb(source: Source) -> Reading:
 
 
 def _table(source: Source, names: list[str]) -> str:
-    """The table asked for, or the only one."""
+    """The name of the table that was named, or of the only one."""
     if source.table is None and len(names) == 1:
         return names[0]
     if source.table not in names:
-        asked = f"there is no table {source.table!r}" if source.table else "it is not said which table to read"
+        asked = f"there is no table {source.table!r}" if source.table else "no table is named"
         there = f"its tables are {show(names)}" if names else "it has no tables"
         raise InputError(f"{asked}: {there}; name one as {source.path.name}:TABLE")
     return source.table

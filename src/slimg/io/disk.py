@@ -87,7 +87,7 @@ def build(
     Returns
     -------
     Graph
-        As `open_graph` returns it.
+        The graph, with edges and features on disk, as `open_graph` returns it.
 
     Raises
     ------

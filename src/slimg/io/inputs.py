@@ -89,6 +89,7 @@ class Inputs:
     Parameters
     ----------
     graph : Graph
+        The graph of the files.
     table : DataFrame of n rows
         The node table as it was read (or the ids alone), in the order of the graph.
     id : str
@@ -118,6 +119,7 @@ def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan 
     Parameters
     ----------
     options : Options
+        Which files to read, and how.
     need_label : bool, default=True
         Whether it is an error that there are no labels.
     plan : FeaturePlan, default=None
@@ -126,6 +128,7 @@ def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan 
     Returns
     -------
     Inputs
+        The graph, its node table and the plan of its features.
 
     Raises
     ------

@@ -42,6 +42,7 @@ class Source:
     Parameters
     ----------
     path : Path
+        Where the file is.
     table : str, default=None
         Table of a database; may be left out if it has one.
     separator, encoding : str, default=None
@@ -72,7 +73,9 @@ class Source:
         ----------
         given : str
             ``follows.csv``, or ``shop.db:follows`` for a table of a database.
-        separator, encoding, header
+        separator, encoding : str, default=None
+            As in `Source`.
+        header : bool, default=None
             As in `Source`.
 
         Returns
@@ -110,6 +113,7 @@ class Reading:
     frame : DataFrame, default=None
         Nodes; or, if ``edges`` is None, a table that may be of edges or of nodes.
     edges : DataFrame, default=None
+        Edges, if the file says which table holds them.
     matrix : array or sparse matrix, default=None
         Features.
     notes : tuple of str, default=()
@@ -134,10 +138,12 @@ def read(source: Source) -> Reading:
     Parameters
     ----------
     source : Source
+        The file.
 
     Returns
     -------
     Reading
+        What the file holds.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tables as text: values separated by commas, tabs, semicolons, bars or blanks; and JSON lines.
+"""Readers of text: values separated by commas, tabs, semicolons, bars or blanks; and JSON lines.
 
 Every value of a separated file is kept as the text it is, so that the id ``007`` stays ``007``; what a column holds is
 decided later, for columns other than ids (`slimg.io.values`).
@@ -25,8 +25,8 @@ LOOKED_AT = 50
 
 
 def read_separated(source: Source) -> Reading:
-    """A CSV or TSV file; lines at the top that begin with # or % are comments."""
-    text, said = _decoded(source)
+    """Read a CSV or TSV file; lines at the top that begin with # or % are comments."""
+    text, notes = _decoded(source)
     skipped = _comments(text)
     body = text[skipped:]
     if not body.strip():
@@ -38,16 +38,16 @@ def read_separated(source: Source) -> Reading:
     header = _has_header(head) if source.header is None else source.header
     frame = _parsed(body, separator, header, text[:skipped].count("\n"))
     if source.separator is None:
-        said.append(f"values separated by {SEPARATORS[separator]}")
+        notes.append(f"values separated by {SEPARATORS[separator]}")
     if source.header is None:
-        said.append("the first line holds the names of the columns" if header else "there are no names of columns")
+        notes.append("the first line holds the names of the columns" if header else "there are no names of columns")
     if len(frame) == 0:
         raise InputError(f"there are no rows below the names of the columns ({show(frame.columns)})")
-    return Reading(frame, notes=(f"{source.path.name}: {', '.join(said)}.",) if said else (), separator=separator)
+    return Reading(frame, notes=(f"{source.path.name}: {', '.join(notes)}.",) if notes else (), separator=separator)
 
 
 def read_json_lines(source: Source) -> Reading:
-    """One JSON object per line, or one list of objects."""
+    """Read one JSON object per line, or one list of objects."""
     text, _ = _decoded(source)
     if text.lstrip().startswith("["):
         lines = list(enumerate(_loaded(text, 1), 1))
@@ -61,14 +61,14 @@ def read_json_lines(source: Source) -> Reading:
     return Reading(_frame_of_rows([row for _, row in lines]))
 
 
-def _frame_of_rows(rows: Sequence[dict]) -> pd.DataFrame:
+def _frame_of_rows(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Columns in order of first appearance; whole numbers stay whole where others are missing."""
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     return pd.DataFrame({name: pd.Series(values, dtype=_dtype(values)) for name, values in columns.items()})
 
 
-def _dtype(values: list) -> object:
+def _dtype(values: list[Any]) -> object:
     kinds = {type(value) for value in values if value is not None}
     whole = kinds == {int} and all(abs(value) < 2**63 for value in values if value is not None)
     return None if kinds <= {int, float} and (None not in values or not whole) else "Int64" if whole else object
@@ -88,11 +88,11 @@ def _decoded(source: Source) -> tuple[str, list[str]]:
             data = file.read()
     except (gzip.BadGzipFile, EOFError) as error:
         raise InputError(f"the compressed file is damaged ({error}): copy it again") from None
-    encoding, said = source.encoding, []
+    encoding, notes = source.encoding, []
     if encoding is None:
         marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
         encoding = "utf-16" if marked else "utf-8-sig"
-        said = ["encoded as UTF-16"] if marked else []
+        notes = ["encoded as UTF-16"] if marked else []
     try:
         text = data.decode(encoding)
     except LookupError:
@@ -105,7 +105,7 @@ def _decoded(source: Source) -> tuple[str, list[str]]:
         ) from None
     if "\0" in text:
         raise InputError("there are zero bytes in it, so it is not text: name its format by its ending (.parquet, .npz, …)")
-    return text, said
+    return text, notes
 
 
 def _comments(text: str) -> int:
@@ -161,10 +161,10 @@ def _parsed(body: str, separator: str, header: bool, above: int) -> pd.DataFrame
             index_col=False,
         )
     except pd.errors.ParserError as error:
-        told = str(error).strip().rsplit("error: ", 1)[-1]
+        message = str(error).strip().rsplit("error: ", 1)[-1]
         more = f" (after {above} lines of comments)" if above else ""
         raise InputError(
-            f"read with {SEPARATORS.get(separator, repr(separator))} between values, {_sentence(told)}{more}:"
+            f"read with {SEPARATORS.get(separator, repr(separator))} between values, {_sentence(message)}{more}:"
             " name the separator with --separator, or correct that line"
         ) from None
     if not header:
@@ -173,7 +173,7 @@ def _parsed(body: str, separator: str, header: bool, above: int) -> pd.DataFrame
 
 
 def _check_widths(head: Sequence[Sequence[str]], header: bool | None) -> None:
-    """Refuse a second line longer than the first, which would shift every column by one."""
+    """Raise an error for a second line longer than the first, which would shift every column by one."""
     if header is not False and len(head) > 1 and len(head[1]) > len(head[0]):
         raise InputError(
             f"the first line has {len(head[0])} names of columns, the second {len(head[1])} values:"
@@ -181,11 +181,11 @@ def _check_widths(head: Sequence[Sequence[str]], header: bool | None) -> None:
         )
 
 
-def _sentence(told: str) -> str:
-    """pandas' "Expected 2 fields in line 4, saw 3" in our words."""
+def _sentence(message: str) -> str:
+    """Reword pandas' message "Expected 2 fields in line 4, saw 3"."""
     import re
 
-    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", told)
+    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message)
     if not found:
-        return f"the lines do not fit ({told})"
+        return f"the lines do not fit ({message})"
     return f"line {found[2]} has {found[3]} values where {found[1]} are expected"

@@ -1,4 +1,4 @@
-"""GraphML and GEXF: nodes and edges with attributes, in one XML file.
+"""Readers of GraphML and GEXF: nodes and edges with attributes, in one XML file.
 
 GraphML   <key id for attr.name attr.type>   <node id> <data key>   <edge source target> <data key>
 GEXF      <attribute id title type>   <node id label> <attvalue for value>   <edge source target weight>
@@ -19,12 +19,9 @@ _NUMBERS = {"int": int, "integer": int, "long": int, "short": int, "byte": int, 
 
 
 def read_graphml(source: Source) -> Reading:
-    """Attributes get the names and types of their keys; defaults are filled in."""
-    root = _root(source, "graphml")
+    """Read GraphML; attributes get the names and types of their keys; defaults are filled in."""
+    root, graph = _parsed(source, "graphml")
     keys = {key.get("id"): key for key in _all(root, "key")}
-    graph = next(iter(_all(root, "graph")), None)
-    if graph is None:
-        raise InputError("there is no <graph> in it")
 
     def row(element: ElementTree.Element, kind: str, own: dict[str, Any]) -> dict[str, Any]:
         scope = (kind, "all", None)
@@ -44,15 +41,12 @@ def read_graphml(source: Source) -> Reading:
 
 
 def read_gexf(source: Source) -> Reading:
-    """Labels of nodes are their column ``label``; attributes get their titles and types."""
-    root = _root(source, "gexf")
+    """Read GEXF; labels of nodes are their column ``label``, attributes get their titles and types."""
+    root, graph = _parsed(source, "gexf")
     declared: dict[tuple[str | None, str | None], tuple[str, str | None]] = {}
     for group in _all(root, "attributes"):
         for entry in _all(group, "attribute"):
             declared[group.get("class"), entry.get("id")] = entry.get("title") or str(entry.get("id")), entry.get("type")
-    graph = next(iter(_all(root, "graph")), None)
-    if graph is None:
-        raise InputError("there is no <graph> in it")
 
     def row(element: ElementTree.Element, kind: str, own: dict[str, Any]) -> dict[str, Any]:
         values = dict(own)
@@ -69,7 +63,7 @@ def read_gexf(source: Source) -> Reading:
     return _reading(nodes, edges, graph.get("defaultedgetype") == "directed")
 
 
-def _reading(nodes: list[dict], edges: list[dict], directed: bool) -> Reading:
+def _reading(nodes: list[dict[str, Any]], edges: list[dict[str, Any]], directed: bool) -> Reading:
     if not nodes:
         raise InputError("there are no nodes in it")
     return Reading(
@@ -77,7 +71,8 @@ def _reading(nodes: list[dict], edges: list[dict], directed: bool) -> Reading:
     )
 
 
-def _root(source: Source, name: str) -> ElementTree.Element:
+def _parsed(source: Source, name: str) -> tuple[ElementTree.Element, ElementTree.Element]:
+    """The outermost element and the graph in it."""
     try:
         with gzip.open(source.path) if source.compressed else open(source.path, "rb") as file:
             root = ElementTree.parse(file).getroot()
@@ -85,7 +80,10 @@ def _root(source: Source, name: str) -> ElementTree.Element:
         raise InputError(f"it is not well-formed XML ({error})") from None
     if _local(root) != name:
         raise InputError(f"its outermost element is <{_local(root)}>, not <{name}>")
-    return root
+    graph = next(iter(_all(root, "graph")), None)
+    if graph is None:
+        raise InputError("there is no <graph> in it")
+    return root, graph
 
 
 def _default(key: ElementTree.Element) -> Any:
