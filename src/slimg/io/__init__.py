@@ -11,19 +11,15 @@ Inputs        the graph, with its node table and the plan of its features
 read_inputs   reads files into a graph
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slimg.io.source import Reading, Source, read
 
 if TYPE_CHECKING:
     from slimg.io.inputs import Inputs, Options, read_inputs
+else:
+    from slimg._lazy import lazy_names
+
+    __getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(("Inputs", "Options", "read_inputs"), "slimg.io.inputs"))
 
 __all__ = ["Inputs", "Options", "Reading", "Source", "read", "read_inputs"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from slimg.io import inputs
-
-        return getattr(inputs, name)
-    raise AttributeError(f"module 'slimg.io' has no attribute {name!r}")

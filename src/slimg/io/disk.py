@@ -199,21 +199,11 @@ def _feature_pieces(path: Path, columns: list[str] | None, memory: int) -> Itera
         for start in range(0, len(array), rows):
             yield np.array(array[start : start + rows])
         return
-    names = columns or _columns_of(path, kind)
-    for piece in read_table(path, names, max(1, memory // 64 // len(names))):
-        texts = [name for name, column in zip(names, piece, strict=True) if column.dtype.kind not in "biuf"]
+    for piece in read_table(path, columns, memory // 64):
+        texts = [name for name, column in piece.items() if column.dtype.kind not in "biuf"]
         if texts:
             raise InputError(f"{path}: column {texts[0]!r} is not of numbers: name the columns of features with columns=")
-        yield np.column_stack(piece)
-
-
-def _columns_of(path: Path, kind: str) -> list[str]:
-    from pyarrow import csv, parquet
-
-    if kind == ".parquet":
-        return list(parquet.ParquetFile(path).schema_arrow.names)
-    separator = "\t" if ".tsv" in path.suffixes else ","
-    return list(csv.open_csv(path, parse_options=csv.ParseOptions(delimiter=separator)).schema.names)
+        yield np.column_stack(list(piece.values()))
 
 
 def _write_labels(folder: Path, labels: Any, column: str) -> int:
@@ -222,7 +212,7 @@ def _write_labels(folder: Path, labels: Any, column: str) -> int:
         if suffix_of(path) == ".npy":
             labels = open_npy(path)
         else:
-            labels = np.concatenate([piece[0] for piece in read_table(path, [column], 1 << 20)])
+            labels = np.concatenate([piece[column] for piece in read_table(path, [column], 1 << 20)])
     labels = np.asarray(labels)
     if labels.ndim != 1:
         raise InputError(f"labels must be a vector with one value per node, not an array of shape {labels.shape}")
@@ -255,14 +245,14 @@ class EdgeFile:
 
     def pieces(self, rows: int) -> Iterator[Piece]:
         """Yield the edges in order."""
-        row = 0
-        for columns in self._npy(rows) if self._suffix == ".npy" else read_table(self.path, self._columns, rows):
-            source, target = (self._numbers(columns[side], self._columns[side], row) for side in (0, 1))
-            weights = np.asarray(columns[2], np.float64) if self._weighted else None
+        row, names = 0, self._columns
+        for columns in self._npy(rows) if self._suffix == ".npy" else read_table(self.path, names, rows * len(names)):
+            source, target = (self._numbers(columns[name], name, row) for name in names[:2])
+            weights = np.asarray(columns[names[2]], np.float64) if self._weighted else None
             yield Piece(row, source, target, weights)
             row += len(source)
 
-    def _npy(self, rows: int) -> Iterator[list[np.ndarray]]:
+    def _npy(self, rows: int) -> Iterator[dict[str, np.ndarray]]:
         array = open_npy(self.path)
         if array.ndim != 2 or 2 not in array.shape or self._weighted:
             raise InputError(
@@ -272,7 +262,7 @@ class EdgeFile:
         pairs = array if array.shape[1] == 2 else array.T
         for start in range(0, len(pairs), rows):
             piece = np.array(pairs[start : start + rows])
-            yield [piece[:, 0], piece[:, 1]]
+            yield dict(zip(self._columns, piece.T, strict=True))
 
     def _numbers(self, ends: np.ndarray, name: str, row: int) -> np.ndarray:
         if ends.dtype.kind not in "iu":
@@ -283,27 +273,26 @@ class EdgeFile:
         return ends
 
 
-def read_table(path: Path, columns: list[str], rows: int) -> Iterator[list[np.ndarray]]:
-    """Yield columns of a Parquet or CSV file, about ``rows`` rows at a time."""
+def read_table(path: Path, columns: list[str] | None, entries: int) -> Iterator[dict[str, np.ndarray]]:
+    """Yield columns (by default all) of a Parquet or CSV file by name, about ``entries`` values at a time."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
     try:
         if path.suffix == ".parquet":
-            file = parquet.ParquetFile(path)
-            _require_columns(path, columns, file.schema_arrow.names)
-            batches = file.iter_batches(batch_size=rows, columns=columns)
+            table = parquet.ParquetFile(path)
+            there = list(table.schema_arrow.names)
         else:
-            separator = "\t" if ".tsv" in path.suffixes else ","
-            reader = csv.open_csv(
-                path,
-                read_options=csv.ReadOptions(block_size=max(1 << 16, 24 * rows)),
-                parse_options=csv.ParseOptions(delimiter=separator),
-            )
-            _require_columns(path, columns, reader.schema.names)
-            batches = iter(reader)
-        for batch in batches:
-            yield [batch.column(name).to_numpy(zero_copy_only=False) for name in columns]
+            size = csv.ReadOptions(block_size=max(1 << 16, 8 * entries))
+            table = csv.open_csv(path, size, csv.ParseOptions(delimiter="\t" if ".tsv" in path.suffixes else ","))
+            there = list(table.schema.names)
+        names = columns or there
+        absent = [name for name in names if name not in there]
+        if absent:
+            raise InputError(f"{path} has no column {absent[0]!r}: it has {', '.join(map(repr, there[:8]))}")
+        rows = max(1, entries // len(names))
+        for batch in table.iter_batches(rows, columns=names) if path.suffix == ".parquet" else table:
+            yield {name: batch.column(name).to_numpy(zero_copy_only=False) for name in names}
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path} cannot be read as a table: {str(error).splitlines()[0]}") from None
 
@@ -322,9 +311,3 @@ def suffix_of(path: Path) -> str:
         if path.name.lower().endswith(suffix):
             return suffix
     raise choices("kind of file", path.name, SUFFIXES)
-
-
-def _require_columns(path: Path, wanted: list[str], there: list[str]) -> None:
-    missing = [name for name in wanted if name not in there]
-    if missing:
-        raise InputError(f"{path} has no column {missing[0]!r}: it has {', '.join(map(repr, there[:8]))}")
