@@ -140,3 +140,19 @@ def test_no_nodes_and_no_edges():
 def test_bad_input_is_named(build, words):
     with pytest.raises(InputError, match=words):
         build()
+
+
+@pytest.mark.parametrize(
+    ("attempt", "facts"),
+    [
+        (lambda: Adjacency(5, np.zeros(0, np.int32)), "indptr.*int"),
+        (lambda: Adjacency(np.array([0, 1]), [0]), "indices.*int32.*list"),
+        (lambda: Adjacency(np.array([0, 1]), np.zeros(1, np.int32), [1.0]), "weights.*float32.*list"),
+        (lambda: Adjacency.from_scipy(np.eye(2)), "sparse matrix, not ndarray"),
+        (lambda: Adjacency.from_edges(0, 1, 2), "shapes"),
+        (lambda: Adjacency.from_edges(["a"], ["b"], 2), "node numbers"),
+    ],
+)
+def test_wrong_types_are_named(attempt, facts):
+    with pytest.raises(InputError, match=facts):
+        attempt()
