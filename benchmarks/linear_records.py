@@ -14,8 +14,7 @@ from typing import Any
 from records import RESULTS, read
 
 from slimg.graph.splits import REAL
-from slimg.lab.bench import Store
-from slimg.lab.bench.cell import Cell
+from slimg.lab.bench.store import Cell, Store
 
 
 def main() -> None:

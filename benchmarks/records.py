@@ -15,7 +15,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 SHARED = Path(os.environ.get("SLIMG_SHARED", ROOT.parent / "shared"))
 
 
-def circumstances() -> dict[str, Any]:
+def environment() -> dict[str, Any]:
     """Commit, machine and versions."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     packages = ("slimg", "numpy", "scipy", "scikit-learn", "numba")
@@ -33,7 +33,7 @@ def write(name: str, content: dict[str, Any]) -> Path:
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{name}.json"
     part = path.with_suffix(".part")
-    part.write_text(json.dumps({**content, "circumstances": circumstances()}, indent=1) + "\n")
+    part.write_text(json.dumps({**content, "circumstances": environment()}, indent=1) + "\n")
     part.replace(path)
     return path
 

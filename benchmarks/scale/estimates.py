@@ -25,7 +25,7 @@ from scale import rivals
 
 from slimg import SlimG
 from slimg.io.disk import open_graph
-from slimg.lab.bench.circumstances import peak_memory
+from slimg.lab.bench.environment import peak_memory
 
 
 def main() -> None:
@@ -47,8 +47,8 @@ def main() -> None:
         "memory, estimate / found": told["memory"] / found["memory"],
         "time, estimate / found": told["seconds"] / found["seconds"],
         "load average before": load,
-        "commit": records.circumstances()["commit"],
-        "commit of the fit": (kept["commit"] if options.again else records.circumstances()["commit"]),
+        "commit": records.environment()["commit"],
+        "commit of the fit": (kept["commit"] if options.again else records.environment()["commit"]),
     }
     print(json.dumps(record, indent=1))
     if options.write:

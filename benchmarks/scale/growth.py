@@ -30,7 +30,7 @@ from slimg import SlimG
 from slimg.graph import Graph
 from slimg.graph.adjacency import Adjacency
 from slimg.io.disk import open_graph
-from slimg.lab.bench.circumstances import peak_memory
+from slimg.lab.bench.environment import peak_memory
 
 PAPER = "scalability_products_seconds"
 
@@ -57,7 +57,7 @@ def main() -> None:
         "learning": model.seconds_["learning"],
         "peak": peak_memory(),
         "load average before": load,
-        "commit": records.circumstances()["commit"],
+        "commit": records.environment()["commit"],
     }
     print(kind, row)
     kept = records.read("scale")

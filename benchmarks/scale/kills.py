@@ -41,7 +41,7 @@ def main() -> None:
         "same bits": alone["digests"] == last["digests"],
         "digests": last["digests"],
         "peak": max(alone["peak"], last["peak"]),
-        "commit": records.circumstances()["commit"],
+        "commit": records.environment()["commit"],
     }
     print(json.dumps(record, indent=1))
     if options.write:

@@ -59,7 +59,7 @@ def main() -> None:
     given = Adjacency(graph.adjacency.indptr, np.array(graph.adjacency.indices))
     record: dict[str, Any] = {
         "graph": str(graph),
-        "commit": records.circumstances()["commit"],
+        "commit": records.environment()["commit"],
         "load average before": os.getloadavg()[0],
         "threads": threads.count,
         "triad GB/s": triad(threads) / 1e9,

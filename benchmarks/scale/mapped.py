@@ -36,7 +36,7 @@ from slimg.engine.base import Engine
 from slimg.engine.mapped import MappedEngine
 from slimg.engine.memory import MemoryEngine
 from slimg.io.disk import open_graph
-from slimg.lab.bench.circumstances import peak_memory
+from slimg.lab.bench.environment import peak_memory
 
 ROWS = 1 << 16
 LABELLED = 50_000
@@ -66,7 +66,7 @@ def main() -> None:
         "load average before": load,
         **judged(place, graph.labels, chosen),
         "digests": {**digests(engine, model.components_), "predictions": digest_of_files(place)},
-        "commit": records.circumstances()["commit"],
+        "commit": records.environment()["commit"],
     }
     shutil.rmtree(place)
     del model

@@ -37,7 +37,7 @@ from scale import rivals
 from slimg import SlimG
 from slimg.graph import Graph
 from slimg.io.disk import open_graph
-from slimg.lab.bench.circumstances import peak_memory
+from slimg.lab.bench.environment import peak_memory
 from slimg.lab.linear_gnn import LinearGNN
 from slimg.lab.propagators.linear import DGC
 from slimg.sizes import available_memory
@@ -55,7 +55,7 @@ def main() -> None:
     record = kept.get("networks", {}).get(options.graph.name, {})
     for name in options.rivals:
         load = os.getloadavg()[0]
-        record[name] = {**_child(name, options), "load average before": load, "commit": records.circumstances()["commit"]}
+        record[name] = {**_child(name, options), "load average before": load, "commit": records.environment()["commit"]}
         print(name, json.dumps(record[name]), flush=True)
     ours = record.get("slimg", {}).get("seconds")
     record["slimg / rival"] = {name: ours / record[name]["seconds"] for name in CONTENDERS if ours and name in record}

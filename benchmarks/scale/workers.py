@@ -44,7 +44,7 @@ def main() -> None:
         record["in memory, one thread"] = time.perf_counter() - begun
     record["same bits"] = all(np.array_equal(rows[0][name], rows[1][name]) for name in rows[0])
     record["one / two"] = record["workers"]["1"] / record["workers"]["2"]
-    record["commit"] = records.circumstances()["commit"]
+    record["commit"] = records.environment()["commit"]
     print(json.dumps(record, indent=1))
     if options.write:
         records.write("scale", {**records.read("scale"), "workers": record})

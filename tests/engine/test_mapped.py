@@ -27,7 +27,7 @@ from slimg.graph.graph import Graph
 RUN = textwrap.dedent("""
     import hashlib, json, sys
     import numpy as np
-    from slimg.lab.bench.circumstances import peak_memory
+    from slimg.lab.bench.environment import peak_memory
     from slimg.engine.mapped import MappedEngine
     from slimg.io.disk import open_graph
     from slimg.components.components import compute_components

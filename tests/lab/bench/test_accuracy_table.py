@@ -32,7 +32,7 @@ def grid(tmp_path):
 
 def test_cells_have_ours_the_papers_and_the_difference(grid):
     table = accuracy_table(grid)
-    assert table.heading == ("", "Cora", "Photo", "avg. rank")
+    assert [each.lines[0] for each in table.header] == ["", "Cora", "Photo", "avg. rank"]
     rows = {row[0].lines[0]: row[1:] for row in table.rows}
     assert set(rows) == {"LR", "SGC", "DGC", "SlimG"}  # the default path was not run
     assert rows["SlimG"][0].lines == ("79.5±0.5", "77.8±1.1", "+1.7") and rows["SlimG"][0].style == "gold"

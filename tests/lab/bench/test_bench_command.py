@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from slimg.cli import main
-from slimg.lab.bench.batch import run_batch
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import _batches
 from slimg.lab.bench.store import Store
+from slimg.lab.bench.worker import run_batch
 from slimg.lab.sanity.case import CASES, EMPTY
 
 

@@ -1,10 +1,11 @@
-"""Grids: means, ranks and red cells from records, and the paper's own ranks from its own table."""
+"""The grid: ranks, medals and red cells by hand and from the paper's table; titles of rows and columns."""
 
 import numpy as np
 import pytest
 
 from slimg.lab import paper
-from slimg.lab.bench.grid import OOM, Grid
+from slimg.lab.bench.experiments import EXPERIMENTS
+from slimg.lab.bench.grid import OOM, Grid, column_title, marked_title, row_title
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.store import Store
 from slimg.lab.datasets import names
@@ -103,3 +104,19 @@ def test_rows_with_different_splits_are_compared_on_those_that_all_have(tmp_path
     assert grid.common == {"cora": 2} and grid.figures["lr", "cora"].mean == pytest.approx(0.475)
     assert [grid.average_rank(row)[0] for row in ("lr", "dgc", "sgc")] == [1, 2, 3]  # over all splits lr would be last
     assert grid.medal("lr", "cora") == "gold"
+
+
+def test_every_row_that_is_shipped_has_a_title_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("SLIMG_DATA", str(tmp_path))
+    for name in EXPERIMENTS:
+        recipe = Recipe.named(name)
+        titles = [row_title(recipe, row) for row in recipe.models]
+        assert len(set(titles)) == len(titles), name
+
+
+def test_titles_are_those_of_the_paper_and_names_of_ones_own_stay():
+    models = {"slimg": {"kind": "slimg"}, "mine": {"kind": "gcn", "epochs": 5}, "s2gc": {"kind": "s2gc"}}
+    recipe = Recipe("receptive", "R", {}, models)
+    assert row_title(recipe, "slimg") == "k_row 2; k_sym 2 (SlimG)" and row_title(recipe, "s2gc") == "S²GC"
+    assert marked_title(recipe, "mine") == "mine †" and marked_title(recipe, "s2gc") == "S²GC"
+    assert column_title("ogbn-arxiv") == "ogbn-arXiv" and column_title("semantic-uniform") == "semantic-uniform"

@@ -36,7 +36,7 @@ def test_every_experiment_has_a_recipe_with_distinct_cells(no_files, name, quick
 def test_without_files_quick_has_standins_and_the_full_protocol_names_what_is_missing(no_files):
     full, quick = Recipe.named("components"), Recipe.named("components", quick=True)
     assert "cora" in full.missing and full.data == {}
-    assert quick.standins == ("ogbn-arxiv", "ogbn-products", "penn94", "twitch-gamers", "pokec") and "cora" in quick.missing
+    assert quick.synthetic == ("ogbn-arxiv", "ogbn-products", "penn94", "twitch-gamers", "pokec") and "cora" in quick.missing
 
 
 def test_slimg_is_one_cell_in_all_tables(data_dir, monkeypatch):

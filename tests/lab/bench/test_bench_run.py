@@ -1,5 +1,6 @@
-"""Runs: killed and resumed, no cell twice, models that raise, that die, that want too much memory."""
+"""Running cells: nothing twice, failures stay in their cells, the time left."""
 
+import io
 import json
 import os
 import signal
@@ -11,10 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from slimg.lab.bench.command import _run_lacking
+from slimg.lab.bench.command import _run_missing
 from slimg.lab.bench.recipe import Recipe
-from slimg.lab.bench.run import run
-from slimg.lab.bench.store import Store
+from slimg.lab.bench.run import Progress, duration, outcome, progress_bar, run
+from slimg.lab.bench.store import Cell, Store
 
 MODELS = """
 import os, time
@@ -118,7 +119,7 @@ def test_what_is_timed_runs_before_everything_else(mine, tmp_path):
     timed.write_text(json.dumps({**json.loads(timed.read_text()), "alone": True}))
     arguments = SimpleNamespace(jobs=2, quick=False, memory=None, minutes=float("inf"), retry=False)
     store = Store(tmp_path / "s.jsonl")
-    _run_lacking(arguments, [Recipe.read(other), Recipe.read(timed)], store)
+    _run_missing(arguments, [Recipe.read(other), Recipe.read(timed)], store)
     assert [each["model"]["kind"].split(":")[1] for each in store.records.values()] == ["Majority"] * 2 + ["Cheats"] * 2
 
 
@@ -155,7 +156,7 @@ def test_a_record_says_what_was_run_and_how_long_it_took(tmp_path):
     recipe = Recipe.read(recipe_file(tmp_path, models, seeds=1))
     store = Store(tmp_path / "s.jsonl")
     seen = []
-    run(recipe.cells(), store, told=lambda cell, record, progress: seen.append(progress.seconds_left))
+    run(recipe.cells(), store, report=lambda cell, record, progress: seen.append(progress.seconds_left))
     assert seen[-1] == 0 and len(seen) == 2
     whole, alone = (store.get(recipe.cell(row, "semantic-uniform", 0).key) for row in models)
     assert set(whole["seconds"]) == {"features", "tuning", "training", "prediction"}
@@ -176,3 +177,39 @@ def _still(count, *arguments) -> bool:
     before = count(*arguments)
     time.sleep(1.0)
     return count(*arguments) == before
+
+
+CELL = Cell({"name": "cora"}, (0.1, 0.1, 0.8), {"kind": "lr"}, 0)
+
+
+def test_the_time_left_follows_the_pace():
+    progress = Progress(10, begun=time.monotonic() - 6)
+    assert progress.seconds_left is None
+    progress.done = 3
+    assert progress.seconds_left == pytest.approx(14, abs=0.5)
+
+
+@pytest.mark.parametrize("seconds, text", [(5, "0:05"), (65.4, "1:05"), (7210, "2:00:10")])
+def test_durations(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_outcomes():
+    assert outcome({"status": "ok", "accuracy": 0.815}) == "81.5 %" and outcome({"status": "oom"}) == "oom"
+
+
+def test_nothing_is_shown_where_there_is_no_terminal(capsys):
+    with progress_bar() as told:
+        assert told is None
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_sees_cells_counts_and_the_time_left(monkeypatch):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress_bar() as told:
+        told(CELL, {"status": "ok", "accuracy": 0.5}, Progress(4, done=2, begun=time.monotonic() - 60))
+    assert "cora lr 50.0 %" in terminal.getvalue() and "2/4" in terminal.getvalue() and "1:00 left" in terminal.getvalue()

@@ -49,14 +49,14 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what is lacking, print and write the tables; 1 if cells failed."""
+    """Run what is not recorded, print and write the tables; 1 if cells failed."""
     from slimg.lab.bench.experiments import Limits, chosen
     from slimg.lab.bench.store import Store
 
     _check(args)
     store = Store(Path(args.out) / "records.jsonl")
     if args.experiment == "page":
-        from slimg.lab.bench.results import write_page
+        from slimg.lab.bench.experiments import write_page
 
         write_page(Path(args.file), store, args.recipe)
         print(f"{args.file}: written from {len(store.records)} records of {store.path}")
@@ -67,15 +67,15 @@ def run(args: argparse.Namespace) -> int:
     for note in store.notes:
         print(f"slimg: {note}", file=sys.stderr)
     if not args.no_run:
-        _run_lacking(args, [experiment.recipe for experiment in experiments], store)
+        _run_missing(args, [experiment.recipe for experiment in experiments], store)
     for experiment in experiments:
         failed += experiment.show(store, Path(args.out))
     return int(failed > 0)
 
 
-def _run_lacking(args: argparse.Namespace, recipes: list[Recipe], store: Store) -> None:
+def _run_missing(args: argparse.Namespace, recipes: list[Recipe], store: Store) -> None:
     """What is timed first and by itself, so that no other recipe records the same cell beside other work."""
-    from slimg.lab.bench.progress import shown
+    from slimg.lab.bench.run import progress_bar
     from slimg.lab.bench.run import run as run_cells
     from slimg.sizes import cores
 
@@ -84,9 +84,9 @@ def _run_lacking(args: argparse.Namespace, recipes: list[Recipe], store: Store) 
     for alone in (True, False):
         cells = [cell for recipe in recipes if recipe.alone is alone for cell in recipe.cells()]
         left = (end - time.monotonic()) / 60
-        with shown("timed cells" if alone else "cells") as told:
+        with progress_bar("timed cells" if alone else "cells") as report:
             run_cells(
-                cells, store, jobs=1 if alone else jobs, memory=memory, minutes=left, retry=args.retry, told=told
+                cells, store, jobs=1 if alone else jobs, memory=memory, minutes=left, retry=args.retry, report=report
             )
 
 

@@ -1,7 +1,7 @@
 """Records of a recipe as a grid: rows are models, columns are graphs, with the paper's figures beside ours.
 
 cell     mean and standard deviation of the accuracies over the seeds, or why there is none
-rank     over the columns in which every ranked row was run, among the ranked rows; stand-ins have no part in it. Where rows
+rank     over the columns in which every ranked row was run, among the ranked rows; generated graphs do not count. Where rows
          have different splits, places, medals and red cells compare them on the splits that all ranked rows have
 paper    the paper's average rank over the same columns among the same rows, computed from its table by the same rule
 """
@@ -14,13 +14,26 @@ from functools import cached_property
 import numpy as np
 
 from slimg.lab import paper
+from slimg.lab.baselines import LINEAR
+from slimg.lab.bench.models import is_reduced
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.store import Record, Store
+from slimg.lab.datasets.dataset import table
+from slimg.lab.propagators.registry import kind_of
 from slimg.lab.sanity import ranking
 from slimg.lab.sanity.case import EMPTY
 from slimg.lab.sanity.report import Cell as Figures
 
 OOM = "O.O.M."
+ROWS = {
+    "slimg": "SlimG", "slimg-path": "SlimG, default path", "gcn": "GCN", "sage": "SAGE", "gcnii": "GCNII", "h2gcn": "H₂GCN",
+    "appnp": "APPNP", "gprgnn": "GPR-GNN", "gat": "GAT", "linkx": "LINKX", "c1": "SlimG-C1 (U)", "c2": "SlimG-C2 (X)",
+    "c3": "SlimG-C3 (A_row² X)", "c4": "SlimG-C4 (Ã_sym² X)", "mlp2": "w/ MLP-2", "mlp3": "w/ MLP-3",
+    "nonlinear": "w/ NL Trans.", "no-sparsity": "w/o Sp. Reg.", "no-pca": "w/o PCA", "no-u": "w/o Struct. U",
+    "row246-sym234": "k_row 2,4,6; k_sym 2,3,4", "row24-sym23": "k_row 2,4; k_sym 2,3", "row6-sym4": "k_row 6; k_sym 4",
+    "row4-sym3": "k_row 4; k_sym 3",
+}  # fmt: skip
+"""Row → title, where it is not that of its propagator."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +70,8 @@ class Grid:
         return cls(recipe, figures, records, paired, {column: len(seeds) for column, seeds in common.items()})
 
     def paper(self, row: str, column: str) -> tuple[float, float] | str | None:
-        """The paper's cell; none for a stand-in, which is another graph."""
-        if self.recipe.paper is None or column in self.recipe.standins:
+        """The paper's cell; none for a generated graph, which is another graph."""
+        if self.recipe.paper is None or column in self.recipe.synthetic:
             return None
         return paper.accuracy(self.recipe.paper, _row_of_paper(row), column)
 
@@ -71,7 +84,7 @@ class Grid:
     @cached_property
     def judged(self) -> list[str]:
         """Columns over which ranks are averaged."""
-        real = [column for column in self.recipe.data if column not in self.recipe.standins and column not in EMPTY]
+        real = [column for column in self.recipe.data if column not in self.recipe.synthetic and column not in EMPTY]
         return [column for column in real if all((row, column) in self.figures for row in self.ranked)]
 
     def medal(self, row: str, column: str) -> str | None:
@@ -119,6 +132,41 @@ class Grid:
         medals = [each[0] for each in ranking.medals(means)]
         red = ranking.red_cells(means, spreads)[:, 0].tolist()
         return dict(zip(rows, medals, strict=True)), dict(zip(rows, red, strict=True))
+
+
+
+def row_title(recipe: Recipe, row: str) -> str:
+    """Return the title of a model.
+
+    Returns
+    -------
+    str
+    """
+    if recipe.name == "receptive" and row == "slimg":
+        return "k_row 2; k_sym 2 (SlimG)"
+    if row in ROWS:
+        return ROWS[row]
+    return kind_of(row).title if row in LINEAR else row
+
+
+def marked_title(recipe: Recipe, row: str) -> str:
+    """Return the title of a model, with † if it was given less than the paper gives it.
+
+    Returns
+    -------
+    str
+    """
+    return row_title(recipe, row) + (" †" if is_reduced(recipe.models[row]) else "")
+
+
+def column_title(column: str) -> str:
+    """Return the title of a graph.
+
+    Returns
+    -------
+    str
+    """
+    return table()[column].title if column in table() else column
 
 
 def _common(recipe: Recipe, column: str, found: dict[tuple[str, str], dict[int, Record]]) -> set[int]:

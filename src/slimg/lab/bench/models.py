@@ -7,6 +7,13 @@
 
 A kind is begun once per graph with the settings of all cells of a batch, so that they share what does not depend on labels;
 then it runs cell by cell. A model sees the labels of train and validation rows and no others.
+
+The protocol of a model is named from its settings, so that no recipe can name it wrongly; it is in every record:
+
+    "paper"                                                        grid, epochs and patience of the paper
+    "reduced: 1 of 6 settings, 100 epochs at most, patience 30"    a network that was given less
+    "default path"                                                 SlimG with slimg's own pairs of penalties
+    "own"                                                          models that the paper does not have
 """
 
 from __future__ import annotations
@@ -25,14 +32,18 @@ from slimg.components.options import COMPONENTS
 from slimg.errors import InputError, choices
 from slimg.graph import Graph, Split
 from slimg.lab import baselines
-from slimg.lab.baselines import LINEAR
+from slimg.lab.baselines import LINEAR, grids
 from slimg.lab.baselines.base import best_of
+from slimg.lab.baselines.network import EPOCHS, PATIENCE
 from slimg.lab.linear_gnn import LinearGNN
 from slimg.lab.propagators.registry import kind_of
 from slimg.lab.sanity.adapters import as_adapter
 from slimg.lab.user_code import load_object
 
 Settings: TypeAlias = dict[str, Any]
+
+PAPER = "paper"
+REDUCED = "reduced"
 
 
 @dataclass(frozen=True)
@@ -248,3 +259,47 @@ def _training(model: SlimG, parts: Components, seen: Graph, split: Split, timed:
 
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
+
+
+def protocol(model: dict[str, Any]) -> str:
+    """Name the protocol of a model as recipes and records describe it: {"kind": …, setting: value, …}.
+
+    Returns
+    -------
+    str
+    """
+    kind = model["kind"]
+    settings = {key: value for key, value in model.items() if key != "kind"}
+    if kind == "slimg":
+        return _of_slimg(settings)
+    if kind in LINEAR:
+        given = ", ".join(f"{key} {value}" for key, value in settings.items() if key not in ("normalize_features", "cv"))
+        return f"{REDUCED}: {given}" if given else PAPER
+    return _of_network(kind, settings) if kind in grids.PAPER else "own"
+
+
+def is_reduced(model: dict[str, Any]) -> bool:
+    """Whether less was tried than in the paper.
+
+    Returns
+    -------
+    bool
+    """
+    return protocol(model).startswith(REDUCED)
+
+
+def _of_slimg(settings: dict[str, Any]) -> str:
+    grid = settings.get("grid", "path")
+    if grid == "paper" or settings.get("sparsity") is False:
+        return PAPER
+    return "default path" if grid == "path" else f"{len(grid)} pairs of its own"
+
+
+def _of_network(kind: str, settings: dict[str, Any]) -> str:
+    own = {key: value for key, value in settings.items() if key in grids.PAPER[kind]}
+    tried = grids.settings(kind, settings.get("grid", "paper"), own)
+    listed = grids.settings(kind, "paper", {})
+    epochs, patience = settings.get("epochs", EPOCHS), settings.get("patience", PATIENCE)
+    if tried == listed and (epochs, patience) == (EPOCHS, PATIENCE):
+        return PAPER
+    return f"{REDUCED}: {len(tried)} of {len(listed)} settings, {epochs} epochs at most, patience {patience}"

@@ -24,8 +24,8 @@ from typing import Any
 from slimg.errors import InputError, choices
 from slimg.graph.splits import REAL
 from slimg.lab.bench import graphs
-from slimg.lab.bench.cell import Cell
 from slimg.lab.bench.models import kind
+from slimg.lab.bench.store import Cell
 
 _KEYS = (
     "name", "title", "about", "paper", "data", "models", "split", "seeds", "fewer_seeds", "alone", "unranked",
@@ -117,9 +117,14 @@ class Recipe:
         return "QUICK, a reduced protocol: " if self.quick else ""
 
     @property
-    def standins(self) -> tuple[str, ...]:
-        """Columns whose graphs are made up."""
-        return tuple(column for column, data in self.data.items() if graphs.is_standin(data))
+    def suffix(self) -> str:
+        """End of the names of its files."""
+        return "-quick" if self.quick else ""
+
+    @property
+    def synthetic(self) -> tuple[str, ...]:
+        """Columns whose graphs are generated."""
+        return tuple(column for column, data in self.data.items() if graphs.is_synthetic(data))
 
 
 def _built(content: Any, where: str, quick: bool) -> Recipe:

@@ -12,18 +12,18 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from slimg.lab.baselines.process import POLL_SECONDS, MonitoredProcess
-from slimg.lab.bench.batch import failure, out_of_memory
-from slimg.lab.bench.cell import Cell, canonical
+from slimg.lab.bench.graphs import column
 from slimg.lab.bench.models import kind
-from slimg.lab.bench.store import Record, Store
+from slimg.lab.bench.store import Cell, Record, Store, canonical
+from slimg.lab.bench.worker import failure, out_of_memory
 from slimg.sizes import cores
 
-Told = Callable[[Cell, Record, "Progress"], None]
+Report = Callable[[Cell, Record, "Progress"], None]
 
 
 @dataclass
@@ -48,21 +48,35 @@ def run(
     memory: int | None = None,
     minutes: float = float("inf"),
     retry: bool = False,
-    told: Told | None = None,
+    report: Report | None = None,
 ) -> int:
-    """Run what is not recorded; how many cells were run.
+    """Run the cells that are not recorded.
 
     Parameters
     ----------
-    jobs : processes at a time; several share the cores
-    memory : bytes of a process that may be resident; a model that takes more gets an O.O.M. cell
-    minutes : begin no batch after this long
-    retry : run cells again that failed
-    told : called after each cell
+    cells : iterable of Cell
+        What to run.
+    store : Store
+        Where the records are.
+    jobs : int, default=1
+        Processes at a time; several share the cores.
+    memory : int or None, default=None
+        Bytes of a process that may be resident; a model that takes more gets an O.O.M. cell.
+    minutes : float, default=inf
+        No batch is begun after this long.
+    retry : bool, default=False
+        Whether cells that failed are run again.
+    report : callable or None, default=None
+        Called with cell, record and `Progress` after each cell.
+
+    Returns
+    -------
+    int
+        How many cells were run.
     """
     end, threads = time.monotonic() + 60 * minutes, max(1, cores() // jobs) if jobs > 1 else None
     with store.writing():
-        waiting = _batches(_lacking(cells, store, retry))
+        waiting = _batches(_missing(cells, store, retry))
         progress = Progress(sum(map(len, waiting)))
         finished: _Finished = queue.Queue()
         workers: list[_Worker] = []
@@ -82,12 +96,63 @@ def run(
                     continue
                 store.append(item[1])
                 progress.done += 1
-                if told:
-                    told(*item, progress)
+                if report:
+                    report(*item, progress)
         finally:
             for worker in workers:
                 worker.stop()
     return progress.done
+
+
+@contextmanager
+def progress_bar(what: str = "cells") -> Iterator[Report | None]:
+    """Show progress on a terminal, with an estimate of the time left; nothing where there is no terminal.
+
+    Yields
+    ------
+    callable or None
+        What to call after each cell.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+        task = bars.add_task(what, total=None, left="")
+
+        def report(cell: Cell, record: Record, progress: Progress) -> None:
+            left = progress.seconds_left
+            description = f"{column(cell.data)} {cell.model['kind']} {outcome(record)}"
+            bars.update(task, total=progress.total, completed=progress.done, description=description,
+                        left="" if left is None else f"{duration(left)} left")  # fmt: skip
+
+        yield report
+
+
+def outcome(record: Record) -> str:
+    """Write the result of a cell in a word.
+
+    Returns
+    -------
+    str
+    """
+    return f"{100 * record['accuracy']:.1f} %" if record["status"] == "ok" else record["status"]
+
+
+def duration(seconds: float) -> str:
+    """Write seconds as 1:05 or 2:00:10.
+
+    Returns
+    -------
+    str
+    """
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, seconds = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
 def _next(finished: _Finished, workers: list[_Worker], memory: int | None) -> _Item | None:
@@ -102,7 +167,7 @@ def _next(finished: _Finished, workers: list[_Worker], memory: int | None) -> _I
         return None
 
 
-def _lacking(cells: Iterable[Cell], store: Store, retry: bool) -> list[Cell]:
+def _missing(cells: Iterable[Cell], store: Store, retry: bool) -> list[Cell]:
     found = {}
     for cell in cells:
         record = store.get(cell.key)
@@ -115,9 +180,8 @@ def _batches(cells: list[Cell]) -> list[list[Cell]]:
     """Cells that share graph, split and features, in the order in which they came."""
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
-        settings = {key: value for key, value in cell.model.items() if key != "kind"}
         own = kind(cell.model["kind"])
-        groups.setdefault(canonical([cell.data, cell.split, own.family, own.sharing(settings)]), []).append(cell)
+        groups.setdefault(canonical([cell.data, cell.split, own.family, own.sharing(cell.settings)]), []).append(cell)
     return list(groups.values())
 
 
@@ -147,7 +211,7 @@ class _Worker:
         try:
             while left and not self.stopped:
                 left = self._child(left)
-        except BaseException as error:  # told to the thread that runs everything
+        except BaseException as error:  # passed to the thread that runs everything
             self.finished.put(error)
         else:
             self.finished.put(self)

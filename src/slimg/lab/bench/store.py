@@ -1,19 +1,25 @@
-"""Records on disk: an append-only file of JSON lines.
+"""Cells and their records on disk: an append-only file of JSON lines.
+
+A cell is one model on one split of one graph. What it is (graph, split, model with its settings, seed) decides its key, the
+SHA-256 of this as canonical JSON. How a table names it does not: SlimG is the same cell in all tables.
 
     {"format": "slimg-bench", "version": 1}          the first line
     {"key": …, "status": "ok" | "failed" | "oom", "accuracy": …, …}     one line per cell, flushed to the disk
 
-A process that is killed leaves at most one line without its end: it is told, left out, and cut off before the next line is
-written. One process writes at a time. Of two records of a cell (it was run again on request) the later one counts.
+A process that is killed leaves at most one line without its end: it is noted, left out, and cut off before the
+next line is written. One process writes at a time. Of two records of a cell (it was run again) the later one counts.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,13 +31,81 @@ STATUSES = ("ok", "failed", "oom")
 Record = dict[str, Any]
 
 
-class Store:
-    """The records of a file; a file that does not exist is an empty store.
+@dataclass(frozen=True)
+class Cell:
+    """What is run once: one model on one split of one graph.
 
     Attributes
     ----------
-    records : key → record, in the order of the first writing
-    notes : what was found wrong and mended, one sentence each
+    data : dict
+        The graph, see `slimg.lab.bench.graphs`: {"name": "cora"}, {"case": "semantic-uniform", "n": 6000}, …
+    split : tuple of three float
+        Shares of train, validation and test.
+    model : dict
+        {"kind": "sgc", setting: value, …}, see `slimg.lab.bench.models`.
+    seed : int
+        Of the split and of the model.
+    """
+
+    data: dict[str, Any]
+    split: tuple[float, float, float]
+    model: dict[str, Any]
+    seed: int
+
+    @cached_property
+    def key(self) -> str:
+        """Sixteen hexadecimal digits that name the cell."""
+        return hashlib.sha256(canonical(self.identity()).encode()).hexdigest()[:16]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the model, without its kind."""
+        return {key: value for key, value in self.model.items() if key != "kind"}
+
+    def identity(self) -> dict[str, Any]:
+        """Return what is recorded, and what the key is made from.
+
+        Returns
+        -------
+        dict
+        """
+        return {"data": self.data, "split": list(self.split), "model": self.model, "seed": self.seed}
+
+    @classmethod
+    def of(cls, identity: dict[str, Any]) -> Cell:
+        """Make the cell of a recorded identity.
+
+        Returns
+        -------
+        Cell
+        """
+        return cls(identity["data"], tuple(identity["split"]), identity["model"], identity["seed"])
+
+
+def canonical(value: Any) -> str:
+    """Write JSON with sorted keys and no spaces: equal values give equal text.
+
+    Returns
+    -------
+    str
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+class Store:
+    """The records of a file; a file that does not exist is an empty store.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Attributes
+    ----------
+    records : dict
+        Key → record, in the order of the first writing.
+    notes : tuple of str
+        What was found wrong and repaired, one sentence each.
     """
 
     def __init__(self, path: str | Path):
@@ -44,12 +118,29 @@ class Store:
             self._read()
 
     def get(self, key: str) -> Record | None:
-        """The record of a cell, if there is one."""
+        """Look up the record of a cell.
+
+        Parameters
+        ----------
+        key : str
+            Key of the cell.
+
+        Returns
+        -------
+        dict or None
+            None if there is no record.
+        """
         return self.records.get(key)
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
-        """Holds the file for one writer: what others wrote is read, a torn end is cut off."""
+        """Lock the file for writing: what others wrote is read, an incomplete last line is cut off.
+
+        Yields
+        ------
+        Store
+            The store itself.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "ab") as file:
             try:
@@ -67,7 +158,13 @@ class Store:
                 self._file = None
 
     def append(self, record: Record) -> None:
-        """One line, on the disk when this returns; only inside `writing`."""
+        """Write one record, which is on the disk when this returns; only inside `writing`.
+
+        Parameters
+        ----------
+        record : dict
+            With ``key`` and ``status``.
+        """
         if self._file is None:
             raise RuntimeError("append is for `with store.writing()`")
         self._write(record)

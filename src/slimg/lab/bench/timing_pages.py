@@ -1,7 +1,7 @@
 """Pages about time: accuracy against time, and how time grows with features and edges.
 
 Seconds are those of the features and of training with the chosen values alone, as the paper counts them; the search over
-the grid is told in a column of its own. Means over the seeds.
+the grid has a column of its own. Means over the seeds.
 """
 
 from __future__ import annotations
@@ -13,16 +13,20 @@ import numpy as np
 from slimg.lab import paper
 from slimg.lab.bench.accuracy_table import protocols
 from slimg.lab.bench.figures import Measured, accuracy_against_time, growth
-from slimg.lab.bench.grid import Grid
-from slimg.lab.bench.page import Page, Picture, Table, entry
+from slimg.lab.bench.grid import Grid, column_title, marked_title
 from slimg.lab.bench.store import Record
-from slimg.lab.bench.titles import marked_title, title_of_column
+from slimg.lab.tables import Entry, Page, Picture, Table
 
 OURS = "slimg"
 
 
 def speed_page(grid: Grid, folder: Path | None) -> Page:
-    """For each graph a table of accuracy, seconds, iterations and memory, and a figure."""
+    """Make the page with a table of accuracy, seconds, iterations and memory, and a figure, for each graph.
+
+    Returns
+    -------
+    Page
+    """
     recipe = grid.recipe
     page = Page(recipe.title).add(
         "Test accuracy in percent; seconds of features and of training with the chosen values alone (the paper's measure)"
@@ -34,22 +38,27 @@ def speed_page(grid: Grid, folder: Path | None) -> Page:
     )
     quick = recipe.label
     for column in recipe.data:
-        measured = [_measured(grid, row, column) for row in recipe.models if (row, column) in grid.records]
+        measured = {row: _measured(grid, row, column) for row in recipe.models if (row, column) in grid.records}
         if not measured:
             continue
-        standin = " (generated stand-in)" if column in recipe.standins else ""
-        title = f"{quick}{title_of_column(column)}{standin}"
-        page.add(Table(title, _HEADING, [_line(grid, row, column, each) for row, each in _pairs(grid, column, measured)]))
-        page.add(_speedup(grid, column))
+        synthetic = " (generated stand-in)" if column in recipe.synthetic else ""
+        title = f"{quick}{column_title(column)}{synthetic}"
+        page.add(Table(_HEADER, [_line(grid, row, column, each) for row, each in measured.items()], title))
+        page.add(_speedup(column, measured))
         if folder is not None:
-            name = f"speed-{column}{'-quick' if recipe.quick else ''}.svg"
-            accuracy_against_time(folder / name, measured, title)
+            name = f"speed-{column}{recipe.suffix}.svg"
+            accuracy_against_time(folder / name, list(measured.values()), title)
             page.add(Picture(name, f"Accuracy against time on {title}; beside each model the iterations of its training"))
     return page
 
 
 def scalability_page(grid: Grid, folder: Path | None) -> Page:
-    """Seconds of SlimG for growing numbers of features and of edges, and the exponent of the growth."""
+    """Make the page with seconds of SlimG for growing numbers of features and edges, and the exponent of the growth.
+
+    Returns
+    -------
+    Page
+    """
     recipe = grid.recipe
     quick = recipe.label
     page = Page(recipe.title)
@@ -68,23 +77,25 @@ def scalability_page(grid: Grid, folder: Path | None) -> Page:
         seconds = np.array([_seconds(grid.records[OURS, column]) for column in columns])
         theirs = paper.tables()["scalability_seconds"][kind]
         series[kind] = (sizes, seconds)
-        rows = [[entry("seconds"), *(entry(f"{each:.2f}") for each in seconds)]]
-        rows.append([entry("relative to the largest"), *(entry(f"{each / seconds[-1]:.2f}") for each in seconds)])
-        largest = list(theirs.values())[-1]
-        rows.append([entry("paper, seconds"), *(entry(f"{each:g}") for each in theirs.values())])
-        rows.append([entry("paper, relative to the largest"), *(entry(f"{each / largest:.2f}") for each in theirs.values())])
-        heading = (f"{kind} (the paper's in brackets)", *(f"{int(a):,} ({b})" for a, b in zip(sizes, theirs, strict=True)))
-        page.add(Table(f"{quick}Time by the number of {kind}", heading, rows))
+        printed = list(theirs.values())
+        rows = [
+            ["seconds", *(f"{each:.2f}" for each in seconds)],
+            ["relative to the largest", *(f"{each / seconds[-1]:.2f}" for each in seconds)],
+            ["paper, seconds", *(f"{each:g}" for each in printed)],
+            ["paper, relative to the largest", *(f"{each / printed[-1]:.2f}" for each in printed)],
+        ]
+        header = (f"{kind} (the paper's in brackets)", *(f"{int(a):,} ({b})" for a, b in zip(sizes, theirs, strict=True)))
+        page.add(Table(header, rows, f"{quick}Time by the number of {kind}"))
         power = _exponent(sizes, seconds)
         page.add(f"Seconds grow as the number of {kind} to the power {power:.2f} (least squares, logarithms).")
     if folder is not None and series:
-        name = f"scalability{'-quick' if recipe.quick else ''}.svg"
+        name = f"scalability{recipe.suffix}.svg"
         growth(folder / name, series, recipe.label.removesuffix(": "))
         page.add(Picture(name, "Seconds of SlimG by the number of features and of edges, on generated graphs"))
     return page
 
 
-_HEADING = ("", "accuracy", "features, s", "training, s", "sum, s", "search, s", "iterations", "peak memory, MiB")
+_HEADER = ("", "accuracy", "features, s", "training, s", "sum, s", "search, s", "iterations", "peak memory, MiB")
 
 
 def _measured(grid: Grid, row: str, column: str) -> Measured:
@@ -97,31 +108,24 @@ def _measured(grid: Grid, row: str, column: str) -> Measured:
     return Measured(title, accuracy, _seconds(records), float(np.mean(steps)) if steps else None)
 
 
-def _pairs(grid: Grid, column: str, measured: list[Measured]) -> list[tuple[str, Measured]]:
-    rows = [row for row in grid.recipe.models if (row, column) in grid.records]
-    return list(zip(rows, measured, strict=True))
-
-
-def _line(grid: Grid, row: str, column: str, measured: Measured) -> list:
+def _line(grid: Grid, row: str, column: str, measured: Measured) -> list[Entry | str]:
     if measured.accuracy is None or measured.seconds is None:
-        return [entry(measured.title), entry(grid.figures[row, column].error or "failed", style="red"), *[entry("–")] * 6]
+        return [measured.title, Entry(grid.figures[row, column].error or "failed", style="red"), *["–"] * 6]
     records = [each for each in grid.records[row, column] if each["status"] == "ok"]
     features, training, search = (_mean(records, stage) for stage in ("features", "training", "tuning"))
     peak = np.max([each.get("peak_memory") or 0 for each in records]) / 2**20
     steps = "–" if measured.iterations is None else f"{measured.iterations:.0f}"
     seconds = [f"{each:.2f}" for each in (features, training, measured.seconds, search)]
-    cells = [measured.title, f"{100 * measured.accuracy:.1f}", *seconds, steps, f"{peak:,.0f}"]
-    return [entry(each) for each in cells]
+    return [measured.title, f"{100 * measured.accuracy:.1f}", *seconds, steps, f"{peak:,.0f}"]
 
 
-def _speedup(grid: Grid, column: str) -> str:
+def _speedup(column: str, measured: dict[str, Measured]) -> str:
     """SlimG against the most accurate other model, as the paper's text states it."""
-    others = {row: _measured(grid, row, column) for row in grid.recipe.models if (row, column) in grid.records}
-    ours = others.pop(OURS, None)
-    others = {row: each for row, each in others.items() if each.accuracy is not None and not row.startswith(OURS)}
+    ours = measured.get(OURS)
+    others = [each for row, each in measured.items() if each.accuracy is not None and not row.startswith(OURS)]
     if ours is None or ours.seconds is None or not others:
         return ""
-    best = max(others.values(), key=lambda each: each.accuracy or 0.0)
+    best = max(others, key=lambda each: each.accuracy or 0.0)
     assert best.accuracy is not None and best.seconds is not None and ours.accuracy is not None
     whom, theirs = paper.tables()["speedup"].get(column, (None, None))
     beside = f" The paper, on the real graph: {theirs:g} × faster than the {whom}." if whom else ""

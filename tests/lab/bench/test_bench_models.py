@@ -6,8 +6,7 @@ from importlib.resources import files
 import pytest
 
 from slimg.lab.baselines import LINEAR, grids
-from slimg.lab.bench.models import kind
-from slimg.lab.bench.protocol import is_reduced, protocol
+from slimg.lab.bench.models import is_reduced, kind, protocol
 
 
 @pytest.mark.parametrize("name", [*grids.PAPER, *LINEAR])

@@ -1,4 +1,4 @@
-"""Where and with what a cell was run: versions, commit, processor, memory."""
+"""The environment in which a cell was run: versions, commit, processor, memory."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 @cache
-def circumstances() -> dict[str, Any]:
-    """What every record carries; packages that are not installed are left out."""
+def environment() -> dict[str, Any]:
+    """Describe the environment, as every record has it; packages that are not installed are left out.
+
+    Returns
+    -------
+    dict
+    """
     return {
         "commit": _commit(),
         "cpu": _cpu(),
@@ -29,15 +34,21 @@ def circumstances() -> dict[str, Any]:
 
 
 def reset_peak() -> None:
-    """Let the high water mark begin anew, where the system can."""
+    """Reset the peak of resident memory, where the system can."""
     try:
         _RESET.write_text("5")
     except OSError:
-        return  # the mark of the whole process is an upper bound
+        return  # the peak of the whole process is an upper bound
 
 
 def peak_memory() -> int:
-    """Largest resident size of this process since `reset_peak`, in bytes."""
+    """Largest resident size of this process since `reset_peak`.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
     if _STATUS.exists():
         lines = _STATUS.read_text().splitlines()
         return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

@@ -1,13 +1,26 @@
-"""Predictions from formulas beside measured checks: agreement counted, every miss named."""
+"""Pages on the sanity cases: little training, and predictions from formulas beside measured checks."""
+
+from types import SimpleNamespace
 
 import pytest
 
 from slimg.lab import paper
-from slimg.lab.bench.page import Page, to_markdown
-from slimg.lab.bench.survival_table import MARKS, agreement, predictions, survival_table
+from slimg.lab.bench.recipe import Recipe
+from slimg.lab.bench.sanity_pages import MARKS, _untrained, agreement, predictions, survival_table
 from slimg.lab.gnnexp.table import table
 from slimg.lab.sanity.case import CASES, helps
 from slimg.lab.sanity.report import CaseFacts, Cell, SanityReport
+
+
+def said(recipe):
+    return _untrained(SimpleNamespace(recipe=recipe))
+
+
+def test_verdicts_on_networks_with_little_training_are_no_verdicts_on_networks():
+    quick = said(Recipe.named("sanity", quick=True))
+    assert quick.startswith("Of GCN, SAGE") and "not what they can do" in quick and "SlimG" not in quick
+    assert said(Recipe.named("sanity")) == "" == said(Recipe.named("sanity", quick=True).narrowed(models=["slimg", "lr"]))
+
 
 FIGURES = {model: list(map(tuple, row.values())) for model, row in paper.tables()["accuracy"]["sanity"].items()}
 TITLES = {name: name.upper() for name in FIGURES}
@@ -38,7 +51,7 @@ def test_of_the_papers_own_figures_every_miss_is_named():
         "12 of 13 predictions of `slimg gnnexp table` came true; 1 were not predicted or not measured."
         " Not so: LR on random-homophily (✗ predicted, 91.0 % measured)."
     )
-    text = to_markdown(Page("P").add(survival_table(changed, TITLES, "T")))
+    text = survival_table(changed, TITLES, "T").markdown()
     assert "| LR | ✓ | **✗, measured ✓** | ✗ |" in text and "| SLIMG | ✓ (failed) | ✓ |" in text
 
 
@@ -47,4 +60,4 @@ def test_models_that_are_not_propagators_or_cannot_be_predicted(models):
     found = report(models)
     assert (survival_table(found, TITLES, "T") is None) == (not models)
     if models:
-        assert "? (" in to_markdown(Page("P").add(survival_table(found, TITLES, "T")))
+        assert "? (" in survival_table(found, TITLES, "T").markdown()

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from slimg.lab.bench import circumstances as module
+from slimg.lab.bench import environment as module
 from slimg.version import __version__
 
 
 def test_versions_commit_and_machine():
-    found = module.circumstances()
+    found = module.environment()
     assert found["versions"]["slimg"] and found["versions"]["numpy"] == np.__version__ and found["cores"] >= 1
     assert found["commit"] is None or len(found["commit"].rstrip("+")) >= 7
     assert __version__

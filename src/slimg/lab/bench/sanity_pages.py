@@ -1,0 +1,261 @@
+"""Pages on the sanity cases, where it is known what helps: the checks themselves, and what SlimG's weights say.
+
+Checks: the ✓/✗ matrix, accuracies beside the paper's, verdicts, the paper's observations, and what GnnExp predicts from a
+propagator's formula. The rules are those of `slimg.lab.sanity.report.SanityReport`, filled from the records.
+
+    predicted    from the filter at the default hyperparameters (`slimg.lab.gnnexp`); of a network, that of its linear form
+    measured     mean accuracy of the model with its grid, ✓ from the threshold of the report
+
+Weights: share of component g = ‖W_g‖_F / Σ_h ‖W_h‖_F, mean over the seeds; "zero" counts the seeds in which W_g is
+exactly zero.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slimg.lab.baselines import LINEAR
+from slimg.lab.bench.accuracy_table import accuracy_table, legend, signed
+from slimg.lab.bench.figures import component_weights, structures
+from slimg.lab.bench.grid import Grid, marked_title, row_title
+from slimg.lab.bench.models import is_reduced
+from slimg.lab.bench.store import canonical
+from slimg.lab.gnnexp.properties import properties
+from slimg.lab.paper import tables
+from slimg.lab.propagators.registry import names
+from slimg.lab.sanity.case import helps, scaled
+from slimg.lab.sanity.findings import differences_from_paper
+from slimg.lab.sanity.generators import draw_clusters
+from slimg.lab.sanity.report import CaseFacts, SanityReport, mean_and_sd
+from slimg.lab.tables import Entry, Page, Picture, Table
+
+CLASSES = 4
+MINUTES = 45
+"""What the checks of the linear models may take on two cores."""
+MARKS = {True: "✓", False: "✗", None: "?"}
+EXPECTED = {
+    "semantic-uniform": ("no network effects", "X"),
+    "random-homophily": ("useless features, homophily", "U"),
+    "random-heterophily": ("useless features, heterophily", "U"),
+}
+"""Case → the scenario's name in the paper, and the component that should have the largest weight."""
+
+
+def sanity_page(grid: Grid, folder: Path | None) -> Page:
+    """Make the page of the checks.
+
+    Returns
+    -------
+    Page
+        Tables, paragraphs, and the adjacency matrices of the three structures if a folder is given.
+    """
+    page, report, quick = Page(grid.recipe.title), report_of(grid), grid.recipe.label
+    if report is not None:
+        rule = f"✓ from {report.at_least:.0%} where something helps, at chance where nothing does"
+        cases = [case.name for case in report.cases]
+        marks = {model: [_mark(report, model, case) for case in cases] for model in report.models}
+        rows = [[marked_title(grid.recipe, model), *row] for model, row in marks.items()]
+        page.add(Table(("", *cases), rows, quick + rule))
+    page.add(*legend(grid), accuracy_table(grid))
+    if report is not None:
+        page.add(_averages(grid, report, f"{quick}Averages over the cases in which something helps"))
+        page.add(_untrained(grid), *map(report.verdict, report.models), *differences_from_paper(report))
+        if len(report.models) > 1:
+            page.add(*map(str, report.observations()))
+        titles = {model: row_title(grid.recipe, model) for model in report.models}
+        predicted = survival_table(report, titles, f"{quick}Predicted from the formulas; where it came otherwise, both")
+        if predicted is not None:
+            page.add(predicted, agreement(report, titles))
+    page.add(_time(grid))
+    if folder is not None:
+        name = structures(folder / f"structures{grid.recipe.suffix}.svg", _nodes(grid.recipe.data))
+        page.add(Picture(name.name, "Adjacency matrices of the three structures, nodes in the order of their clusters"))
+    return page
+
+
+def report_of(grid: Grid) -> SanityReport | None:
+    """Fill a report from the rows and columns that were run in full.
+
+    Returns
+    -------
+    SanityReport or None
+        None if there are none.
+    """
+    rows = [row for row in grid.recipe.models if any(key[0] == row for key in grid.figures)]
+    columns = [column for column in grid.recipe.data if all((row, column) in grid.figures for row in rows)]
+    if not rows or not columns:
+        return None
+    n = _nodes(grid.recipe.data)
+    chance = np.bincount(draw_clusters(n, CLASSES, 1.0, np.random.default_rng(0))).max() / n
+    tested = math.ceil(grid.recipe.split[2] * n)
+    facts = tuple(CaseFacts(column, helps(column), chance, tested, {**scaled(n)}, ()) for column in columns)
+    cells = {(row, column): grid.figures[row, column] for row in rows for column in columns}
+    return SanityReport(tuple(rows), facts, grid.recipe.seeds, cells)
+
+
+def survival_table(report: SanityReport, titles: dict[str, str], title: str) -> Table | None:
+    """Compare predictions from the formulas with what was measured.
+
+    Returns
+    -------
+    Table or None
+        Rows are models that are propagators, or become one; None if there is none.
+    """
+    cases = [case.name for case in report.informative]
+    predicted = predictions(report)
+    if not predicted or not cases:
+        return None
+    rows = [[titles[model], *(_compared(report, model, case, survives[case]) for case in cases)]
+            for model, survives in predicted.items()]  # fmt: skip
+    return Table(("", *cases), rows, title)
+
+
+def agreement(report: SanityReport, titles: dict[str, str]) -> str:
+    """Say in one paragraph how many predictions came true, and which did not.
+
+    Returns
+    -------
+    str
+    """
+    right, wrong, unknown = 0, [], 0
+    for model, survives in predictions(report).items():
+        for case in report.informative:
+            expected, cell = survives[case.name], report.cells[model, case.name]
+            if expected is None or cell.error:
+                unknown += 1
+            elif expected == report.passed(model, case.name):
+                right += 1
+            else:
+                measured = f"{100 * cell.mean:.1f} % measured"
+                wrong.append(f"{titles[model]} on {case.name} ({MARKS[expected]} predicted, {measured})")
+    if not right and not wrong:
+        return ""
+    open_ = f"; {unknown} were not predicted or not measured" if unknown else ""
+    missed = f" Not so: {', '.join(wrong)}." if wrong else ""
+    return f"{right} of {right + len(wrong)} predictions of `slimg gnnexp table` came true{open_}.{missed}"
+
+
+def predictions(report: SanityReport) -> dict[str, dict[str, bool | None]]:
+    """Predict from the filters of the models which cases they pass.
+
+    Returns
+    -------
+    dict
+        Model → case → whether it passes; None where the filter does not decide it.
+    """
+    known = set(names())
+    return {model: properties(model).survives for model in report.models if model in known}
+
+
+def weights_page(grid: Grid, folder: Path | None) -> Page:
+    """Make the page of component weights.
+
+    Returns
+    -------
+    Page
+        A table per model, and its figure if a folder is given.
+    """
+    recipe = grid.recipe
+    page = Page(recipe.title).add(
+        "Shares of the components in the learned weights, ‖W_g‖_F / Σ ‖W_h‖_F, mean over the seeds; in brackets the seeds in"
+        " which the component is exactly zero. The paper's figure says: without network effects the weight is on X, with"
+        " useless features on U."
+    )
+    for row in recipe.models:
+        found = {column: _shares(grid, row, column) for column in recipe.data if (row, column) in grid.records}
+        found = {column: each for column, each in found.items() if each}
+        if not found:
+            continue
+        lines = [_weights_row(grid, row, column, shares) for column, shares in found.items()]
+        header = ("", "accuracy", *next(iter(found.values())), "expected", "largest")
+        page.add(Table(header, lines, f"{recipe.label}Components of {row_title(recipe, row)}"))
+        if folder is not None:
+            name = f"interpret-{row}{recipe.suffix}.svg"
+            scenarios = {_scenario(column): shares for column, shares in found.items()}
+            component_weights(folder / name, scenarios, recipe.label.removesuffix(": "))
+            page.add(Picture(name, f"Weights of the components of {row_title(recipe, row)}, shares of the sum"))
+    return page
+
+
+def _mark(report: SanityReport, model: str, case: str) -> str:
+    return "failed" if report.cells[model, case].error else MARKS[report.passed(model, case)]
+
+
+def _compared(report: SanityReport, model: str, case: str, expected: bool | None) -> Entry | str:
+    if report.cells[model, case].error:
+        return f"{MARKS[expected]} (failed)"
+    measured = report.passed(model, case)
+    if expected is None or expected == measured:
+        return f"? ({MARKS[measured]})" if expected is None else MARKS[expected]
+    return Entry(f"{MARKS[expected]}, measured {MARKS[measured]}", style="bold")
+
+
+def _averages(grid: Grid, report: SanityReport, title: str) -> Table:
+    """Average accuracy, ours and the paper's; the ranks are in the table of accuracies."""
+    theirs: dict[str, list[float]] = tables()["average_accuracy"]["sanity"]
+    complete = len(report.informative) == 7
+    rows = []
+    for model in report.models:
+        mean, spread = report.average(model)
+        printed = theirs.get("slimg" if model.startswith("slimg") else model) if complete else None
+        difference = signed(100 * mean - printed[0]) if printed and not math.isnan(mean) else "–"
+        paper = mean_and_sd(*printed) if printed else "–"
+        rows.append([row_title(grid.recipe, model), mean_and_sd(mean, spread, 100), paper, difference])
+    return Table(("", "average accuracy (sd)", "paper", "difference"), rows, title)
+
+
+def _untrained(grid: Grid) -> str:
+    """What the verdicts on networks with little training are worth; "" where all had the paper's."""
+    reduced = [row_title(grid.recipe, row) for row, model in grid.recipe.models.items() if is_reduced(model)]
+    if not reduced or not grid.recipe.quick:
+        return ""
+    return f"Of {', '.join(reduced)} the following says what this little training gave, not what they can do."
+
+
+def _time(grid: Grid) -> str:
+    """What the linear models and SlimG took: learning of every cell, features once per model and case."""
+    rows = [row for row in grid.ranked if grid.recipe.models[row]["kind"] in ("slimg", *LINEAR)]
+    records = [each for (row, _), found in grid.records.items() if row in rows for each in found if each["status"] == "ok"]
+    if not records:
+        return ""
+    shared = {(canonical(each["model"]), canonical(each["data"])): each["seconds"]["features"] for each in records}
+    minutes = (sum(each["wall"] for each in records) + sum(shared.values())) / 60
+    kept = "within" if minutes < MINUTES else "NOT within"
+    limit = "" if grid.recipe.quick else f": {kept} the {MINUTES} that are set for them"
+    return (
+        f"The {len(rows)} linear models, SlimG among them, took {minutes:.0f} minutes one after the other for the"
+        f" {len(records)} cells of this page, features computed once per model and case{limit}."
+    )
+
+
+def _nodes(data: dict[str, Any]) -> int:
+    return int(next(iter(data.values()))["n"])
+
+
+def _shares(grid: Grid, row: str, column: str) -> dict[str, float]:
+    """Component → share; empty if no seed has weights."""
+    weights = [each["weights"] for each in grid.records[row, column] if each.get("weights")]
+    if not weights:
+        return {}
+    table = np.array([[each[block] for block in weights[0]] for each in weights])
+    sums = table.sum(axis=1, keepdims=True)
+    shares = np.divide(table, sums, out=np.zeros_like(table), where=sums > 0).mean(axis=0)
+    return dict(zip(weights[0], shares.tolist(), strict=True))
+
+
+def _weights_row(grid: Grid, row: str, column: str, shares: dict[str, float]) -> list[str]:
+    records = [each for each in grid.records[row, column] if each.get("weights")]
+    zeros = {block: sum(each["weights"][block] == 0 for each in records) for block in shares}
+    cells = [f"{share:.2f}" + (f" ({zeros[block]} zero)" if zeros[block] else "") for block, share in shares.items()]
+    largest = max(shares, key=lambda block: shares[block])
+    expected = EXPECTED.get(column, ("", "–"))[1]
+    accuracy = f"{100 * grid.figures[row, column].mean:.1f}"
+    return [_scenario(column), accuracy, *cells, expected, f"{largest} {MARKS[largest == expected]}"]
+
+
+def _scenario(column: str) -> str:
+    return EXPECTED.get(column, (column, ""))[0]
