@@ -41,11 +41,32 @@ class Recipe:
 
     Attributes
     ----------
-    data : column → description of its graph (`slimg.lab.bench.graphs`)
-    models : row → kind and settings (`slimg.lab.bench.models`)
-    fewer_seeds : row → its number of splits, where that is not ``seeds``
-    missing : published graphs that are left out because their files are not here and nothing stands in
-    alone : its cells are run one process at a time, since their times are compared
+    name : str
+        Name of the experiment.
+    title : str
+        Title of its table.
+    data : dict
+        Column → description of its graph (`slimg.lab.bench.graphs`).
+    models : dict
+        Row → kind and settings (`slimg.lab.bench.models`).
+    paper : str or None
+        Name of the paper's table.
+    split : tuple of three float
+        Shares of train, validation and test.
+    seeds : int
+        Number of splits.
+    unranked : tuple of str
+        Rows that have no rank.
+    missing : tuple of str
+        Published graphs that are left out because their files are not here and no generated graph replaces them.
+    quick : bool
+        Whether it is the reduced protocol.
+    about : str
+        What is special about its protocol.
+    fewer_seeds : dict
+        Row → its number of splits, where that is not ``seeds``.
+    alone : bool
+        Whether its cells are run one process at a time, since their times are compared.
     """
 
     name: str
@@ -64,7 +85,20 @@ class Recipe:
 
     @classmethod
     def named(cls, name: str, quick: bool = False) -> Recipe:
-        """A recipe that slimg ships."""
+        """Read a recipe that slimg ships.
+
+        Parameters
+        ----------
+        name : str
+            Name of the experiment.
+        quick : bool, default=False
+            Whether to make the reduced protocol.
+
+        Returns
+        -------
+        Recipe
+            The recipe, for the graphs whose files are here.
+        """
         folder = files("slimg.lab.bench").joinpath("recipes")
         shipped = sorted(each.name.removesuffix(".json") for each in folder.iterdir() if each.name.endswith(".json"))
         if name not in shipped:
@@ -73,7 +107,20 @@ class Recipe:
 
     @classmethod
     def read(cls, path: str | Path, quick: bool = False) -> Recipe:
-        """A recipe from a file."""
+        """Read a recipe from a file.
+
+        Parameters
+        ----------
+        path : path-like
+            JSON file.
+        quick : bool, default=False
+            Whether to make the reduced protocol.
+
+        Returns
+        -------
+        Recipe
+            The recipe, for the graphs whose files are here.
+        """
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
@@ -83,7 +130,22 @@ class Recipe:
         return _built(content, str(path), quick)
 
     def narrowed(self, data: list[str] | None = None, models: list[str] | None = None, seeds: int | None = None) -> Recipe:
-        """With some of its columns and rows, and another number of seeds."""
+        """Keep some of its columns and rows, or change the number of seeds.
+
+        Parameters
+        ----------
+        data : list of str or None, default=None
+            Columns; None for all.
+        models : list of str or None, default=None
+            Rows; None for all.
+        seeds : int or None, default=None
+            Number of splits; None for its own.
+
+        Returns
+        -------
+        Recipe
+            A copy.
+        """
         return replace(
             self,
             data=_some(f"graph of {self.name}", self.data, data),
@@ -93,19 +155,60 @@ class Recipe:
         )
 
     def with_models(self, models: dict[str, dict[str, Any]]) -> Recipe:
-        """With further rows, without a place among the paper's."""
+        """Add rows, which are not ranked among the paper's.
+
+        Parameters
+        ----------
+        models : dict
+            Row → kind and settings.
+
+        Returns
+        -------
+        Recipe
+            A copy.
+        """
         return replace(self, models={**self.models, **models}, unranked=(*self.unranked, *models))
 
     def seeds_of(self, row: str) -> int:
-        """How many splits a row has."""
+        """Number of splits of a row.
+
+        Parameters
+        ----------
+        row : str
+            One of ``models``.
+
+        Returns
+        -------
+        int
+            At least 1.
+        """
         return self.fewer_seeds.get(row, self.seeds)
 
     def cell(self, row: str, column: str, seed: int) -> Cell:
-        """One cell of the table."""
+        """Make one cell of the table.
+
+        Parameters
+        ----------
+        row, column : str
+            Of ``models`` and ``data``.
+        seed : int
+            Number of the split.
+
+        Returns
+        -------
+        Cell
+            What is run once.
+        """
         return Cell(self.data[column], self.split, self.models[row], seed)
 
     def cells(self) -> Iterator[Cell]:
-        """All cells, column by column."""
+        """Make all cells, column by column.
+
+        Yields
+        ------
+        Cell
+            What is run once.
+        """
         for column in self.data:
             for row in self.models:
                 for seed in range(self.seeds_of(row)):

@@ -91,6 +91,7 @@ class SanityCase:
         Returns
         -------
         Split
+            Rows of train, val and test.
         """
         seen = self.settings["label_fraction"]
         train, val = round(0.75 * seen, 12), round(0.25 * seen, 12)
@@ -130,6 +131,7 @@ def make(
     Returns
     -------
     SanityCase
+        The graph and its ground truth.
 
     Raises
     ------
