@@ -22,7 +22,7 @@ def test_help_lists_the_commands_and_imports_nothing_heavy():
     assert result.returncode == 0
     assert all(name in result.stdout for name in cli.COMMANDS)
     heavy = "[name for name in ('numpy', 'numba', 'sklearn') if name in sys.modules]"
-    code = f"import sys, slimg.cli; slimg.cli._parser([]); print({heavy})"
+    code = f"import sys, slimg.cli; slimg.cli.command_parser([]); print({heavy})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert loaded.stdout.strip() == "[]"
 

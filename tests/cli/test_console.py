@@ -6,7 +6,7 @@ import pty
 import subprocess
 import sys
 
-from slimg.cli.console import Progress, plain
+from slimg.cli.console import Progress, echo, printable
 
 
 class Terminal(io.StringIO):
@@ -26,9 +26,11 @@ def test_silent_unless_somebody_watches(monkeypatch):
     assert Progress(quiet=False).shown
 
 
-def test_control_characters_are_shown_not_obeyed():
-    assert plain("a\x1b[31mred\nnext\u202eback") == "a�[31mred�next�back"
-    assert plain("Größe ✓") == "Größe ✓"
+def test_control_characters_are_shown_not_obeyed(capsys):
+    assert printable("a\x1b[31mred\nnext\u202eback") == "a�[31mred�next�back"
+    assert printable("Größe ✓") == "Größe ✓"
+    echo("one\x1b", "two")
+    assert capsys.readouterr().out == "one�\ntwo\n"
 
 
 def test_a_person_sees_the_stages_on_a_terminal(folder):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from slimg.cli.demo import made_up
+from slimg.cli.demo import synthetic
 
 
 def test_demo(tmp_path, monkeypatch, slimg):
@@ -10,7 +10,7 @@ def test_demo(tmp_path, monkeypatch, slimg):
     code, out, _ = slimg("demo")
     assert code == 0
     table = pd.read_csv("slimg-demo/out/predictions.csv")
-    assert len(table) == len(made_up()[0])
+    assert len(table) == len(synthetic()[0])
     assert (tmp_path / "slimg-demo/out/report.html").exists()
     command = out.strip().splitlines()[-1].removeprefix("Try: slimg ").split()
     code, out, _ = slimg(*command)

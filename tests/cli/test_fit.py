@@ -22,15 +22,15 @@ def test_two_files_and_one_command(folder):
     assert "Column 'age' is read as a number, standardised." in done.stdout
     assert "Column 'city' is read as a category of 2 values, one-hot." in done.stdout
     assert "Column 'bio' is read as text, a bag of 9 words." in done.stdout
-    assert "Accuracy on labels not seen" in done.stdout
+    assert "Accuracy on held-out labels" in done.stdout
     table = pd.read_csv("slimg-out/predictions.csv", dtype={"user": str}, keep_default_na=False)
     assert list(table["user"]) == list(folder.users["user"]), "ids as they were written, with their zeros"
     assert list(table.columns[:5]) == list(folder.users.columns)
     chances = table[["p(blue)", "p(green)", "p(red)"]].to_numpy()
-    assert np.allclose(chances.sum(axis=1), 1, atol=3e-4)
+    assert np.allclose(chances.sum(axis=1), 1, atol=1e-6)
     ordered = np.sort(chances, axis=1)
     assert np.allclose(table["probability"], ordered[:, -1])
-    assert np.allclose(table["margin"], ordered[:, -1] - ordered[:, -2], atol=2e-4)
+    assert np.allclose(table["margin"], ordered[:, -1] - ordered[:, -2], atol=1e-6)
     assert list(table["prediction"]) == [["blue", "green", "red"][k] for k in chances.argmax(axis=1)]
     hidden = table["team"] == ""
     assert (table["prediction"] == folder.truth)[hidden].mean() > 0.7, "a third would be chance"
@@ -105,3 +105,19 @@ def test_folding_in_is_measured_on_small_graphs_or_when_asked_for(folder, slimg)
     words = ["everyone.csv" if word == "users.csv" else word for word in FIT]
     code, _, err = slimg(*words, "--measure-fold-in", "--force")
     assert code == 2 and "every node has a label" in err
+
+
+def test_labels_that_do_not_suffice_are_reported_before_anything_is_computed(folder, slimg, monkeypatch):
+    monkeypatch.setattr("slimg.classifier.compute_components", None)
+    folder.users.assign(team=np.where(np.arange(len(folder.users)) < 5, "blue", "")).to_csv("users.csv", index=False)
+    code, _, err = slimg(*FIT)
+    assert code == 2 and "class" in err and not (folder.path / "slimg-out/model.slimg").exists()
+
+
+def test_columns_that_are_there_stay(folder, slimg):
+    """New columns get a prefix, which the page's notes name."""
+    folder.users.assign(prediction="mine").to_csv("users.csv", index=False)
+    code, out, _ = slimg(*FIT, "--ignore", "prediction", "--json")
+    table = pd.read_csv("slimg-out/predictions.csv", dtype=str)
+    assert code == 0 and set(table["prediction"]) == {"mine"} and "slimg_prediction" in table.columns
+    assert any("slimg_" in note for note in json.loads(out)["notes"])

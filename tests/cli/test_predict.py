@@ -41,7 +41,7 @@ def test_a_model_that_was_not_measured_says_so(folder, slimg):
     assert slimg("fit", *words, "--no-measure-fold-in")[0] == 0
     folder.follows.iloc[5:].to_csv("fewer.csv", index=False)
     _, said, _ = slimg("predict", "--edges", "fewer.csv", "--out", "fewer-out.csv")
-    assert "was not measured: slimg fit --measure-fold-in does" in said
+    assert "was not measured" in said and "--measure-fold-in" in said
     assert "was not measured" not in slimg("predict", "--out", "same.csv")[1], "nothing was folded in"
 
 
@@ -53,7 +53,7 @@ def test_labels_are_not_needed(fitted, slimg):
 
 
 def test_bad_input(fitted, slimg):
-    assert "there is no model none.slimg" in slimg("predict", "--model", "none.slimg")[2]
+    assert "none.slimg does not exist" in slimg("predict", "--model", "none.slimg")[2]
     (fitted.path / "bad.slimg").write_bytes(b"no model")
     code, _, err = slimg("predict", "--model", "bad.slimg")
     assert code == 2

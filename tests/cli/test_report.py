@@ -10,10 +10,13 @@ def test_the_page_again_with_another_title(fitted, slimg):
 
 
 def test_bad_input(fitted, slimg):
-    assert "there is no record nowhere/record.json" in slimg("report", "nowhere")[2]
+    assert "nowhere/record.json does not exist" in slimg("report", "nowhere")[2]
     assert "--force" in slimg("report")[2]
     (fitted.path / "slimg-out/record.json").write_text('{"read": {}}')
     code, _, err = slimg("report", "--out", "new.html")
     assert code == 2
-    assert "is no record of this version of slimg" in err
+    assert "slimg-out/record.json" in err and "fit again" in err
+    (fitted.path / "slimg-out/record.json").write_text("no JSON")
+    code, _, err = slimg("report", "--out", "new.html")
+    assert code == 2 and "slimg-out/record.json" in err
     assert not (fitted.path / "new.html").exists()

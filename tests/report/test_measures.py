@@ -1,11 +1,14 @@
-"""Measures against scikit-learn and scipy."""
+"""Measures against scikit-learn and scipy; held-out probabilities come from models without the labels."""
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+from sklearn.model_selection import StratifiedKFold
 
-from slimg.report.measures import confusion, per_class, reliability, summary, wilson
+from slimg import Graph, SlimG
+from slimg.errors import InputError
+from slimg.report.measures import confusion, held_out, per_class, reliability, summary, wilson
 
 
 @pytest.mark.parametrize(("correct", "total"), [(0, 5), (5, 5), (7, 10), (384, 500)])
@@ -48,3 +51,48 @@ def test_summary_of_certain_predictions():
     assert found["accuracy"] == pytest.approx(2 / 3)
     assert found["majority"] == pytest.approx(2 / 3)
     assert found["confusion"] == [[2, 0], [1, 0]]
+
+
+def test_random_labels_stay_at_chance():
+    rng = np.random.default_rng(0)
+    x = rng.random((200, 60)).astype(np.float32)
+    graph = Graph.from_arrays(None, x, rng.integers(0, 2, 200))
+    model = SlimG(grid=[(0.0, 1e-4)]).fit(graph)
+    assert (model.predict() == graph.labels).mean() > 0.75, "seen labels are learned by heart"
+    rows, chances = held_out(model)
+    assert np.array_equal(rows, graph.labelled)
+    assert np.allclose(chances.sum(axis=1), 1, atol=1e-5)
+    right = (chances.argmax(axis=1) == graph.codes[rows]).mean()
+    assert abs(right - 0.5) < 0.15
+
+
+def three_classes():
+    rng = np.random.default_rng(1)
+    y = np.arange(60) % 3
+    return Graph.from_arrays(None, (np.eye(3)[y] + 0.7 * rng.random((60, 3))).astype(np.float32), y)
+
+
+@pytest.mark.parametrize("how", [{"grid": [(0.0, 1e-2)]}, {"grid": [(0.0, 1e-1), (0.0, 1e-2), (1e-3, 1e-3)]}])
+def test_each_fold_is_the_prediction_of_a_fit_without_it(how):
+    graph = three_classes()
+    model = SlimG(cv=3, **how).fit(graph)
+    rows, chances = held_out(model)
+    pair = [(model.l1_, model.group_)]
+    for fit, check in StratifiedKFold(3, shuffle=True, random_state=0).split(rows, graph.codes):
+        alone = SlimG(grid=pair).fit(graph, train=rows[fit], val=rows[check], propagated=model.components_)
+        assert np.allclose(chances[check], alone.predict_proba()[check], atol=1e-2), "equal up to the gap: starts differ"
+
+
+def test_without_penalties_too():
+    graph = three_classes()
+    model = SlimG(sparsity=False, cv=3).fit(graph)
+    rows, chances = held_out(model)
+    accuracy = (chances.argmax(axis=1) == graph.codes[rows]).mean()
+    assert accuracy == pytest.approx(model.selection_[0]["val_accuracy"])
+
+
+def test_validation_rows_hold_out_nothing():
+    graph = three_classes()
+    model = SlimG(grid=[(0.0, 1e-2)]).fit(graph, train=np.arange(40), val=np.arange(40, 60))
+    with pytest.raises(InputError, match="fit without val"):
+        held_out(model)

@@ -1,12 +1,18 @@
-"""The page in a browser: nothing is fetched, nothing breaks out, everything can be done by keyboard."""
+"""The page shows what the record holds, escaped; in a browser nothing is fetched and everything works by keyboard."""
 
+import os
 import re
+import subprocess
+import sys
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from hostile import HOSTILE, SCRIPT
 
-from slimg.report.page import as_json, render
+from slimg.errors import InputError
+from slimg.learn.path import describe
+from slimg.report.page import MOST_CLASSES, as_json, by_column, formula, render, short_name
 
 FOCUSED = "document.activeElement"
 
@@ -25,7 +31,7 @@ def test_it_opens_offline_without_a_word_on_the_console(page):
     assert [url.split(":")[0] for url in page.requests] == ["file"]
     assert page.run("document.title") == "Predicting team – slimg"
     assert page.run("[...document.querySelectorAll('h2')].map(h => h.textContent)") == [
-        "Summary", "What the graph tells", "How good it is", "What it used", "Nodes", "What was read and decided",
+        "Summary", "Does the graph help?", "Accuracy", "The model", "Nodes", "Files and how they were read",
     ]  # fmt: skip
 
 
@@ -178,8 +184,25 @@ def test_json_inside_a_script_element():
         as_json(float("nan"))
 
 
-def test_the_page_of_a_record_is_always_the_same(record):
-    assert render(record) == render(record)
+def test_the_record_alone_gives_the_page_in_any_process(fitted):
+    """Another process with another order of sets and dictionaries writes the bytes that `slimg fit` wrote."""
+    code = "import json, sys; from slimg.report.page import render; sys.stdout.write(render(json.load(open(sys.argv[1]))))"
+    words = [sys.executable, "-c", code, str(fitted / "record.json")]
+    settings = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(words, capture_output=True, check=True, env=settings)
+    assert done.stdout == (fitted / "report.html").read_bytes()
+
+
+@pytest.mark.parametrize("broken", [{}, [], {"read": {}}, {"model": None}])
+def test_what_is_no_record_is_refused(broken):
+    with pytest.raises(InputError, match="record"):
+        render(broken)
+
+
+def test_a_record_without_a_part_of_a_section_is_refused(record):
+    held = {name: value for name, value in record["held_out"].items() if name != "majority"}
+    with pytest.raises(InputError, match="record"):
+        render({**record, "held_out": held})
 
 
 def test_a_hundred_thousand_nodes_fit_in_six_megabytes(record):
@@ -193,3 +216,121 @@ def test_a_hundred_thousand_nodes_fit_in_six_megabytes(record):
         "probability": rng.integers(0, 1000, n).tolist(),
     }
     assert len(render({**record, "nodes": nodes}).encode()) < 6_000_000
+
+
+class Tables(HTMLParser):
+    """Cells of every table, row by row, by its caption."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.found, self.caption, self.row, self.text = {}, None, None, None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        if tag in ("td", "th", "caption"):
+            self.text = ""
+        if tag == "tr":
+            self.row = []
+
+    def handle_data(self, data):
+        if self.text is not None:
+            self.text += data
+
+    def handle_endtag(self, tag):
+        if tag == "caption":
+            self.caption = self.text
+            self.found[self.caption] = []
+        elif tag in ("td", "th"):
+            self.row.append(self.text)
+        elif tag == "tr":
+            self.found[self.caption].append(self.row)
+        self.text = None if tag in ("td", "th", "caption") else self.text
+
+
+def section(name, record):
+    """The HTML of one section of the page."""
+    return re.search(f'<section id="{name}".*?</section>', render(record), re.S)[0]
+
+
+def test_every_class_and_every_confusion_is_there(record):
+    html = section("accuracy", record)
+    held, tables = record["held_out"], Tables(html).found
+    by_class = tables["Each class, on held-out labels"]
+    assert [row[0] for row in by_class[1:]] == record["classes"]
+    assert [int(row[1]) for row in by_class[1:]] == [each["nodes"] for each in held["classes"]]
+    confusion = tables["Confusion: rows are true classes, columns predictions, on held-out labels"]
+    assert [[int(cell) for cell in row[1:]] for row in confusion[1:]] == held["confusion"]
+    assert f"{held['accuracy']:.1%} of the predictions are correct" in html
+
+
+def test_many_classes_show_the_most_frequent_confusions(record):
+    c = MOST_CLASSES + 1
+    counts = [[0] * c for _ in range(c)]
+    counts[3][5], counts[1][2], counts[4][4] = 7, 9, 50
+    names = [f"k{code}" for code in range(c)]
+    row = record["held_out"]["classes"][0]
+    held = {**record["held_out"], "confusion": counts, "classes": [row] * c}
+    tables = Tables(section("accuracy", {**record, "held_out": held, "classes": names})).found
+    assert tables["The most frequent confusions"][1:] == [["k1", "k2", "9"], ["k3", "k5", "7"]]
+
+
+def test_the_diagnosis_is_told_with_its_numbers(record):
+    html, found = section("diagnosis", record), record["diagnosis"]["evidence"]
+    tables = Tables(html).found
+    accuracies = next(rows for caption, rows in tables.items() if caption.startswith("Accuracy on"))
+    assert accuracies[1][:2] == ["all components", f"{found['all']['value']:.1%}"]
+    assert len(accuracies) == 2 + len(found["alone"]) + len(found["without"])
+    curve = tables["Accuracy with fewer labels, with standard errors"]
+    assert [int(row[0]) for row in curve[1:]] == [point["labels"] for point in found["curve"]["points"]]
+    assert 'id="diagnosis"' not in render({**record, "diagnosis": None})
+
+
+def test_one_point_is_no_curve(record):
+    evidence = record["diagnosis"]["evidence"]
+    short = {**evidence, "curve": {"points": evidence["curve"]["points"][-1:], "doubling": None}}
+    html = section("diagnosis", {**record, "diagnosis": {**record["diagnosis"], "evidence": short}})
+    assert "fewer labels" not in html and "Accuracy on" in html
+
+
+def test_doubts_name_node_label_and_what_it_looks_like(record):
+    doubt = {"node": "<x>", "label": "a", "looks_like": "b", "confidence": 0.9}
+    evidence = {**record["diagnosis"]["evidence"], "suspicious": [doubt]}
+    html = section("diagnosis", {**record, "diagnosis": {**record["diagnosis"], "evidence": evidence}})
+    assert Tables(html).found["Labels that look wrong"][1] == ["<x>", "a", "b", "0.90"]
+    assert "<x>" not in html
+
+
+def test_weights_features_and_the_chosen_pair(record):
+    html, chosen = section("model", record), record["model"]["chosen"]
+    for part in record["model"]["overview"]["components"]:
+        assert part["title"] in html
+    assert f"{describe(chosen, formula)}, with a validation accuracy of {chosen['val_accuracy']:.1%};" in html
+    labels = {row[0] for rows in Tables(html).found.values() for row in rows[1:]}
+    assert labels == set(record["classes"])
+
+
+def test_what_was_read(record):
+    html = section("inputs", record)
+    assert record["read"]["notes"], "something was decided"
+    assert html.count("<li>") == len(record["read"]["notes"])
+    assert [row[0] for row in Tables(html).found["Files"]] == list(record["read"]["files"])
+    bare = {name: value for name, value in record["read"].items() if name not in ("files", "notes", "command")}
+    assert not Tables(section("inputs", {**record, "read": bare})).found
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "said"),
+    [
+        ("U", "U", "network (U)"),
+        ("X", "X", "own features (X)"),
+        ("A_row^2 X", "A_row² X", "nodes further away (A_row² X)"),
+        ("A_sym^1 X", "A_sym X", "neighbourhood (A_sym X)"),
+    ],
+)
+def test_names_of_components(name, written, said):
+    assert formula(name) == written and short_name(name) == said
+
+
+def test_features_name_their_column_once():
+    terms = [("words: a: b", 2.0), ("maker: x", 1.5), ("words: c", 1.0), ("plain", -0.5)]
+    assert by_column(terms) == "words: a: b +2.0, c +1.0; maker: x +1.5; plain -0.5"

@@ -18,11 +18,12 @@ from slimg.report.plots import bar_chart, interval_chart, path_chart, reliabilit
 
 matplotlib.use("Agg")
 BINS = [{"probability": 0.5, "correct": 0.4, "low": 0.2, "high": 0.6, "nodes": 9}]
+SHARES = {"a": {"value": 0.5, "interval": (0.4, 0.6)}, "b": {"value": 1.0, "interval": (0.9, 1.0 - 1e-12)}}
 PLAIN = {"joint": False, "separate": None, "val_accuracy": 0.5}
 PAIRS = [{"l1": l1, "group": group, **PLAIN} for l1 in (0.0, 1e-4) for group in (0.1, 0.01)]
 DRAWN = {
     "bars": lambda: bar_chart({"<b>a</b>": 1.0, "b & c": 0.0}, "weights", "norm"),
-    "intervals": lambda: interval_chart({"a": (0.5, 0.4, 0.6), "b": (1.0, 0.9, 1.0 - 1e-12)}, "parts", "accuracy"),
+    "intervals": lambda: interval_chart(SHARES, "parts", "accuracy"),
     "reliability": lambda: reliability_chart(BINS, "reliability"),
     "path": lambda: path_chart(PAIRS, PAIRS[0], 'path "of" penalties'),
 }

@@ -8,8 +8,7 @@ import pytest
 from explain_graphs import planted
 from slimg import SlimG
 from slimg.report import record as records
-from slimg.report.held_out import held_out
-from slimg.report.record import codes_in_model, collect, nodes_worth_explaining
+from slimg.report.record import codes_in_model, diagnosis, fit_record, json_values, nodes_worth_explaining
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +23,7 @@ def model(graph):
 
 @pytest.fixture(scope="module")
 def collected(model, graph):
-    told = {5: model.explain(graph.ids[5]).to_dict(6)}
-    overview = model.summary().to_dict(8)
-    return collect(model, graph, held_out=held_out(model), overview=overview, explained=told, facts={"title": "Trees"})
+    return fit_record(model, graph, explain=[5], facts={"title": "Trees"})
 
 
 def test_it_is_json_and_says_the_sizes(collected, graph):
@@ -47,7 +44,7 @@ def test_nodes_are_those_of_the_graph(collected, graph, model):
 
 def test_nodes_end_where_the_room_ends(graph, model, monkeypatch):
     monkeypatch.setattr(records, "NODE_BYTES", 500)
-    nodes = collect(model, graph, held_out=held_out(model), overview=model.summary().to_dict(3))["nodes"]
+    nodes = fit_record(model, graph)["nodes"]
     assert nodes["total"] == 120 and 0 < len(nodes["ids"]) < 50
     assert len({len(nodes[name]) for name in ("ids", "label", "prediction", "probability")}) == 1
 
@@ -80,10 +77,48 @@ def test_who_is_explained():
     codes = np.where(rng.random(200) < 0.3, rng.integers(0, 3, 200), -1)
     rows = np.flatnonzero(codes >= 0)
     unseen = rng.dirichlet(np.ones(3), len(rows))
-    found = nodes_worth_explaining(chances, codes, (rows, unseen), asked=[150, 3])
+    found = nodes_worth_explaining(chances, codes, (rows, unseen), first=[150, 3])
     assert found[:2] == [150, 3] and len(found) == len(set(found)) == records.EXPLAINED + 2
     wrong = rows[unseen.argmax(axis=1) != codes[rows]]
     surest = wrong[np.argmax(unseen.max(axis=1)[unseen.argmax(axis=1) != codes[rows]])]
     assert found[2] == surest, "labels that are contradicted most surely come first"
     ordered = np.sort(chances, axis=1)
     assert int(np.argmin(ordered[:, -1] - ordered[:, -2])) in found
+
+
+def test_it_says_what_the_model_says(collected, graph, model):
+    best = max(each["val_accuracy"] for each in model.selection_)
+    assert collected["model"]["chosen"]["val_accuracy"] == model.chosen_["val_accuracy"] == best
+    right = model.held_out_scores_.argmax(axis=1) == graph.codes[model.trained_on_]
+    assert collected["held_out"]["accuracy"] == pytest.approx(right.mean())
+    assert collected["held_out"]["nodes"] == len(graph.labelled)
+    assert collected["explained"]["5"]["probabilities"] == pytest.approx(model.predict_proba()[5], abs=1e-3)
+
+
+def test_components_are_computed_once(graph, monkeypatch):
+    """Fit, diagnosis and explanation share them."""
+    import slimg.classifier
+    import slimg.explain.diagnosis
+
+    calls = []
+    whole = slimg.classifier.compute_components
+
+    def counted(*args, **kwargs):
+        calls.append(args)
+        return whole(*args, **kwargs)
+
+    monkeypatch.setattr(slimg.classifier, "compute_components", counted)
+    monkeypatch.setattr(slimg.explain.diagnosis, "compute_components", counted)
+    fit_record(SlimG(grid=[(0.0, 0.01)]).fit(graph), graph)
+    assert len(calls) == 1
+
+
+def test_too_few_labels_have_no_diagnosis(graph, model):
+    codes = graph.codes[graph.labelled]
+    few = np.concatenate([graph.labelled[codes == 0][:6], graph.labelled[codes == 1][:1]])
+    assert diagnosis(model, graph) is not None and diagnosis(model, graph.mask_labels(few)) is None
+
+
+def test_json_values():
+    given = {1: np.float64(0.5), "a": (np.arange(2), float("nan"), None, True), "b": object}
+    assert json_values(given) == {"1": 0.5, "a": [[0, 1], None, None, True], "b": str(object)}

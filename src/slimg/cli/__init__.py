@@ -1,30 +1,32 @@
 """``slimg``: the command line.
 
-A command is a module with ``add_parser(subparsers)``, whose parser sets ``run``: a function of the parsed arguments that
-gives the exit code. Modules are imported when their command is called, so that `slimg --help` answers at once.
+A command is a module with ``add_parser(subparsers)``, which adds its parser and returns it; the parser sets ``run``, a
+function of the parsed arguments that returns the exit code. Only the module of the command that is called is imported, so
+that `slimg --help` answers at once.
 
-Exit codes: 0 done, 1 done but the answer is no, 2 wrong input (told in one sentence), 130 interrupted.
+Exit codes: 0 done, 1 done but the answer is no, 2 wrong input (explained in one sentence), 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
+from typing import Any
 
 from slimg.errors import SlimgError
 from slimg.version import __version__
 
 COMMANDS = {
-    "fit": ("slimg.cli.fit", "learn from files; predictions, a model and a page"),
+    "fit": ("slimg.cli.fit", "fit a model to files; write predictions, the model and a page"),
     "predict": ("slimg.cli.predict", "score the same graph again, or one that grew"),
     "explain": ("slimg.cli.explain", "why a node is classified as it is, and what would change it"),
     "diagnose": ("slimg.cli.diagnose", "does the graph help, and how?"),
-    "estimate": ("slimg.cli.estimate", "memory, disk and time on each engine, before a fit"),
+    "estimate": ("slimg.cli.estimate", "memory, disk and time of a fit on each engine"),
     "report": ("slimg.cli.report", "make the page of a fit again"),
-    "demo": ("slimg.cli.demo", "two small files and a fit, to see what slimg does"),
-    "completion": ("slimg.cli.completion", "completion for bash, zsh or fish"),
+    "demo": ("slimg.cli.demo", "make two small files and fit them"),
+    "completion": ("slimg.cli.completion", "print the completion script of bash, zsh or fish"),
     "bench": ("slimg.lab.bench.command", "the paper's tables and figures, with its numbers beside ours"),
     "datasets": ("slimg.lab.datasets.command", "published graphs: list, get, info"),
     "gnnexp": ("slimg.lab.gnnexp.command", "propagators of graph neural networks: table, show, verify, linearize"),
@@ -34,31 +36,63 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None, default=None
+        Command and options; None takes those of the process.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    command = next((word for word in words if not word.startswith("-")), "")
     try:
-        parsed = _parser(given).parse_args(given, argparse.Namespace(words=given))
-        return int(parsed.run(parsed))
+        args = command_parser([command]).parse_args(words, argparse.Namespace(words=words))
+        return int(args.run(args))
     except SlimgError as error:
         print(f"slimg: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("slimg: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of the output has seen enough
+    except BrokenPipeError:  # the program that reads the output has ended
         sys.stderr.close()
         return 0
 
 
-def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """All commands by name; only the one that is called has its arguments."""
+def command_parser(loaded: Collection[str]) -> argparse.ArgumentParser:
+    """Parser of the command line, with the name of every command and the options of those in ``loaded``.
+
+    Returns
+    -------
+    ArgumentParser
+    """
     parser = argparse.ArgumentParser(prog="slimg", description="Classify the nodes of a graph from a few labels.")
     parser.add_argument("--version", action="version", version=f"slimg {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    called = next((argument for argument in given if not argument.startswith("-")), None)
     for name, (module, purpose) in COMMANDS.items():
-        if name == called:
+        if name in loaded:
             import_module(module).add_parser(subparsers)
         else:
             subparsers.add_parser(name, help=purpose)
+    return parser
+
+
+def add_command(
+    subparsers: Any, name: str, description: str | None, run: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    """Add a command of `COMMANDS` to the parser of the command line.
+
+    Returns
+    -------
+    ArgumentParser
+        The parser of the command, to which it adds its options.
+    """
+    parser = subparsers.add_parser(name, help=COMMANDS[name][1], description=description,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.set_defaults(run=run)
     return parser

@@ -1,4 +1,4 @@
-"""What a command says while it works: bars on the error stream, and only to a terminal."""
+"""What a command prints: lines for a person, and progress bars on the error stream of a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slimg.progress import progress_for
 
 
 class Progress:
-    """Stages of a command, timed, and shown as bars; a `slimg.progress.Progress`, so that a model can report to it."""
+    """Stages of a command, timed and shown as bars; a model can report to it (`slimg.progress.Progress`)."""
 
     def __init__(self, quiet: bool = False):
         self.seconds: dict[str, float] = {}
@@ -20,7 +20,7 @@ class Progress:
 
     @contextmanager
     def whole(self, command: str, stages: int) -> Iterator[None]:
-        """The command from its beginning to its end: a bar above those of its stages, each of which advances it by one."""
+        """The whole command: a bar above those of its stages, each of which advances it by one."""
         with self._bars.stage(f"slimg {command}", stages):
             yield
 
@@ -36,11 +36,17 @@ class Progress:
         self._bars.advance(amount)
 
 
-def say(*sentences: str) -> None:
-    """Sentences for a person, one per line."""
-    print("\n".join(sentences), file=sys.stdout, flush=True)
+def echo(*lines: str) -> None:
+    """Print lines for a person; characters from a file that would steer the terminal are replaced."""
+    print("\n".join(printable(line) for line in lines), flush=True)
 
 
-def plain(text: object) -> str:
-    """Text from a user's file without characters that would steer the terminal."""
+def printable(text: object) -> str:
+    """Text without control characters.
+
+    Returns
+    -------
+    str
+        With � for each character that cannot be printed.
+    """
     return "".join(character if character.isprintable() else "�" for character in str(text))

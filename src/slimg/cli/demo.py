@@ -1,9 +1,9 @@
-"""``slimg demo``: two small files and a fit, to see what slimg does.
+"""``slimg demo``: make two small files and fit them, to see what slimg does.
 
     slimg demo
 
-writes people.csv and friends.csv (made up: 240 people of three clubs, a third of which are known) into the folder
-slimg-demo, runs slimg fit on them, and says what to try next.
+writes people.csv and friends.csv (synthetic: 240 people of three clubs; the club of a third of them is known) into the
+folder slimg-demo, runs slimg fit on them, and prints a command to try next.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from slimg.cli.console import say
+from slimg import cli
+from slimg.cli.console import echo
 from slimg.io.write import refuse_existing, write_table
 
 PEOPLE = 240
@@ -22,34 +23,35 @@ SHARED = ("friend", "evening", "club", "weekend", "member")
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The command's arguments."""
-    parser = subparsers.add_parser("demo", help="two small files and a fit, to see what slimg does", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = cli.add_command(subparsers, "demo", __doc__, run)
     parser.add_argument("--out", metavar="DIR", type=Path, default=Path("slimg-demo"), help="folder (default: slimg-demo)")
-    parser.add_argument("--force", action="store_true", help="write over what is there")
-    parser.set_defaults(run=run)
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files, fit, say what to try."""
-    people, friends = made_up()
+    """Write the files, fit, print what to try."""
+    people, friends = synthetic()
     files = {args.out / "people.csv": people, args.out / "friends.csv": friends}
     refuse_existing(list(files), args.force)
     for path, frame in files.items():
         write_table(frame, path)
     words = ["fit", "--edges", str(args.out / "friends.csv"), "--nodes", str(args.out / "people.csv"), "--label", "club",
              "--id", "name", "--out", str(args.out / "out"), *(["--force"] if args.force else [])]  # fmt: skip
-    say(f"Made up {len(people)} people and {len(friends)} friendships. Now: slimg {' '.join(words)}", "")
-    from slimg import cli
-
+    echo(f"Made {len(people)} people and {len(friends)} friendships. Now: slimg {' '.join(words)}", "")
     code = cli.main(words)
     if code == 0:
-        say("", f"Try: slimg explain {people['name'][0]} --model {args.out / 'out' / 'model.slimg'}")
+        echo("", f"Try: slimg explain {people['name'][0]} --model {args.out / 'out' / 'model.slimg'}")
     return code
 
 
-def made_up() -> tuple[Any, Any]:
-    """People with an age, a text and (a third) a club; friendships, of which two thirds stay within a club."""
+def synthetic() -> tuple[Any, Any]:
+    """People with an age, a text and (a third of them) a club; friendships, two thirds of which are within a club.
+
+    Returns
+    -------
+    people, friends : DataFrame
+    """
     import numpy as np
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""``slimg estimate``: memory, disk and time of a fit on each engine, before it begins.
+"""``slimg estimate``: memory, disk and time of a fit on each engine, before you start it.
 
 slimg estimate --nodes 2.4M --edges 62M --features 100 --classes 47 --labelled 120k
 slimg estimate FOLDER --memory 4GB            the folder of a graph on disk
@@ -11,6 +11,7 @@ import json
 import re
 from typing import Any
 
+from slimg.cli import add_command
 from slimg.errors import InputError
 from slimg.sizes import as_bytes
 
@@ -19,20 +20,19 @@ FACTORS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "G": 10**9}
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The command's arguments."""
-    parser = subparsers.add_parser("estimate", help="memory, disk and time before a fit", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = add_command(subparsers, "estimate", __doc__, run)
     parser.add_argument("graph", nargs="?", metavar="FOLDER", help="the folder of a graph on disk")
     for name, what in (("nodes", "nodes"), ("edges", "undirected edges"), ("features", "columns of features"),
                        ("classes", "classes"), ("labelled", "labelled nodes")):  # fmt: skip
         parser.add_argument(f"--{name}", metavar="N", help=f"number of {what}, such as 120k or 2.4M")
-    parser.add_argument("--memory", metavar="SIZE", help="what may be used, such as 4GB (default: most of what is free)")
+    parser.add_argument("--memory", metavar="SIZE", help="memory that may be used, such as 4GB (default: most of what is free)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="workers of a Dask cluster (default: 2)")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=_run)
     return parser
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Estimate, print."""
     from slimg.engine.estimate import estimate
 
     memory = None if args.memory is None else as_bytes(args.memory)

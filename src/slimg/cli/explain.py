@@ -4,8 +4,8 @@
     slimg explain alice bob --model slimg-out/model.slimg --without carol
     slimg explain -- -42                       (an id that begins with a dash)
 
-The score of each class is a sum: the parts that are printed add up to it. The edges without which the answer would be
-another are found by propagating again, not by guessing.
+The score of each class is a sum, and the printed parts add up to it. To find edges whose removal changes the class,
+slimg removes them and computes the scores again.
 """
 
 from __future__ import annotations
@@ -14,26 +14,22 @@ import argparse
 import json
 from typing import Any
 
-from slimg.cli.console import Progress, plain, say
-from slimg.cli.model import add_model_option, load_with_graph
-from slimg.cli.nodes import positions
-from slimg.cli.options import add_input_options
-from slimg.cli.outcome import plain as values
+from slimg.cli import add_command
+from slimg.cli.console import Progress, echo
+from slimg.cli.inputs import add_input_options, add_model_option, load_with_graph, rows_of_nodes
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The command's arguments."""
-    parser = subparsers.add_parser("explain", help="why a node is classified as it is", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = add_command(subparsers, "explain", __doc__, run)
     parser.add_argument("node", metavar="NODE", nargs="+", help="ids of nodes")
     add_model_option(parser)
-    parser.add_argument("--without", metavar="NODE", nargs="+", help="what if its edges to these nodes were not there?")
+    parser.add_argument("--without", metavar="NODE", nargs="+", help="compute the class without the edges to these nodes")
     parser.add_argument(
-        "--terms", type=int, default=5, metavar="K", help="features and nodes named of each part (default: 5)"
+        "--terms", type=int, default=5, metavar="K", help="features and nodes to name for each component (default: 5)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_input_options(parser)
-    parser.set_defaults(run=run)
     return parser
 
 
@@ -44,30 +40,28 @@ def run(args: argparse.Namespace) -> int:
         with progress.stage("reading"):
             model, inputs, _ = load_with_graph(args)
         graph = inputs.graph
-        ids = [graph.ids[row] for row in positions(graph, args.node)]
-        others = [graph.ids[row] for row in positions(graph, args.without or ())]
+        ids, others = ([graph.ids[row] for row in rows_of_nodes(graph, each or ())] for each in (args.node, args.without))
         with progress.stage("explaining", 2 * len(ids)):
-            told = model.explain_all(ids, graph)
+            explanations = model.explain_all(ids, graph)
             progress.advance(len(ids))
             changes = []
             for node in ids:
-                found = _without(model, node, others, graph) if others else model.find_counterfactual(node, graph=graph)
-                changes.append(found)
+                changes.append(
+                    model.counterfactual(node, without_neighbours=others, graph=graph)
+                    if others
+                    else model.find_counterfactual(node, graph=graph)
+                )
                 progress.advance(1)
     if args.json:
+        from slimg.report.record import json_values
+
         records = [
-            {**explanation.to_dict(args.terms), "without": None if change is None else change.text()}
-            for explanation, change in zip(told, changes, strict=True)
+            {**explanation.to_dict(args.terms), "without": change and change.text()}
+            for explanation, change in zip(explanations, changes, strict=True)
         ]
-        print(json.dumps(values(records), ensure_ascii=False, indent=1))
+        print(json.dumps(json_values(records), ensure_ascii=False, indent=1))
         return 0
-    for explanation, change in zip(told, changes, strict=True):
-        say(*(plain(line) for line in explanation.text(args.terms).splitlines()))
-        say(
-            plain(change.text()) if change else "No few edges were found without which it would be classified otherwise.", ""
-        )
+    for explanation, change in zip(explanations, changes, strict=True):
+        echo(*explanation.text(args.terms).splitlines())
+        echo(*(change.text().splitlines() if change else ["No small set of edges changes its class."]), "")
     return 0
-
-
-def _without(model: Any, node: Any, others: list[Any], graph: Any) -> Any:
-    return model.counterfactual(node, without_neighbours=others, graph=graph)

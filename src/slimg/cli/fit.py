@@ -6,9 +6,10 @@ reads who follows whom and a table of users, some of whom have a team, and write
 
     predictions.parquet   the table of users with prediction, probability, margin and one column per team
     model.slimg           the model, for slimg predict and slimg explain
-    report.html           a page that opens offline: how good it is, what it used, why each user got its team
+    report.html           a page that opens offline: accuracy, the model, and explanations of users
+    record.json           the data of the page, for slimg report
 
-What was guessed about the files is printed; options below say it otherwise.
+Guesses about the files are printed; the options below overrule them.
 """
 
 from __future__ import annotations
@@ -18,50 +19,55 @@ import json
 import shlex
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slimg.cli.console import Progress, plain, say
-from slimg.cli.fitting import fitted
-from slimg.cli.model import remember
-from slimg.cli.nodes import positions
-from slimg.cli.options import add_input_options, options_of
-from slimg.cli.predictions import prediction_table, predictions_path, separator_of
+from slimg.cli import add_command
+from slimg.cli.console import Progress, echo
+from slimg.cli.inputs import (
+    add_input_options,
+    options_of,
+    predictions_path,
+    reading_record,
+    rows_of_nodes,
+    write_predictions,
+)
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.io.inputs import Inputs, read_inputs
-from slimg.io.write import make_folder, refuse_existing, write_table, write_text
+from slimg.io.write import make_folder, refuse_existing, write_text
+
+if TYPE_CHECKING:
+    from slimg.classifier import SlimG
 
 STAGES = 6
 """Reading, components, learning, diagnosing, explaining, writing."""
-MEASURED_UNASKED = 3_000
-"""Nodes up to which folding in is measured without being asked for: a second or two."""
+MEASURED_NODES = 3_000
+"""Nodes up to which folding in is measured by default: it takes a second or two."""
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The command's arguments."""
-    parser = subparsers.add_parser("fit", help="learn from files; predictions, a model and a page", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = add_command(subparsers, "fit", __doc__, run)
     add_input_options(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--out", metavar="DIR", type=Path, default=Path("slimg-out"), help="folder (default: slimg-out)")
-    output.add_argument("--force", action="store_true", help="write over what is there")
-    output.add_argument("--json", action="store_true", help="print what was found as JSON")
-    output.add_argument("--title", metavar="TEXT", help="of the page")
-    output.add_argument("--explain", metavar="NODE", nargs="+", help="further nodes to explain in the page")
+    output.add_argument("--force", action="store_true", help="overwrite existing files")
+    output.add_argument("--json", action="store_true", help="print the results as JSON")
+    output.add_argument("--title", metavar="TEXT", help="title of the page")
+    output.add_argument("--explain", metavar="NODE", nargs="+", help="ids of further nodes to explain on the page")
     parser.add_argument(
         "--measure-fold-in",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="hide a tenth of the nodes and fit the rest again, to see how near folding nodes in comes to a refit; takes"
-        f" about as long as the components (default: up to {MEASURED_UNASKED:,} nodes)",
+        help="hide a tenth of the nodes, fit the rest, fold the hidden nodes in and compare with this fit; takes about as"
+        f" long as the components (default: for graphs of up to {MEASURED_NODES:,} nodes)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the folds (default: 0)")
-    parser.set_defaults(run=run)
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (default: 0)")
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, fit, judge, write; the exit code."""
+    """Read, fit, diagnose, explain, write."""
     progress, options = Progress(quiet=args.json), options_of(args)
     if options.nodes is None and options.edges is None:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both: see slimg fit --help")
@@ -75,35 +81,38 @@ def run(args: argparse.Namespace) -> int:
     with progress.whole("fit", STAGES):
         with progress.stage("reading"):
             inputs = read_inputs(options)
-        asked, measured = positions(inputs.graph, args.explain or ()), _measured(args.measure_fold_in, inputs.graph)
+        graph = inputs.graph
+        explain, measure = rows_of_nodes(graph, args.explain or ()), _measures_fold_in(args.measure_fold_in, graph)
         make_folder(args.out)
-        model = fitted(inputs.graph, args.seed, progress)
-        if measured:
+        from slimg.classifier import SlimG
+
+        model = SlimG(random_state=args.seed, verbose=progress).fit(graph).set_params(verbose=False)
+        if measure:
             with progress.stage("measuring"):
                 model.measure_fold_in()
-        remember(model, args, inputs)
-        with ThreadPoolExecutor(1, "saving") as beside:  # checksums and the disk do not need the interpreter
-            saved = beside.submit(model.save, files["model"])
-            from slimg.cli.outcome import outcome
+        model.data_["reading"] = reading_record(args, inputs)
+        with ThreadPoolExecutor(1, "saving") as executor:  # checksums and the disk do not need the interpreter
+            saved = executor.submit(model.save, files["model"])
+            from slimg.report.record import fit_record
 
-            record = outcome(model, inputs, _facts(args, inputs, files), asked, progress)
+            record = fit_record(model, graph, facts=_facts(args, inputs, files), explain=explain, progress=progress)
             with progress.stage("writing"):
                 _write(files, inputs, model, record)
                 saved.result()
     record["seconds"] = progress.seconds
     if args.json:
-        print(json.dumps(_short(record), ensure_ascii=False, indent=1))
+        print(json.dumps(_results(record), ensure_ascii=False, indent=1))
     else:
-        _tell(record, files)
+        _print_summary(record, files)
     return 0
 
 
-def _measured(asked: bool | None, graph: Graph) -> bool:
+def _measures_fold_in(option: bool | None, graph: Graph) -> bool:
     """Whether folding in is measured: it hides nodes that have no label."""
     some = len(graph.labelled) < graph.n
-    if asked and not some:
+    if option and not some:
         raise InputError("every node has a label, so none can be hidden and folded in: leave out --measure-fold-in")
-    return some and graph.n <= MEASURED_UNASKED if asked is None else asked
+    return some and graph.n <= MEASURED_NODES if option is None else option
 
 
 def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> dict[str, Any]:
@@ -118,27 +127,23 @@ def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> 
     }
 
 
-def _write(files: dict[str, Path], inputs: Inputs, model: Any, record: dict[str, Any]) -> None:
+def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any]) -> None:
     from slimg.report.page import render
 
-    frame, prefix = prediction_table(inputs.table, model.classes_, model.predict_proba())
+    prefix = write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"])
     if prefix:
         record["read"]["notes"].append(f"New columns begin with {prefix}: the table has columns of these names already.")
-    write_table(frame, files["predictions"], separator=separator_of(inputs))
     write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), files["record"])
     write_text(render(record), files["page"])
 
 
-def _short(record: dict[str, Any]) -> dict[str, Any]:
-    """What a script wants to know: no lists of nodes."""
+def _results(record: dict[str, Any]) -> dict[str, Any]:
+    """The record without lists of nodes, for scripts."""
     read, held = record["read"], record["held_out"]
     return {
-        **{name: read[name] for name in ("nodes", "edges", "features", "labelled", "notes", "files")},
-        "folder": read["folder"],
+        **{name: read[name] for name in ("nodes", "edges", "features", "labelled", "notes", "files", "folder")},
         "classes": record["classes"],
-        "accuracy": held["accuracy"],
-        "interval": held["interval"],
-        "majority": held["majority"],
+        **{name: held[name] for name in ("accuracy", "interval", "majority")},
         "fold_in_agreement": record["model"]["fold_in_agreement"],
         "weights": {part["name"]: part["norm"] for part in record["model"]["overview"]["components"]},
         "verdict": (record["diagnosis"] or {}).get("verdict", []),
@@ -146,17 +151,15 @@ def _short(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tell(record: dict[str, Any], files: dict[str, Path]) -> None:
-    read, held = record["read"], record["held_out"]
-    say(f"{read['nodes']:,} nodes, {read['edges']:,} edges, {read['features']:,} features, {read['labelled']:,} labelled")
-    say(*(f"  {plain(note)}" for note in read["notes"]))
-    for sentence in (record["diagnosis"] or {}).get("verdict", ()):
-        say(plain(sentence))
-    low, high = held["interval"]
-    say(
-        f"Accuracy on labels not seen: {held['accuracy']:.1%} ({low:.1%} to {high:.1%});"
-        f" the largest class alone would be {held['majority']:.1%}."
+def _print_summary(record: dict[str, Any], files: dict[str, Path]) -> None:
+    found = _results(record)
+    low, high = found["interval"]
+    sizes = ", ".join(f"{found[name]:,} {name}" for name in ("nodes", "edges", "features", "labelled"))
+    echo(sizes, *(f"  {note}" for note in found["notes"]), *found["verdict"])
+    echo(
+        f"Accuracy on held-out labels: {found['accuracy']:.1%} ({low:.1%} to {high:.1%});"
+        f" predicting the largest class would give {found['majority']:.1%}."
     )
-    if record["model"]["fold_in_agreement"] is not None:
-        say(f"Nodes hidden and folded in got the class of this fit in {record['model']['fold_in_agreement']:.1%} of cases.")
-    say(f"Written: {', '.join(str(path) for path in files.values())}", f"Open {files['page']} in a browser.")
+    if found["fold_in_agreement"] is not None:
+        echo(f"Hidden nodes that were folded in got the class of this fit in {found['fold_in_agreement']:.1%} of cases.")
+    echo(f"Written: {', '.join(str(path) for path in files.values())}", f"Open {files['page']} in a browser.")

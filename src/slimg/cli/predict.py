@@ -2,8 +2,8 @@
 
     slimg predict --model slimg-out/model.slimg --edges follows.csv --nodes users.csv --out today.csv
 
-New nodes and edges join the old ones: only what they touch is computed again, nothing is fitted. Files that are not
-named are those the model was fitted on.
+Nothing is fitted: only nodes near new or changed nodes and edges are scored again. Files that are not given are those
+the model was fitted on.
 """
 
 from __future__ import annotations
@@ -13,26 +13,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-from slimg.cli.console import Progress, plain, say
-from slimg.cli.model import add_model_option, load_with_graph
-from slimg.cli.options import add_input_options
-from slimg.cli.predictions import prediction_table, predictions_path, separator_of
-from slimg.io.write import refuse_existing, write_table
+from slimg.cli import add_command
+from slimg.cli.console import Progress, echo
+from slimg.cli.inputs import add_input_options, add_model_option, load_with_graph, predictions_path, write_predictions
+from slimg.io.write import refuse_existing
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The command's arguments."""
-    parser = subparsers.add_parser("predict", help="score the same graph again, or one that grew", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = add_command(subparsers, "predict", __doc__, run)
     add_model_option(parser)
     add_input_options(parser)
     output = parser.add_argument_group("output")
     output.add_argument(
-        "--out", metavar="FILE", type=Path, help="table to write (default: predictions, as the nodes' format)"
+        "--out", metavar="FILE", type=Path, help="table to write (default: predictions, in the format of the nodes)"
     )
-    output.add_argument("--force", action="store_true", help="write over what is there")
-    output.add_argument("--json", action="store_true", help="print what was done as JSON")
-    parser.set_defaults(run=run)
+    output.add_argument("--force", action="store_true", help="overwrite an existing file")
+    output.add_argument("--json", action="store_true", help="print the results as JSON")
     return parser
 
 
@@ -47,15 +44,14 @@ def run(args: argparse.Namespace) -> int:
         with progress.stage("scoring"):
             found = model.fold_in(inputs.graph)
         with progress.stage("writing"):
-            frame, _ = prediction_table(inputs.table, model.classes_, found.predict_proba())
-            write_table(frame, path, separator=separator_of(inputs))
+            write_predictions(inputs, model.classes_, found.predict_proba(), path)
     if args.json:
         counts = {"nodes": inputs.graph.n, "new": len(found.new), "changed": len(found.changed), "gone": found.gone}
-        how = {"scored_again": len(found.touched), "fold_in_agreement": found.agreement}
-        print(json.dumps({**counts, **how, "file": str(path)}, ensure_ascii=False, indent=1))
-    else:
-        say(*(f"  {plain(note)}" for note in inputs.notes), found.text())
-        if len(found.touched) and found.agreement is None:
-            say("How near this is to a refit was not measured: slimg fit --measure-fold-in does.")
-        say(f"Written: {path}")
+        scored = {"scored_again": len(found.touched), "fold_in_agreement": found.agreement}
+        print(json.dumps({**counts, **scored, "file": str(path)}, ensure_ascii=False, indent=1))
+        return 0
+    echo(*(f"  {note}" for note in inputs.notes), *found.text().splitlines())
+    if len(found.touched) and found.agreement is None:
+        echo("How close this is to a refit was not measured: use slimg fit --measure-fold-in.")
+    echo(f"Written: {path}")
     return 0

@@ -1,4 +1,4 @@
-"""``slimg report``: make the page again from the record that slimg fit left.
+"""``slimg report``: make the page again from the record that slimg fit wrote.
 
 slimg report slimg-out --title "Teams of our users" --out teams.html
 """
@@ -10,20 +10,20 @@ import json
 from pathlib import Path
 from typing import Any
 
-from slimg.cli.console import say
+from slimg.cli import add_command
+from slimg.cli.console import echo
 from slimg.errors import InputError
 from slimg.io.write import refuse_existing, write_text
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The command's arguments."""
-    parser = subparsers.add_parser("report", help="make the page again", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("folder", metavar="DIR", nargs="?", type=Path, default=Path("slimg-out"), help="folder of slimg fit")
-    parser.add_argument("--title", metavar="TEXT", help="of the page")
+    parser = add_command(subparsers, "report", __doc__, run)
+    parser.add_argument("folder", metavar="DIR", nargs="?", type=Path, default=Path("slimg-out"),
+                        help="folder of slimg fit (default: slimg-out)")  # fmt: skip
+    parser.add_argument("--title", metavar="TEXT", help="title of the page")
     parser.add_argument("--out", metavar="FILE", type=Path, help="page to write (default: DIR/report.html)")
-    parser.add_argument("--force", action="store_true", help="write over what is there")
-    parser.set_defaults(run=run)
+    parser.add_argument("--force", action="store_true", help="overwrite an existing page")
     return parser
 
 
@@ -31,16 +31,14 @@ def run(args: argparse.Namespace) -> int:
     """Read the record, write the page."""
     source, page = args.folder / "record.json", args.out or args.folder / "report.html"
     if not source.exists():
-        raise InputError(f"there is no record {source}: slimg fit leaves one in its folder")
+        raise InputError(f"the record {source} does not exist: slimg fit writes one into its folder")
     refuse_existing([page], args.force)
-    try:
-        record = json.loads(source.read_text(encoding="utf-8"))
-        record["read"]["title"] = args.title or record["read"]["title"]
-        from slimg.report.page import render
+    from slimg.report.page import render
 
-        text = render(record)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{source} is no record of this version of slimg ({error!r}): fit again") from None
+    try:
+        text = render(json.loads(source.read_text(encoding="utf-8")), args.title)
+    except ValueError as error:  # of json and of render
+        raise InputError(f"{source}: {error}") from None
     write_text(text, page)
-    say(f"Written: {page}", "Open it in a browser.")
+    echo(f"Written: {page}", "Open it in a browser.")
     return 0

@@ -41,6 +41,39 @@ def write_predictions(
     return place
 
 
+def prediction_columns(classes: Array, chances: Array, probabilities: bool = True) -> dict[str, Array]:
+    """Columns of a table of predictions, in the precision of the probabilities.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (c,)
+    chances : ndarray of shape (n, c)
+        Probabilities.
+    probabilities : bool, default=True
+        Whether to add a column for each class.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n,)
+        ``prediction`` is the class of the largest probability, ``probability`` that probability, ``margin`` its distance
+        to the second largest, and ``p(CLASS)`` the probability of each class.
+
+    Examples
+    --------
+    >>> columns = prediction_columns(np.array(["a", "b"]), np.array([[0.25, 0.75]]))
+    >>> {name: column.tolist() for name, column in columns.items()}
+    {'prediction': ['b'], 'probability': [0.75], 'margin': [0.5], 'p(a)': [0.25], 'p(b)': [0.75]}
+    """
+    ordered = np.sort(chances, axis=1)
+    second = ordered[:, -2] if ordered.shape[1] > 1 else np.zeros(len(ordered), ordered.dtype)
+    columns = {
+        "prediction": classes[chances.argmax(axis=1)],
+        "probability": ordered[:, -1],
+        "margin": ordered[:, -1] - second,
+    }
+    return columns | ({f"p({name})": chances[:, k] for k, name in enumerate(classes)} if probabilities else {})
+
+
 def largest(engine: Engine, scores: RowMatrix, intercept: Array) -> Array:
     """The column of each row's largest score, as int64; scores stay where they are."""
 
@@ -78,16 +111,5 @@ class _Writer:
         return name
 
     def _columns(self, scores: Array, ids: Array) -> dict[str, Any]:
-        chances = softmax(scores + self._intercept)
-        best = chances.argmax(axis=1)
-        ordered = np.sort(chances, axis=1)
-        second = ordered[:, -2] if ordered.shape[1] > 1 else np.zeros(len(ordered), ordered.dtype)
-        columns = {
-            "id": ids,
-            "prediction": self._classes[best],
-            "probability": ordered[:, -1],
-            "margin": ordered[:, -1] - second,
-        }
-        if self._probabilities:
-            columns |= {f"p({name})": chances[:, k] for k, name in enumerate(self._classes)}
-        return columns
+        columns = prediction_columns(self._classes, softmax(scores + self._intercept), self._probabilities)
+        return {"id": ids, **columns}

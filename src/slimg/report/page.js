@@ -57,7 +57,7 @@
     body.replaceChildren(...rows.map(line));
     count.textContent = found.length
       ? `${first + 1} to ${first + rows.length} of ${found.length.toLocaleString("en")} nodes`
-      : "no node fits";
+      : "no nodes found";
     byId("previous").disabled = page === 0;
     byId("next").disabled = first + SHOWN >= found.length;
   }
@@ -81,7 +81,7 @@
     }
     const label = nodes.label[row];
     const heading = make("h3", `${nodes.ids[row]}: ${classes[nodes.prediction[row]]}`, { tabindex: "-1" });
-    const told = `Probability ${chance(row)}; ` + (label < 0 ? "its label is not known." : `its label is ${classes[label]}.`);
+    const told = `Probability ${chance(row)}; ` + (label < 0 ? "it has no label." : `its label is ${classes[label]}.`);
     detail.replaceChildren(heading, make("p", told), ...(row in explained ? explanation(explained[row], row) : advice(row)));
     if (focus) heading.focus();
   }
@@ -89,14 +89,14 @@
   function advice(row) {
     const quoted = "'" + nodes.ids[row].replaceAll("'", "'\\''") + "'";
     return [
-      make("p", "The page holds explanations of a few nodes only. This command explains this one:"),
+      make("p", "This page explains only some of the nodes. To explain this one, run:"),
       make("code", `slimg explain --model ${folder}/model.slimg -- ${quoted}`, { class: "command" }),
     ];
   }
 
   function explanation(told, row) {
     const table = make("table", null, { class: "terms" });
-    table.append(make("caption", `What speaks for ${classes[nodes.prediction[row]]}, against the mean of all classes; the lines in bold add up to ${signed(told.score)}.`));
+    table.append(make("caption", `Score of ${classes[nodes.prediction[row]]} relative to the mean of all classes; the lines in bold add up to ${signed(told.score)}.`));
     const columns = make("colgroup");
     columns.append(make("col"), make("col", null, { class: "number" }));
     const rows = make("tbody");
@@ -105,7 +105,7 @@
       tr.append(make("th", name, { scope: "row" }), make("td", value));
       rows.append(tr);
     };
-    add("part", "where every node starts (bias)", signed(told.bias));
+    add("part", "bias, the same for every node", signed(told.bias));
     for (const part of told.parts) {
       add("part", part.title, part.removed ? "not used" : signed(part.value));
       if (part.removed) continue;
@@ -113,9 +113,7 @@
       if (part.other_features && part.other_features[0]) add("other", others(part.other_features[0], "feature"), signed(part.other_features[1]));
     }
     table.append(columns, rows);
-    const parts = [table, ...sources(told), ...drawing(told, row)];
-    if (told.without) parts.push(make("p", told.without));
-    return parts;
+    return [table, ...sources(told), ...drawing(told, row)];
   }
 
   function sources(told) {
@@ -123,7 +121,7 @@
     return used.map((part) => {
       const list = part.sources.map(([name, value]) => `${name} ${signed(value)}`).join(", ");
       const rest = part.other_sources[0] ? `, ${others(part.other_sources[0], "node")} ${signed(part.other_sources[1])}` : "";
-      return make("p", `Nodes behind ${part.title}: ${list}${rest}.`);
+      return make("p", `Contributions of nodes to ${part.title}: ${list}${rest}.`);
     });
   }
 
@@ -154,7 +152,7 @@
     });
     svg.append(draw("circle", { cx: middle, cy: middle, r: 12, fill: colour(nodes.prediction[row]) }));
     const figure = make("figure", null, { class: "around" });
-    figure.append(svg, make("figcaption", `${told.degree > total ? `${total} of ${told.degree.toLocaleString("en")} neighbours, those that contribute most` : "All neighbours"}; the colour is the prediction.`), legend(told, row));
+    figure.append(svg, make("figcaption", `${told.degree > total ? `${total} of ${told.degree.toLocaleString("en")} neighbours, those with the largest contributions` : "All neighbours"}; the colour is the prediction.`), legend(told, row));
     return [figure];
   }
 

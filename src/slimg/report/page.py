@@ -1,7 +1,8 @@
 """A record as one page: HTML, style, script and data in a single file that opens without a network.
 
-Every value is escaped where it enters: `html.escape` for text, and in the data `<`, `>`, `&` and the two line separators
-that end a line in scripts. A content policy allows the page's own script alone, so nothing else could run anyway.
+The page is made of jinja2 templates (``templates/``), which escape every value. The data of the script is JSON in which
+``<``, ``>``, ``&`` and the two line separators of scripts are escaped. A content security policy allows the page's own
+script alone.
 """
 
 from __future__ import annotations
@@ -9,141 +10,191 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from html import escape
+from collections.abc import Sequence
+from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slimg.report.sections import accuracy, diagnosis, inputs, model
+from slimg.errors import InputError
+from slimg.learn.path import describe
 
-_DARK = "@media (prefers-color-scheme: dark)"
-_LIGHT_KINDS = ("#1d5fbf", "#b4490f", "#0b7a5a", "#8a3ab9", "#9a6700", "#0e7490", "#b3256b", "#4d5a12", "#6b7280")
-_DARK_KINDS = ("#7fb0ff", "#f0a070", "#5fd0a8", "#cf9bf0", "#e0b44c", "#62cfe8", "#f59ac6", "#b9cc6a", "#9aa3af")
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SECTIONS = {
+    "summary": "Summary",
+    "diagnosis": "Does the graph help?",
+    "accuracy": "Accuracy",
+    "model": "The model",
+    "nodes": "Nodes",
+    "inputs": "Files and how they were read",
+}
+"""Template and heading of each section."""
+MOST_CLASSES = 25
+"""Classes up to which the confusion matrix is shown whole."""
+MOST_CONFUSIONS = 20
+TOP_FEATURES = 8
 
 
-def render(record: dict[str, Any]) -> str:
-    """The page of a record (`slimg.report.record`)."""
-    style, script = _asset("page.css") + _colours(), _asset("page.js")
-    title = record["read"].get("title") or "Nodes of a graph"
-    parts = {
-        "Summary": ("summary", _summary(record)),
-        "What the graph tells": ("diagnosis", diagnosis(record)),
-        "How good it is": ("accuracy", accuracy(record)),
-        "What it used": ("model", model(record)),
-        "Nodes": ("nodes", _browser(record)),
-        "What was read and decided": ("inputs", inputs(record)),
+def render(record: dict[str, Any], title: str | None = None) -> str:
+    """Make the page of a record.
+
+    Parameters
+    ----------
+    record : dict
+        What is known of a fit (`slimg.report.record.fit_record`).
+    title : str or None, default=None
+        Title of the page; None takes that of the record.
+
+    Returns
+    -------
+    str
+        A complete HTML document.
+
+    Raises
+    ------
+    InputError
+        If the record lacks something that the page shows.
+    """
+    from jinja2 import UndefinedError
+
+    try:
+        return templates().get_template("page.html").render(_context(record, title))
+    except (UndefinedError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"this is not a record of this version of slimg ({error!r}): fit again") from error
+
+
+def _context(record: dict[str, Any], title: str | None) -> dict[str, Any]:
+    from slimg.report import plots
+
+    script, fitted, diagnosis = _asset("page.js"), record["model"], record["diagnosis"]
+    return {
+        "record": record,
+        "title": title or record["read"].get("title") or "Nodes of a graph",
+        "sections": {name: heading for name, heading in SECTIONS.items() if diagnosis or name != "diagnosis"},
+        "style": _asset("page.css"),
+        "script": script,
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "data": as_json(
+            {
+                "classes": record["classes"],
+                "nodes": record["nodes"],
+                "explained": record["explained"],
+                "folder": record["read"].get("folder", "slimg-out"),
+            }
+        ),
+        "plots": plots,
+        "zip": zip,
+        "accuracies": accuracies(diagnosis["evidence"]) if diagnosis else {},
+        "confusions": confusions(record["held_out"]["confusion"], record["classes"]),
+        "weights": {short_name(part["name"]): part["norm"] for part in fitted["overview"]["components"]},
+        "chosen": describe(fitted["chosen"], formula),
     }
-    shown = {name: part for name, part in parts.items() if part[1]}
-    links = "".join(f'<li><a href="#{anchor}">{escape(name)}</a></li>' for name, (anchor, _) in shown.items())
-    sections = "".join(
-        f'<section id="{anchor}" aria-labelledby="{anchor}-h"><h2 id="{anchor}-h">{escape(name)}</h2>{body}</section>'
-        for name, (anchor, body) in shown.items()
+
+
+@cache
+def templates() -> Environment:
+    """The templates of the page and of notebooks.
+
+    Returns
+    -------
+    jinja2.Environment
+        With autoescape, and the filters by which numbers and names are written.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("slimg.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)} – slimg</title>
-<style>{style}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the content</a>
-<header><h1>{escape(title)}</h1>
-<p class="muted">slimg {escape(record["version"])}, {escape(record["made"])}</p>
-<nav aria-label="Sections"><ul>{links}</ul></nav></header>
-<main id="main">{sections}</main>
-<footer><p>Made by slimg: a linear model on views of a graph, whose every score is a sum.</p></footer>
-<script type="application/json" id="data">{as_json(_data(record))}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
+    made.filters |= {
+        "percent": lambda share, digits=1: "–" if share is None else f"{share:.{digits}%}",
+        "count": lambda number: f"{number:,}",
+        "decimals": lambda number, digits: f"{number:.{digits}f}",
+        "formula": formula,
+        "by_column": by_column,
+    }
+    return made
 
 
 def as_json(value: Any) -> str:
-    """JSON that may stand inside a script element, whatever it holds."""
+    """JSON that may stand inside a script element, whatever it holds.
+
+    Returns
+    -------
+    str
+    """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
-def _data(record: dict[str, Any]) -> dict[str, Any]:
-    """What the script needs."""
-    return {
-        "classes": record["classes"],
-        "nodes": record["nodes"],
-        "explained": record["explained"],
-        "folder": record["read"].get("folder", "slimg-out"),
-    }
+def accuracies(evidence: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Accuracies on held-out labels by the components used: all, each alone, all but each.
+
+    Returns
+    -------
+    dict of str to dict
+        Value, interval and chance level, by what was used.
+    """
+    alone = {f"{short_name(name)} alone": each for name, each in evidence["alone"].items()}
+    without = {f"all but {short_name(name)}": each for name, each in evidence["without"].items()}
+    return {"all components": evidence["all"], **alone, **without}
 
 
-def _policy(script: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    )
+def confusions(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> list[tuple[int, str, str]] | None:
+    """The most frequent confusions (nodes, true class, predicted class); None if the whole matrix can be shown.
+
+    Returns
+    -------
+    list of tuple, or None
+    """
+    if len(classes) <= MOST_CLASSES:
+        return None
+    pairs = [(n, classes[i], classes[j]) for i, row in enumerate(counts) for j, n in enumerate(row) if i != j and n]
+    return sorted(pairs, reverse=True)[:MOST_CONFUSIONS]
+
+
+def by_column(terms: Sequence[tuple[str, float]]) -> str:
+    """Features with their weights, each column named once: ``words: library +6.3, runtime +4.0; maintainer: GIS +2.4``.
+
+    Returns
+    -------
+    str
+    """
+    columns: dict[str, list[str]] = {}
+    for feature, weight in terms[:TOP_FEATURES]:
+        column, colon, value = feature.partition(": ")
+        columns.setdefault(column if colon else "", []).append(f"{value if colon else column} {weight:+.1f}")
+    return "; ".join(f"{column}: {', '.join(parts)}" if column else ", ".join(parts) for column, parts in columns.items())
+
+
+def formula(name: str) -> str:
+    """A component's name with raised exponents: ``A_row² X``.
+
+    Returns
+    -------
+    str
+    """
+    return name.replace("^1 ", " ").translate(str.maketrans("23456789", "²³⁴⁵⁶⁷⁸⁹")).replace("^", "")
+
+
+def short_name(name: str) -> str:
+    """A component in two or three words and its formula.
+
+    Returns
+    -------
+    str
+    """
+    kind = {"U": "network", "X": "own features"}.get(name)
+    if kind is None:
+        kind = "nodes further away" if name.startswith("A_row") else "neighbourhood"
+    return f"{kind} ({formula(name)})"
 
 
 def _asset(name: str) -> str:
     return resources.files("slimg.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _colours() -> str:
-    """Variables for the colours of classes, in light and dark."""
-    light, dark = (
-        ":root{" + "".join(f"--k{k}:{colour};" for k, colour in enumerate(kinds)) + "}"
-        for kinds in (_LIGHT_KINDS, _DARK_KINDS)
-    )
-    return f"{light}{_DARK}{{{dark}}}"
-
-
-def _summary(record: dict[str, Any]) -> str:
-    held, read = record["held_out"], record["read"]
-    low, high = held["interval"]
-    verdict = (record["diagnosis"] or {}).get("verdict") or ()
-    facts = [
-        (f"{held['accuracy']:.1%}", f"accuracy on labels not seen ({low:.1%} to {high:.1%})"),
-        (f"{held['majority']:.1%}", "if all were the largest class"),
-        (f"{read['nodes']:,}", "nodes"),
-        (f"{read['edges']:,}", "edges"),
-        (f"{read['labelled']:,}", f"labelled nodes of {len(record['classes'])} classes"),
-    ]
-    lead = "".join(f'<p class="lead">{escape(sentence)}</p>' for sentence in verdict[:2])
-    return (
-        lead
-        + '<ul class="key">'
-        + "".join(f"<li><strong>{escape(value)}</strong><span>{escape(what)}</span></li>" for value, what in facts)
-        + "</ul>"
-    )
-
-
-def _browser(record: dict[str, Any]) -> str:
-    nodes = record["nodes"]
-    options = "".join(f'<option value="{k}">{escape(name)}</option>' for k, name in enumerate(record["classes"]))
-    left = nodes["total"] - len(nodes["ids"])
-    more = (
-        f"<p>The page holds the first {len(nodes['ids']):,} nodes; the file of predictions has all {nodes['total']:,}.</p>"
-    )
-    return f"""<noscript><p>Searching nodes needs scripts; the file of predictions has every node.</p></noscript>
-<div id="browser" hidden>
-<p>Type a part of a name and press Enter, or go down to the table with the arrow keys.</p>{more if left else ""}
-<form id="form" class="controls" role="search">
-<div><label for="search">Search nodes</label><input type="search" id="search" autocomplete="off" spellcheck="false"></div>
-<div><label for="class">Predicted as</label><select id="class"><option value="">any class</option>{options}</select></div>
-<div><label for="state">Which</label><select id="state"><option value="">all nodes</option>
-<option value="known">label known</option><option value="unknown">label not known</option>
-<option value="differs">prediction differs from the label</option>
-<option value="explained">explained in this page</option></select></div>
-<div><label for="order">Order</label><select id="order"><option value="file">as in the file</option>
-<option value="least">least certain first</option><option value="most">most certain first</option></select></div>
-</form>
-<div class="split"><div><p id="count" role="status" class="muted"></p>
-<div class="scroll" tabindex="0" role="region" aria-label="Table of nodes"><table id="nodes-table" class="words">
-<caption>Nodes with their predictions</caption>
-<thead><tr><th scope="col">node</th><th scope="col" class="wide">label</th><th scope="col">prediction</th>
-<th scope="col">probability</th></tr></thead><tbody id="rows"></tbody></table></div>
-<p id="pager"><button type="button" id="previous">Previous</button> <button type="button" id="next">Next</button></p></div>
-<div id="detail" role="region" aria-label="The chosen node" aria-live="polite"></div></div>
-</div>"""

@@ -217,12 +217,12 @@ def bar_chart(values: Mapping[str, float], title: str, label: str) -> Svg:
     return _as_svg(draw, title, 0.5 + 0.36 * len(values))
 
 
-def interval_chart(values: Mapping[str, tuple[float, float, float]], title: str, label: str) -> Svg:
-    """A share (value, low, high) with its interval for each name."""
+def interval_chart(values: Mapping[str, Mapping[str, Any]], title: str, label: str) -> Svg:
+    """A share with its interval, ``{"value": v, "interval": (low, high)}``, for each name."""
 
     def draw(axes: Axes) -> None:
         places = np.arange(len(values))
-        middle, low, high = np.array(list(values.values())).T
+        middle, low, high = np.array([(each["value"], *each["interval"]) for each in values.values()]).T
         axes.errorbar(middle, places, xerr=_distances(middle, low, high), fmt="o", color=MAIN, capsize=3)
         axes.set_yticks(places, list(values))
         axes.invert_yaxis()

@@ -1,9 +1,9 @@
 """The record of a fit: all that a page shows, as plain values that JSON can hold.
 
-read        what was read and decided: sizes, sentences, files, command
-held_out    accuracy, confusion, classes, calibration on labels the models had not seen (`slimg.report.measures`)
-model       weights of components, of features per class, path of penalties and what was chosen
-diagnosis   verdict sentences and the numbers behind them, or None
+read        sizes, notes, files, command
+held_out    accuracy, confusion, classes, calibration on held-out labels (`slimg.report.measures`)
+model       weights of components, of features per class, penalties that were tried and the chosen ones
+diagnosis   verdict and the numbers behind it, or None
 nodes       ids, codes of labels (−1: none) and predictions, probabilities in thousandths; as many rows as fit
 explained   row → explanation and neighbours, for a bounded number of nodes
 """
@@ -11,87 +11,172 @@ explained   row → explanation and neighbours, for a bounded number of nodes
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from slimg.classifier import SlimG
+from slimg.errors import InputError
 from slimg.graph.graph import Graph
-from slimg.report.measures import summary
+from slimg.progress import SILENT, Progress
+from slimg.report.measures import held_out, summary
 from slimg.version import __version__
 
 NODE_BYTES = 4_500_000
 """Room for the table of nodes."""
 EXPLAINED = 60
-"""Nodes whose explanation is in the page, beside those that are asked for."""
+"""Nodes whose explanation is in the page, beside those that a user names."""
 NEIGHBOURS = 14
 """Neighbours of a node that are drawn."""
+TERMS = 6
+"""Features and nodes that are named of each component of an explanation."""
+FEATURES = 8
+"""Features that are named of each class."""
 _CANDIDATE = ("l1", "group", "joint", "separate", "val_accuracy")
 
 
-def collect(
+def fit_record(
     model: SlimG,
     graph: Graph,
     *,
-    held_out: tuple[np.ndarray, np.ndarray],
-    overview: dict[str, Any],
-    diagnosis: dict[str, Any] | None = None,
-    explained: dict[int, dict[str, Any]] | None = None,
     facts: dict[str, Any] | None = None,
+    explain: Sequence[int] = (),
+    progress: Progress = SILENT,
 ) -> dict[str, Any]:
-    """Everything a page shows of a fitted model.
+    """Collect what a page shows of a fitted model.
 
     Parameters
     ----------
-    held_out : labelled rows and probabilities from models without their labels (`slimg.report.held_out`)
-    overview : the model's summary as a dictionary
-    explained : row → explanation as a dictionary
-    facts : what was read: ``title``, ``notes``, ``files``, ``command``
+    model : SlimG
+        Fitted on ``graph`` without validation rows.
+    graph : Graph
+    facts : dict or None, default=None
+        What was read: ``title``, ``folder``, ``notes``, ``files``, ``command``.
+    explain : sequence of int, default=()
+        Rows of nodes to explain beside those that are chosen.
+    progress : Progress, default=SILENT
+        Stages "diagnosing" and "explaining" are reported to it.
+
+    Returns
+    -------
+    dict
+        Values that JSON can hold.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> graph = Graph.from_arrays(None, [[1.0, 0.0], [0.0, 1.0]] * 10, ["a", "b"] * 10)
+    >>> fit_record(SlimG(grid=[(0.0, 0.01)]).fit(graph), graph)["held_out"]["accuracy"]
+    1.0
     """
-    chances = model.predict_proba()
-    rows, unseen = held_out
+    rows, unseen = held_out(model)
+    chances, codes = model.predict_proba(), codes_in_model(model, graph)
+    with progress.stage("diagnosing"):
+        found = diagnosis(model, graph)
+    with progress.stage("explaining"):
+        chosen = nodes_worth_explaining(chances, codes, (rows, unseen), explain)
+        explanations = model.explain_all([graph.ids[row] for row in chosen])
+        parts = {row: each.to_dict(TERMS) for row, each in zip(chosen, explanations, strict=True)}
     return {
         "version": __version__,
         "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "classes": [str(name) for name in model.classes_],
         "read": {**_sizes(graph), **(facts or {})},
-        "held_out": summary(codes_in_model(model, graph)[rows], unseen),
-        "model": _model(model, overview),
-        "diagnosis": diagnosis,
-        "nodes": _nodes(graph, model, chances),
-        "explained": {str(row): _explained(graph, chances, row, told) for row, told in sorted((explained or {}).items())},
+        "held_out": summary(codes[rows], unseen),
+        "model": _model(model),
+        "diagnosis": found,
+        "nodes": _nodes(graph, codes, chances),
+        "explained": {str(row): _explained(graph, chances, row, parts[row]) for row in sorted(parts)},
     }
 
 
+def diagnosis(model: SlimG, graph: Graph) -> dict[str, Any] | None:
+    """Diagnose the graph of a model, with the model's components.
+
+    Returns
+    -------
+    dict or None
+        None where there are too few labels for a diagnosis.
+    """
+    from slimg.explain import diagnose
+
+    try:
+        return json_values(diagnose(graph, propagated=model.components_, random_state=model.random_state).to_dict())
+    except InputError:
+        return None
+
+
+def json_values(value: Any) -> Any:
+    """Convert to values that JSON holds: numpy's become Python's, keys become text, NaN and infinity None.
+
+    Returns
+    -------
+    dict, list, str, int, float, bool or None
+
+    Examples
+    --------
+    >>> json_values({1: (np.float64(0.5), float("nan"))})
+    {'1': [0.5, None]}
+    """
+    if isinstance(value, dict):
+        return {str(key): json_values(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_values(each) for each in value]
+    if hasattr(value, "tolist"):
+        return json_values(value.tolist())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, (str, int)) else str(value)
+
+
 def codes_in_model(model: SlimG, graph: Graph) -> np.ndarray:
-    """For each node the place of its label in the model's classes, −1 without one."""
+    """Place of each node's label in the model's classes.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        −1 for nodes without a label, or of a class that the model does not know.
+    """
     place = {value: code for code, value in enumerate(model.classes_.tolist())}
     of_class = np.array([place.get(value, -1) for value in graph.classes.tolist()] + [-1])
     return of_class[graph.codes]
 
 
 def nodes_worth_explaining(
-    chances: np.ndarray, codes: np.ndarray, held_out: tuple[np.ndarray, np.ndarray], asked: Sequence[int] = ()
+    chances: np.ndarray, codes: np.ndarray, unseen: tuple[np.ndarray, np.ndarray], first: Sequence[int] = ()
 ) -> list[int]:
-    """Rows: those asked for, labels that are contradicted, the least certain nodes and the most certain of each class."""
-    rows, unseen = held_out
+    """Choose the nodes that a page explains.
+
+    Parameters
+    ----------
+    chances : ndarray of shape (n, c)
+        Probabilities.
+    codes : ndarray of shape (n,)
+        Codes of labels, −1 without one.
+    unseen : (rows, probabilities)
+        Labelled rows and their held-out probabilities.
+    first : sequence of int, default=()
+        Rows that come first.
+
+    Returns
+    -------
+    list of int
+        ``first``, contradicted labels, the most certain nodes of each class, the least certain nodes.
+    """
+    rows, predicted = unseen
     ordered = np.sort(chances, axis=1)
     margin = ordered[:, -1] - ordered[:, -2]
-    found = unseen.argmax(axis=1)
-    wrong = found != codes[rows]
-    contradicted = rows[wrong][np.argsort(-unseen.max(axis=1)[wrong], kind="stable")]
+    wrong = predicted.argmax(axis=1) != codes[rows]
+    contradicted = rows[wrong][np.argsort(-predicted.max(axis=1)[wrong], kind="stable")]
     certain: list[int] = []
     for code in range(chances.shape[1]):
         mine = np.flatnonzero(chances.argmax(axis=1) == code)
         certain.extend(mine[np.argsort(-margin[mine], kind="stable")[:2]])
     doubtful = np.argsort(margin, kind="stable")
     third = EXPLAINED // 3
-    return _first((asked, contradicted[:third], certain[:third], doubtful[:EXPLAINED]), EXPLAINED + len(asked))
-
-
-def _first(lists: Iterable[Iterable[int]], most: int) -> list[int]:
-    return list(dict.fromkeys(int(row) for rows in lists for row in rows))[:most]
+    listed = (*first, *contradicted[:third], *certain[:third], *doubtful[:EXPLAINED])
+    return list(dict.fromkeys(int(row) for row in listed))[: EXPLAINED + len(first)]
 
 
 def _sizes(graph: Graph) -> dict[str, Any]:
@@ -104,9 +189,9 @@ def _sizes(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _model(model: SlimG, overview: dict[str, Any]) -> dict[str, Any]:
+def _model(model: SlimG) -> dict[str, Any]:
     return {
-        "overview": overview,
+        "overview": model.summary().to_dict(FEATURES),
         "rank": int(model.rank_),
         "selection": [{key: record[key] for key in _CANDIDATE} for record in model.selection_],
         "chosen": {key: model.chosen_[key] for key in _CANDIDATE},
@@ -116,12 +201,11 @@ def _model(model: SlimG, overview: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _nodes(graph: Graph, model: SlimG, chances: np.ndarray) -> dict[str, Any]:
+def _nodes(graph: Graph, codes: np.ndarray, chances: np.ndarray) -> dict[str, Any]:
     """Columns of the table of nodes, cut where the room ends."""
     ids = [str(value) for value in graph.ids]
     sizes = np.cumsum([len(name.encode()) + 14 for name in ids])
     kept = int(np.searchsorted(sizes, NODE_BYTES))
-    codes = codes_in_model(model, graph)
     return {
         "total": graph.n,
         "ids": ids[:kept],
@@ -131,15 +215,15 @@ def _nodes(graph: Graph, model: SlimG, chances: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _explained(graph: Graph, chances: np.ndarray, row: int, told: dict[str, Any]) -> dict[str, Any]:
-    """Contributions to the predicted class against the mean of all classes, and the neighbours that are drawn."""
-    place = int(np.argmax(told["scores"]))
+def _explained(graph: Graph, chances: np.ndarray, row: int, explanation: dict[str, Any]) -> dict[str, Any]:
+    """Contributions to the predicted class relative to the mean of all classes, and the neighbours that are drawn."""
+    place = int(np.argmax(explanation["scores"]))
 
     def contrast(scores: Sequence[float]) -> float:
         return round(float(scores[place] - np.mean(scores)), 4)
 
     parts = []
-    for part in told["components"]:
+    for part in explanation["components"]:
         entry: dict[str, Any] = {"name": part["name"], "title": part["title"], "removed": part["removed"]}
         if not part["removed"]:
             entry["value"] = contrast(part["scores"])
@@ -151,17 +235,16 @@ def _explained(graph: Graph, chances: np.ndarray, row: int, told: dict[str, Any]
         parts.append(entry)
     return {
         "id": str(graph.ids[row]),
-        "score": contrast(told["scores"]),
-        "bias": contrast(told["bias"]),
-        "probabilities": [round(float(value), 4) for value in told["probabilities"]],
+        "score": contrast(explanation["scores"]),
+        "bias": contrast(explanation["bias"]),
+        "probabilities": [round(float(value), 4) for value in explanation["probabilities"]],
         "parts": parts,
         **_neighbourhood(graph, chances, row, parts),
-        **({"without": told["without"]} if "without" in told else {}),
     }
 
 
 def _neighbourhood(graph: Graph, chances: np.ndarray, row: int, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Neighbours, those first that contribute most; and the edges among them, as places in the list."""
+    """Neighbours, those with the largest contributions first, and the edges among them, as places in the list."""
     weight: dict[str, float] = {}
     for part in parts:
         for name, value in part.get("sources", ()):

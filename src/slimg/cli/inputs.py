@@ -1,0 +1,224 @@
+"""What the commands that read files share: options, the files of a model, ids of nodes, the table of predictions.
+
+A model's file records how its tables were read, so that later commands read tables in the same way:
+
+data_["reading"] = {"options": as given, "plan": how columns became features, "id" and "label": names of columns}
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slimg.errors import InputError
+from slimg.graph.columns import show
+from slimg.graph.graph import Graph
+from slimg.io.features import FeaturePlan
+from slimg.io.inputs import Inputs, Options, read_inputs
+from slimg.io.source import Source
+from slimg.io.values import MISSING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from slimg.classifier import SlimG
+
+MODEL = Path("slimg-out/model.slimg")
+FORMATS = {".csv": ".csv", ".tsv": ".tsv", ".tab": ".tsv", ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".json": ".jsonl",
+           ".parquet": ".parquet", ".pq": ".parquet"}  # fmt: skip
+"""Ending of the node table → ending of the predictions."""
+KINDS = {"number": "number", "category": "category", "text": "words", "counts": "counts"}
+"""Option → kind of feature."""
+_RECORDED = (
+    *("edges", "nodes", "labels", "feature_matrix", "source", "target", "weight", "no_weight", "id", "label", "features"),
+    *("ignore", *KINDS, "separator", "encoding", "no_header", "missing", "unlabelled", "directed", "unknown"),
+)
+
+
+def add_model_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--model``."""
+    parser.add_argument("--model", metavar="FILE", type=Path, default=MODEL, help=f"file of the model (default: {MODEL})")
+
+
+def add_input_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--edges``, ``--nodes`` and the options that describe these files."""
+    files = parser.add_argument_group(
+        "files", "CSV, TSV, JSON lines, Parquet, npz, Matrix Market, GraphML, GEXF, SQLite, DuckDB"
+    )
+    files.add_argument("--edges", metavar="FILE", help="edges; FILE:TABLE for a table of a database")
+    files.add_argument("--nodes", metavar="FILE", help="one row per node: id, label, features")
+    files.add_argument("--labels", metavar="FILE", help="labels by id, if they are in a separate file")
+    files.add_argument("--feature-matrix", metavar="FILE", help="matrix of features (.mtx, .npz, .npy), one row per node")
+    columns = parser.add_argument_group("columns", "guessed if they are not given; guesses are printed")
+    for name, what in (("source", "first end of an edge"), ("target", "second end"), ("weight", "weight of an edge")):
+        columns.add_argument(f"--{name}", metavar="COLUMN", help=what)
+    columns.add_argument("--no-weight", action="store_true", help="ignore weights")
+    columns.add_argument("--id", metavar="COLUMN", help="id of a node")
+    columns.add_argument("--label", metavar="COLUMN", help="what to predict; empty for nodes whose label is unknown")
+    columns.add_argument("--features", metavar="COLUMNS", help="columns to use as features, as A,B (default: all others)")
+    columns.add_argument("--ignore", metavar="COLUMNS", help="columns to ignore")
+    for kind, what in (("number", "numbers"), ("category", "categories"), ("text", "text"), ("counts", "counts")):
+        columns.add_argument(f"--{kind}", metavar="COLUMNS", help=f"read these columns as {what}")
+    reading = parser.add_argument_group("reading")
+    reading.add_argument("--separator", metavar="CHAR", help=r"separator of text files: , ; | \t")
+    reading.add_argument("--encoding", metavar="NAME", help="encoding of text files (default: utf-8)")
+    reading.add_argument("--no-header", action="store_true", help="text files begin with values, not with column names")
+    reading.add_argument("--missing", metavar="STRINGS", help=f"strings read as missing, as A,B (default: {','.join(MISSING)})")
+    reading.add_argument("--unlabelled", metavar="VALUE", help="value of the label that means unknown")
+    reading.add_argument("--directed", action=argparse.BooleanOptionalAction, default=None,
+                         help="whether (u, v) and (v, u) are two edges, of which the larger weight counts")  # fmt: skip
+    reading.add_argument("--unknown", choices=("fail", "keep", "drop"),
+                         help="what to do with edges to ids that are not in the table of nodes (default: fail)")  # fmt: skip
+
+
+def options_of(args: argparse.Namespace) -> Options:
+    """Convert parsed arguments to the options of `slimg.io.inputs.read_inputs`.
+
+    Returns
+    -------
+    Options
+    """
+    separator = args.separator.encode().decode("unicode_escape") if args.separator else None
+
+    def source(given: str | None) -> Source | None:
+        header = False if args.no_header else None
+        return None if given is None else Source.parse(given, separator=separator, encoding=args.encoding, header=header)
+
+    return Options(
+        edges=source(args.edges),
+        nodes=source(args.nodes),
+        labels=source(args.labels),
+        matrix=source(args.feature_matrix),
+        source=args.source,
+        target=args.target,
+        weight=args.weight,
+        weighted=not args.no_weight,
+        id=args.id,
+        label=args.label,
+        features=None if args.features is None else names_in(args.features),
+        ignore=names_in(args.ignore),
+        kinds={name: kind for option, kind in KINDS.items() for name in names_in(getattr(args, option))},
+        missing=MISSING if args.missing is None else ("", *args.missing.split(",")),
+        unlabelled=args.unlabelled,
+        directed=args.directed,
+        unknown=args.unknown or "fail",
+    )
+
+
+def names_in(given: str | None) -> tuple[str, ...]:
+    """Split names at commas.
+
+    Returns
+    -------
+    tuple of str
+    """
+    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
+
+
+def reading_record(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
+    """Describe how files were read, so that a later command can read files in the same way.
+
+    Returns
+    -------
+    dict
+        Plain values, kept in the file of a model.
+    """
+    plan = None if inputs.plan is None else inputs.plan.as_dict()
+    options = {name: getattr(args, name) for name in _RECORDED}
+    return {"options": options, "plan": plan, "id": inputs.id, "label": inputs.label}
+
+
+def with_recorded(args: argparse.Namespace, recorded: dict[str, Any]) -> argparse.Namespace:
+    """Fill options that are not given with those that were given when the model was fitted.
+
+    Returns
+    -------
+    Namespace
+    """
+    filled = {name: getattr(args, name) or value for name, value in recorded.items() if name in _RECORDED}
+    return argparse.Namespace(**{**vars(args), **filled})
+
+
+def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
+    """Load the model, and the graph of the files given now or, by default, of those the model was fitted on.
+
+    Returns
+    -------
+    model : SlimG
+    inputs : Inputs
+    options : Options
+    """
+    if not args.model.exists():
+        raise InputError(f"the model {args.model} does not exist: make one with slimg fit, or name it with --model")
+    from slimg.classifier import SlimG
+
+    model = SlimG.load(args.model)
+    reading: dict[str, Any] = model.data_.get("reading") or {}
+    options = options_of(with_recorded(args, reading.get("options", {})))
+    if options.edges is None and options.nodes is None:
+        raise InputError(f"{args.model} does not say which files it was fitted on: name them with --edges and --nodes")
+    plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None
+    if options.labels is None:  # a label is not needed to predict, and a table of new nodes may lack the column
+        options = replace(options, label=None)
+    return model, read_inputs(options, need_label=False, plan=plan), options
+
+
+def rows_of_nodes(graph: Graph, names: Sequence[Any]) -> list[int]:
+    """Rows of nodes that are named on the command line, where every id is text.
+
+    Returns
+    -------
+    list of int
+    """
+    by_text = {str(value): row for row, value in enumerate(graph.ids)} if names else {}
+    unknown = [name for name in names if str(name) not in by_text]
+    if unknown:
+        raise InputError(f"there is no node with id {show(unknown)}: ids of this graph look like {show(graph.ids[:3])}")
+    return [by_text[str(name)] for name in names]
+
+
+def predictions_path(folder: Path, options: Options) -> Path:
+    """Path of the predictions: the ending is that of the node table, or .csv if that is not a table.
+
+    Returns
+    -------
+    Path
+    """
+    source = options.nodes or options.edges
+    return folder / f"predictions{FORMATS.get(source.suffix if source else '', '.csv')}"
+
+
+def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path) -> str:
+    """Write the node table with the columns of predictions beside it, in the node table's own separator.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    classes : ndarray of shape (c,)
+    chances : ndarray of shape (n, c)
+        Probabilities.
+    path : Path
+
+    Returns
+    -------
+    str
+        The prefix of the new columns: empty unless the table has columns of these names.
+    """
+    import pandas as pd
+
+    from slimg.inference.predictions import prediction_columns
+    from slimg.io.write import write_table
+
+    table: pd.DataFrame = inputs.table
+    columns = prediction_columns(classes, chances)
+    if path.suffix != ".parquet":  # the fewest digits that give the same float32
+        columns = {name: c.astype(str).astype(float) if c.dtype.kind == "f" else c for name, c in columns.items()}
+    prefix = "slimg_" if set(columns) & set(table.columns) else ""
+    new = pd.DataFrame({prefix + name: column for name, column in columns.items()}, index=table.index)
+    separator = inputs.separator if inputs.separator in (",", ";", "|", "\t") else ","
+    write_table(pd.concat([table, new], axis=1), path, separator=separator)
+    return prefix
