@@ -137,6 +137,7 @@ def test_the_warning_names_the_gap(data):
         ({"l1": "much"}, "l1 must be"), ({"group": None}, "group must be"),
         ({"tol": 0}, "tol must be"), ({"tol": np.inf}, "tol must be"), ({"max_iter": 0}, "max_iter must be"),
         ({"max_iter": 2.5}, "max_iter must be"), ({"threads": 0}, "threads must be"),
+        ({"fit_intercept": "no"}, "fit_intercept.*'no'"),
     ],
 )  # fmt: skip
 def test_wrong_parameters(data, options, words):

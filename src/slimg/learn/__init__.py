@@ -1,4 +1,7 @@
-"""Learning: loss, penalty, solver, path and selection."""
+"""Learning: sparse-group multinomial logistic regression, solved to a certified duality gap.
+
+`SparseGroupLogisticRegression` is public; everything else in this package is internal.
+"""
 
 from slimg.learn.sparse_group import SparseGroupLogisticRegression
 

@@ -28,25 +28,51 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    l1, group : float
-        λ₁ and λ₂, at least one of them positive.
-    groups : list of int, list of index arrays, or None
+    l1 : float, default 1e-4
+        λ₁, at least 0.
+    group : float, default 1e-3
+        λ₂, at least 0; one of λ₁ and λ₂ must be positive.
+    groups : list of int, list of index arrays, or None, default None
         Widths of consecutive groups that add up to the number of features, or disjoint sets of feature numbers (features
         in no set have no group penalty); None is one group of all features.
-    class_weight : dict, "balanced" or None
-    fit_intercept : bool
+    class_weight : dict, "balanced" or None, default None
+        Weights by class; "balanced" gives every class the same total weight.
+    fit_intercept : bool, default True
         The intercept is free of any penalty and sums to zero.
-    tol : float
+    tol : float, default 1e-4
         The duality gap to reach, as a share of the loss at W = 0.
-    max_iter : int
-        Newton steps at most; a `ConvergenceWarning` says what gap was reached.
-    threads : int or None
-        Does not change a bit of the result.
+    max_iter : int, default 200
+        Newton steps at most; a `ConvergenceWarning` names the gap that was reached.
+    threads : int or None, default None
+        Number of threads, None for all cores; it does not change a bit of the result.
 
     Attributes
     ----------
-    coef_ : (classes, features);  intercept_ : (classes,);  classes_;  dual_gap_ : as a share of the loss at W = 0;
-    objective_;  n_iter_;  converged_
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    coef_ : ndarray of shape (n_classes, n_features)
+        Wᵀ, also with two classes.
+    intercept_ : ndarray of shape (n_classes,)
+        b, which sums to zero.
+    dual_gap_ : float
+        The duality gap, as a share of the loss at W = 0.
+    objective_ : float
+        The minimum that was reached.
+    n_iter_ : int
+        Newton steps.
+    converged_ : bool
+        Whether the gap is at most ``tol``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from slimg.learn import SparseGroupLogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SparseGroupLogisticRegression(l1=0, group=0.1, groups=[2, 2]).fit(X, y)
+    >>> model.coef_.shape, model.converged_
+    ((3, 4), True)
+    >>> bool(model.coef_[:, :2].any()), model.score(X, y) > 0.9
+    (False, True)
     """
 
     def __init__(
@@ -71,9 +97,31 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
         self.threads = threads
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseGroupLogisticRegression:
-        """Fit to features X (m × p, float32 or float64) and labels y (m)."""
+        """Fit to features and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Float32 stays float32; anything else becomes float64.
+        y : array-like of shape (n_samples,)
+            Labels of at least two classes.
+        sample_weight : array-like of shape (n_samples,), default None
+            Non-negative weights; rows with weight 0 are left out.
+
+        Returns
+        -------
+        SparseGroupLogisticRegression
+            The fitted estimator itself.
+
+        Raises
+        ------
+        InputError
+            If a parameter or the labels are not as described.
+        """
         check_penalties(self.l1, self.group)
         check_stopping(self.tol, self.max_iter)
+        if not isinstance(self.fit_intercept, (bool, np.bool_)):
+            raise InputError(f"fit_intercept must be True or False, not {self.fit_intercept!r}")
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -103,18 +151,60 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Scores (m × classes); with two classes their difference (m)."""
+        """Compute the scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            With two classes the difference of their scores, of shape (n_samples,).
+        """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> Array:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Array:
+        """Compute the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns as ``classes_``.
+        """
         return softmax(self._scores(X))
 
     def predict_log_proba(self, X: Any) -> Array:
+        """Compute the logarithms of the probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns as ``classes_``.
+        """
         return np.log(self.predict_proba(X))
 
     def _scores(self, X: Any) -> Array:
