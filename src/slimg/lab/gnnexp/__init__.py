@@ -1,4 +1,8 @@
-"""GnnExp: every graph neural network as a linear propagator P(A, X), derived and proved."""
+"""GnnExp: graph neural networks as linear propagators P(A, X), derived and verified.
+
+Public: `linearize` with its `Linearization`, `rule` for layers of your own, `verify` with its `Record`s. Everything else
+is internal.
+"""
 
 from slimg.lab.gnnexp.linearize import Linearization, linearize
 from slimg.lab.gnnexp.rules import rule

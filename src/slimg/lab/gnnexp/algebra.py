@@ -1,14 +1,20 @@
-"""Polynomials in graph operators, and a basis of what they span.
+"""Operators of a graph as symbols, polynomials in them, and a basis of what polynomials span.
 
-With operators S₁, S₂, … (matrices n × n that need not commute),
+    Operator    D̃^left (A + s·I) D̃^right       D̃ = diag((A + s·I)·1); negative powers of 0 are 0
+                A_row = (−1, 0)   A_sym = (−½, −½)   A_col = (0, −1);   with s = 1: Ã_row, Ã_sym, Ã_col
+    Laplacian   D − A
+    Attention   diag(X w₁)(A + s·I) + (A + s·I) diag(X w₂)      w₁, w₂: free vectors of one layer and head
+
+The letter names the graph: A for the first one, B for the 0/1 pattern of a weighted A, A₂ for a second graph. With
+operators S₁, S₂, … (matrices n × n that need not commute),
 
     word         w = S₁^k₁ S₂^k₂ …                  the empty word is I
     polynomial   p = Σ_w c_w w,      c_w ∈ ℚ
     span         {p₁, …, p_m} ↦ the reduced row echelon form of the matrix (c_w) with rows p and columns w
 
-Columns run from the longest word to the shortest. In that form a word that lies in the span stands alone, so a sum such
-as (1 − α)S^K + αS^(K−1) stays together exactly when its parts cannot be had separately. The form does not depend on the
-order or the scale of the polynomials: two sets span the same space if and only if their bases are equal.
+Columns run from the longest word to the shortest. In that form a word that lies in the span is a row of its own, so a sum
+such as (1 − α)S^K + αS^(K−1) is kept as one row exactly when its terms do not lie in the span. The form does not depend
+on the order or the scale of the polynomials: two sets span the same space if and only if their bases are equal.
 
 Coefficients are rational, so that Chebyshev polynomials of high order reduce without rounding. Those that come from a
 user's floating point carry an error of a few units in the last place; a difference that cancels to less than 10⁻¹³ of
@@ -21,26 +27,107 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from numbers import Rational
-from typing import Protocol
 
-from slimg.errors import InputError
+from slimg.errors import InputError, choices
+from slimg.lab.gnnexp import notation
+from slimg.lab.gnnexp.notation import plain
 
+HALF = Fraction(1, 2)
+NORMALISATIONS: dict[str, tuple[Fraction, Fraction]] = {
+    "none": (Fraction(0), Fraction(0)),
+    "row": (Fraction(-1), Fraction(0)),
+    "sym": (-HALF, -HALF),
+    "col": (Fraction(0), Fraction(-1)),
+}
+_NAMES = {powers: name for name, powers in NORMALISATIONS.items()}
 _CANCELLED = Fraction(1, 10**13)
 _PLAIN_DENOMINATOR = 10**6
+_LONG = 8
+"""Polynomials of more words are shortened in the middle when they are printed."""
 Number = int | float | Fraction
 
 
-class Symbol(Protocol):
-    """An operator as the algebra sees it: hashable, with a name in two notations. Its text determines it."""
-
-    @property
-    def text(self) -> str:
-        """In unicode."""
+@dataclass(frozen=True)
+class Symbol:
+    """An operator of a graph; its text identifies it."""
 
     @property
     def latex(self) -> str:
-        """In LaTeX."""
+        """The operator in LaTeX."""
+        raise NotImplementedError
+
+    @cached_property
+    def text(self) -> str:
+        """The operator in unicode."""
+        return plain(self.latex)
+
+    @property
+    def keeps_ones(self) -> bool:
+        """Whether it maps the vector of ones to itself on every graph."""
+        return False
+
+
+@dataclass(frozen=True)
+class Operator(Symbol):
+    """D̃^left (A + loops·I) D̃^right over the graph with this letter."""
+
+    graph: str = "A"
+    loops: Fraction = Fraction(0)
+    left: Fraction = Fraction(0)
+    right: Fraction = Fraction(0)
+
+    @property
+    def latex(self) -> str:
+        letter = rf"\mathbf{{{self.graph[0]}}}"
+        if self.loops:
+            letter = rf"\tilde{{{letter}}}"
+        name = _NAMES.get((self.left, self.right))
+        if name is None:
+            return rf"(\mathbf{{D}}^{{{self.left}}} {letter} \mathbf{{D}}^{{{self.right}}})"
+        below = [self.graph[1:]] if self.graph[1:] else []
+        below += [rf"\mathrm{{{name}}}"] if name != "none" else []
+        below += [] if self.loops in (0, 1) else [rf"{float(self.loops):g}\mathbf{{I}}"]
+        return letter + (rf"_{{{','.join(below)}}}" if below else "")
+
+    @property
+    def keeps_ones(self) -> bool:
+        return self.loops > 0 and (self.left, self.right) == NORMALISATIONS["row"]
+
+
+@dataclass(frozen=True)
+class Laplacian(Symbol):
+    """D − A."""
+
+    graph: str = "A"
+
+    @property
+    def latex(self) -> str:
+        return r"\mathbf{L}" if self.graph == "A" else rf"\mathbf{{L}}({Operator(self.graph).latex})"
+
+
+@dataclass(frozen=True)
+class Attention(Symbol):
+    """diag(X w₁) M + M diag(X w₂) with M = A + loops·I, for one attention layer and head, both counted from 1."""
+
+    layer: int
+    head: int = 1
+    heads: int = 1
+    graph: str = "A"
+    loops: Fraction = Fraction(1)
+
+    @property
+    def vectors(self) -> tuple[str, str]:
+        """Names of its two weight vectors: receiver's and sender's."""
+        place = f"{self.layer}" if self.heads == 1 else f"{self.layer},{self.head}"
+        return f"w_{{{place},1}}", f"w_{{{place},2}}"
+
+    @property
+    def latex(self) -> str:
+        matrix = Operator(self.graph, self.loops).latex
+        first, second = (rf"\mathrm{{diag}}(\mathbf{{X}} \mathbf{{w}}{name[1:]})" for name in self.vectors)
+        return f"[{first} {matrix} + {matrix} {second}]"
 
 
 @dataclass(frozen=True)
@@ -58,6 +145,11 @@ class Word:
     def rank(self) -> tuple:
         """Sort key: by degree, then by name."""
         return self.degree, tuple((symbol.text, power) for symbol, power in self.factors)
+
+    @property
+    def latex(self) -> str:
+        """The product in LaTeX."""
+        return " ".join(notation.power(symbol.latex, str(power)) for symbol, power in self.factors) or notation.IDENTITY
 
     def __mul__(self, other: Word) -> Word:
         left, right = self.factors, other.factors
@@ -155,17 +247,60 @@ class Polynomial:
     def __hash__(self) -> int:
         return hash(frozenset(self._terms.items()))
 
-    def __repr__(self) -> str:
-        from slimg.lab.gnnexp.formula import polynomial_text
+    @property
+    def latex(self) -> str:
+        """The sum in LaTeX, from the longest word to the shortest, with four significant digits."""
+        ordered = sorted(self._terms.items(), key=lambda item: (-item[0].degree, item[0].rank))
+        terms = [_term(word, value) for word, value in ordered]
+        if len(terms) > _LONG:
+            terms = [*terms[:3], r"+ \cdots", *terms[-3:]]
+        text = " ".join(terms) or "0"
+        return text.removeprefix("+ ") if not text.startswith("-") else text.replace(" ", "", 1)
 
-        return polynomial_text(self)
+    def __repr__(self) -> str:
+        return plain(self.latex)
 
 
 IDENTITY = Polynomial({Word(): Fraction(1)})
 
 
+def normalised(graph: str = "A", norm: str = "sym", loops: Fraction | int = 0) -> Polynomial:
+    """One normalised operator, D̃^left (A + loops·I) D̃^right.
+
+    Parameters
+    ----------
+    graph : str, default="A"
+        Letter of the graph.
+    norm : {"none", "row", "sym", "col"}, default="sym"
+        The normalisation.
+    loops : Fraction or int, default=0
+        Strength of the self-loops.
+
+    Returns
+    -------
+    Polynomial
+        The operator; A + loops·I without a normalisation.
+    """
+    if norm not in NORMALISATIONS:
+        raise choices("normalisation", norm, tuple(NORMALISATIONS))
+    return scaled(graph, Fraction(loops), *NORMALISATIONS[norm])
+
+
+def scaled(graph: str, loops: Fraction, left: Fraction, right: Fraction) -> Polynomial:
+    """D̃^left (A + loops·I) D̃^right as a polynomial."""
+    if left == right == 0:
+        return Polynomial.of(Operator(graph)) + IDENTITY * loops
+    return Polynomial.of(Operator(graph, loops, left, right))
+
+
 def span_basis(polynomials: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
-    """The basis of the module's text, from the shortest leading word to the longest, each `balanced`."""
+    """The basis defined in the module docstring.
+
+    Returns
+    -------
+    tuple of Polynomial
+        From the shortest leading word to the longest, each `balanced`.
+    """
     rows: dict[Word, Polynomial] = {}
     for polynomial in polynomials:
         rest = _reduced(polynomial, rows)
@@ -213,6 +348,13 @@ def _reduced(polynomial: Polynomial, rows: Mapping[Word, Polynomial]) -> Polynom
         if value:
             rest = rest - row * value
     return rest
+
+
+def _term(word: Word, value: Fraction) -> str:
+    """Sign, size and word, as in "- 0.5 A"."""
+    digits, _, exponent = f"{float(abs(value)):.4g}".partition("e")
+    size = rf"{digits} \cdot 10^{{{int(exponent)}}} " if exponent else f"{digits} "
+    return f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else size}{word.latex}"
 
 
 def _sum(a: Fraction, b: Fraction) -> Fraction:

@@ -1,42 +1,71 @@
-"""What functions and tensor methods do to abstract values, by name: arithmetic.
+"""Rules of the functions, tensor methods and plain layers of PyTorch.
 
-Each handler takes the site of the call and the call's arguments. Functions of parameters alone never come here: they
-are computed. A product of two values that both depend on X becomes its first-order part, u·v ≈ ū·v + u·v̄, with a
-problem noted.
+Functions of parameters alone need no rule: they are computed. Elementwise nonlinearities are activations and become the
+identity. A product of two values that both depend on X becomes its first-order part, u·v ≈ ū·v + u·v̄, with a problem
+noted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from numbers import Real
 from typing import Any
 
-from slimg.lab.gnnexp.edges import Degree, Edges, EdgeWeights, Messages
-from slimg.lab.gnnexp.rules import Site
-from slimg.lab.gnnexp.terms import ZERO, Value, concatenated, total
-from slimg.lab.gnnexp.values import Opaque, Stacked, Weight
+from slimg.lab.gnnexp.rules import Site, rule
+from slimg.lab.gnnexp.values import (
+    KINDS,
+    NODE_VALUES,
+    ZERO,
+    DataObject,
+    Degree,
+    EdgeEnd,
+    Edges,
+    EdgeWeights,
+    Messages,
+    Opaque,
+    Pieces,
+    Stacked,
+    Value,
+    Weight,
+    concatenated,
+    total,
+)
 
-Handler = Callable[..., Any]
-_HANDLERS: dict[str, Handler] = {}
+# fmt: off
+_ACTIVATION_LAYERS = (
+    "CELU", "ELU", "GELU", "Hardsigmoid", "Hardshrink", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid",
+    "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "RReLU", "SELU", "SiLU", "Sigmoid", "Softmax", "Softmin",
+    "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+)
+_ACTIVATIONS = (
+    "abs", "celu", "elu", "erf", "exp", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log", "log1p",
+    "log_softmax", "logsigmoid", "mish", "pow", "prelu", "reciprocal", "relu", "relu6", "rrelu", "rsqrt", "selu",
+    "sigmoid", "silu", "sin", "softmax", "softmin", "softplus", "softsign", "sqrt", "square", "tanh", "threshold",
+    "clamp", "clip",
+)
+_SAME = (
+    "contiguous", "clone", "detach", "to", "type", "type_as", "float", "double", "cpu", "cuda", "requires_grad_",
+    "dropout", "dropout1d", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "coalesce", "nan_to_num",
+    "torch.Identity", "torch.Dropout", "torch.Dropout1d", "torch.AlphaDropout", "torch.FeatureAlphaDropout",
+)
+_COLUMNWISE = (
+    "batch_norm", "instance_norm", "torch.BatchNorm1d", "torch.InstanceNorm1d", "torch_geometric.BatchNorm",
+    "torch_geometric.InstanceNorm", "torch_geometric.GraphNorm", "torch_geometric.GraphSizeNorm",
+    "torch_geometric.MeanSubtractionNorm",
+)
+_ROWWISE = (
+    "layer_norm", "rms_norm", "torch.LayerNorm", "torch.RMSNorm", "torch_geometric.LayerNorm",
+    "torch_geometric.PairNorm",
+)
+# fmt: on
+_POWERS = {"pow": 0, "sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1}
 
 
-def handler(name: str) -> Handler | None:
-    """The handler of a function or method of that name."""
-    return _HANDLERS.get(name)
+# arithmetic ---------------------------------------------------------------------------------------------------------
 
 
-def function(*names: str) -> Callable[[Handler], Handler]:
-    """Register a handler under these names."""
-
-    def register(handle: Handler) -> Handler:
-        _HANDLERS.update({name: handle for name in names})
-        return handle
-
-    return register
-
-
-@function("add", "iadd")
+@rule("add", "iadd")
 def add(site: Site, a: Any, b: Any, alpha: Any = 1) -> Any:
     """a + alpha · b."""
     if alpha != 1:
@@ -48,13 +77,13 @@ def add(site: Site, a: Any, b: Any, alpha: Any = 1) -> Any:
     return as_value(site, a) + as_value(site, b)
 
 
-@function("sub", "isub", "subtract")
+@rule("sub", "isub", "subtract")
 def subtract(site: Site, a: Any, b: Any) -> Any:
     """a − b."""
     return add(site, a, negate(site, b))
 
 
-@function("neg", "negative")
+@rule("neg", "negative")
 def negate(site: Site, a: Any) -> Any:
     """−a."""
     if isinstance(a, Real):
@@ -64,7 +93,7 @@ def negate(site: Site, a: Any) -> Any:
     return multiply(site, a, -1)
 
 
-@function("mul", "imul", "multiply")
+@rule("mul", "imul", "multiply")
 def multiply(site: Site, a: Any, b: Any) -> Any:
     """a · b, elementwise; one of the two may depend on X."""
     if isinstance(a, Value) and isinstance(b, Value):
@@ -75,14 +104,14 @@ def multiply(site: Site, a: Any, b: Any) -> Any:
     for first, second in ((a, b), (b, a)):
         if isinstance(first, Messages) and isinstance(second, EdgeWeights):
             return first.weighted(second)
-        if isinstance(first, (Value, Messages, Stacked)) and (_is_number(second) or isinstance(second, Weight)):
-            return each(first, partial(_scaled, site, factor=second))
+        if isinstance(first, NODE_VALUES) and (_is_number(second) or isinstance(second, Weight)):
+            return first.mapped(partial(_scaled, site, factor=second))
     if _is_number(a) and _is_number(b):
         return Opaque("product", is_number=True)
     site.fail(f"multiplies {_kind(a)} by {_kind(b)}, which has no rule")
 
 
-@function("truediv", "itruediv", "div", "divide")
+@rule("truediv", "itruediv", "div", "divide")
 def divide(site: Site, a: Any, b: Any) -> Any:
     """a / b; where b depends on X, the division is left out of a value, and 1 / b is an activation."""
     if isinstance(b, Real):
@@ -97,35 +126,39 @@ def divide(site: Site, a: Any, b: Any) -> Any:
         return multiply(site, a, b)
     if isinstance(b, Degree) and a == 1:
         return b.raised(-1)
-    if _is_number(a) or isinstance(a, (Value, Messages, Stacked)):
-        return multiply(site, a, b if _is_number(b) else site.fail(f"divides by {_kind(b)}, which has no rule"))
-    site.fail(f"divides {_kind(a)} by {_kind(b)}, which has no rule")
+    if not (_is_number(a) or isinstance(a, NODE_VALUES)):
+        site.fail(f"divides {_kind(a)} by {_kind(b)}, which has no rule")
+    return multiply(site, a, b) if _is_number(b) else site.fail(f"divides by {_kind(b)}, which has no rule")
 
 
-@function("matmul", "mm", "spmm", "sparse_mm", "addmm")
+@rule("matmul", "mm", "spmm", "sparse_mm", "addmm")
 def matrix_product(site: Site, *args: Any, beta: Any = 1, alpha: Any = 1, reduce: str = "sum") -> Any:
     """H W for a weight W, M H for a graph M; addmm(C, H, W) = beta·C + alpha·H W."""
     *added, a, b = (arg for arg in args if not isinstance(arg, str))
     if isinstance(a, Edges) and isinstance(b, Value):
         mean = "mean" in (reduce, *args)
         product = site.operator(a, "row" if mean else "none", weights=EdgeWeights(a)) @ b
-    elif isinstance(b, Weight) and b.tensor.ndim <= 2 and isinstance(a, (Value, Messages, Stacked)):
-        product = each(a, lambda value: value.times(b.name))
+    elif isinstance(b, Weight) and b.tensor.ndim <= 2 and isinstance(a, NODE_VALUES):
+        product = a.mapped(lambda value: value.times(b.name))
     else:
         site.fail("multiplies matrices other than (graph) · (features) and (features) · (weights), which has no rule")
-    if not added:
-        return product
-    return add(site, multiply(site, added[0], beta), multiply(site, product, alpha))
+    return add(site, multiply(site, added[0], beta), multiply(site, product, alpha)) if added else product
 
 
-@function("linear")
+@rule("linear")
 def linear(site: Site, x: Any, weight: Weight, bias: Any = None) -> Any:
     """X Wᵀ + b."""
-    product = each(x, lambda value: value.times(f"{weight.name}ᵀ"))
-    return product if bias is None else each(product, lambda value: add(site, value, bias))
+    product = x.mapped(lambda value: value.times(f"{weight.name}ᵀ"))
+    return product if bias is None else product.mapped(lambda value: add(site, value, bias))
 
 
-@function("cat", "concat", "concatenate")
+@rule("torch.Linear", "torch_geometric.Linear")
+def linear_layer(site: Site, x: Any) -> Any:
+    """X W + b."""
+    return x.mapped(lambda value: site.bias(value.times(site.weight("weightᵀ"))))
+
+
+@rule("cat", "concat", "concatenate")
 def concatenate(site: Site, values: Sequence[Any], dim: int = 0, axis: int | None = None) -> Any:
     """H₁ ‖ H₂ ‖ … along the features."""
     if not all(isinstance(value, (Value, Weight)) for value in values):
@@ -135,29 +168,27 @@ def concatenate(site: Site, values: Sequence[Any], dim: int = 0, axis: int | Non
     return concatenated([as_value(site, value) for value in values], site.call)
 
 
-@function("stack")
+@rule("stack")
 def stack(site: Site, values: Sequence[Value], dim: int = 0) -> Stacked:
     """Values along a new axis, to be added up later."""
     return Stacked(tuple(as_value(site, value) for value in values), dim % 3)
 
 
-@function("sum", "mean", "max", "min", "amax", "amin", "logsumexp")
+@rule("sum", "mean", "max", "min", "amax", "amin", "logsumexp")
 def reduce_axis(site: Site, x: Any, dim: Any = None, keepdim: bool = False, axis: Any = None) -> Any:
     """Over a stack: its sum; over the features: a weight; over the nodes or all: one row for all nodes."""
-    name = site.name
-    linear_reduction = name in ("sum", "mean")
-    if not linear_reduction:
-        site.problem(f"{name} is not linear: a weight on each of its inputs stands for it")
-    dim = dim if axis is None else axis
+    is_linear, dim = site.name in ("sum", "mean"), dim if axis is None else axis
+    if not is_linear:
+        site.problem(f"{site.name} is not linear: it is replaced by a weight on each of its inputs")
     if isinstance(x, Stacked) and isinstance(dim, int) and dim % 3 == x.axis:
-        if linear_reduction:
-            return total(x.values) * (1 if name == "sum" else 1 / len(x.values))
-        reduced = total(value.times(f"{site.call}[{place}]") for place, value in enumerate(x.values))
-        return (reduced, Opaque("index")) if name in ("max", "min") else reduced
-    if not isinstance(x, Value) or dim not in (None, 0, 1, -1):
+        if is_linear:
+            return total(x.values) * (1 if site.name == "sum" else 1 / len(x.values))
+        reduced = concatenated(x.values, site.call)
+    elif isinstance(x, Value) and dim in (None, 0, 1, -1):
+        reduced = x.times(site.call) if dim in (1, -1) else Value.row(site.call)
+    else:
         site.fail("reduces over an axis that is neither the nodes, the features nor a stack, which has no rule")
-    reduced = x.times(site.call) if dim in (1, -1) else Value.row(site.call)
-    return (reduced, Opaque("index")) if name in ("max", "min") and dim is not None else reduced
+    return (reduced, Opaque("index")) if site.name in ("max", "min") and dim is not None else reduced
 
 
 def as_value(site: Site, x: Any) -> Value:
@@ -169,13 +200,8 @@ def as_value(site: Site, x: Any) -> Value:
     if isinstance(x, Weight) and (x.is_scalar or x.is_row):
         return Value.row(x.name)
     if isinstance(x, Weight):
-        site.fail(f"uses the parameter {x.name}, which has a row for each node: only weights shared by all nodes count")
-    site.fail(f"uses {_kind(x)} as if it were features of nodes, which has no rule")
-
-
-def each(x: Any, change: Callable[[Value], Value]) -> Any:
-    """The change made to a value, or to every value of messages or of a stack."""
-    return change(x) if isinstance(x, Value) else x.mapped(change)
+        site.fail(f"uses the parameter {x.name}, which has a row for each node: weights must be shared by all nodes")
+    site.fail(f"uses {_kind(x)} as features of nodes, which has no rule")
 
 
 def _scaled(site: Site, value: Value, *, factor: Any) -> Value:
@@ -188,7 +214,7 @@ def _scaled(site: Site, value: Value, *, factor: Any) -> Value:
         return value.scaled(factor.name) if factor.learned else value * factor.number
     if factor.is_row:
         return value.times(f"diag({factor.name})")
-    site.fail(f"multiplies by the parameter {factor.name}, which has a row for each node: it is not shared by all")
+    site.fail(f"multiplies by the parameter {factor.name}, which has a row for each node: weights must be shared by all")
 
 
 def _is_number(x: Any) -> bool:
@@ -196,8 +222,166 @@ def _is_number(x: Any) -> bool:
 
 
 def _kind(x: Any) -> str:
-    """What an abstract value is, in the user's words."""
-    names = {"Value": "features of nodes", "Messages": "messages along edges", "Stacked": "a stack of features"}
-    names |= {"EdgeWeights": "weights of edges", "Edges": "the edges", "Degree": "degrees", "Weight": "a parameter"}
-    names |= {"Opaque": "a size or mask", "DataObject": "the data object", "EdgeEnd": "the ends of edges"}
-    return names.get(type(x).__name__, f"a {type(x).__name__.lower()}")
+    return KINDS.get(type(x), f"a {type(x).__name__.lower()}")
+
+
+# parts and shapes ---------------------------------------------------------------------------------------------------
+
+
+@rule("chunk", "split", "tensor_split")
+def pieces(site: Site, x: Value, count: Any, dim: int = 0) -> Pieces:
+    """Parts of the features."""
+    if dim not in (1, -1) or not isinstance(x, Value):
+        site.fail("splits something other than the features (dim=-1), which has no rule")
+    return Pieces(x, site.call)
+
+
+@rule("getitem")
+def item(site: Site, x: Any, key: Any) -> Any:
+    """Part of a tuple; columns or rows of features; one end of the edges; a value read along edges."""
+    match x, key:
+        case (tuple() | list() | dict() | Pieces()), _:
+            return x[key]
+        case Edges(), 0 | 1:
+            return EdgeEnd(x, "target" if key else "source")
+        case Degree(), EdgeEnd():
+            return x.at(key)
+        case Value(), EdgeEnd(end="source"):
+            return Messages(((None, x),))
+        case Value(), EdgeEnd():
+            site.fail("reads features at the receiving end of each edge, which has no rule")
+        case Value(), _:
+            return _part(site, x, key)
+        case Opaque(), _:
+            return Opaque(f"{x.name}[…]", is_number=True)
+        case EdgeWeights(), Opaque():
+            return x
+        case Stacked(), tuple() if x.axis < len(key) and isinstance(key[x.axis], int):
+            return x.values[key[x.axis]]
+    site.fail("reads part of something that has no rule")
+
+
+def _part(site: Site, x: Value, key: Any) -> Value:
+    """Columns are a fixed matrix; a selection of rows does not change the propagator."""
+    columns = key[-1] if isinstance(key, tuple) and len(key) > 1 else None
+    rows = key[0] if isinstance(key, tuple) else key
+    if rows is not None and rows != slice(None) and rows is not Ellipsis:
+        site.problem("only some nodes are kept here: the propagator is that of all nodes")
+    return x if columns is None else x.times(f"columns[{columns}]")
+
+
+@rule("index_select")
+def index_select(site: Site, x: Any, dim: int, index: Any) -> Any:
+    """A value read along edges."""
+    return item(site, x, index) if dim in (0, -2) else site.fail("selects columns by an index, which has no rule")
+
+
+@rule("getattr")
+def attribute(site: Site, x: Any, name: str, *default: Any) -> Any:
+    """A field of a data object; sizes and types of tensors."""
+    if isinstance(x, DataObject):
+        edges, weights = Edges("A", "B" if x.weighted else "A"), EdgeWeights(Edges())
+        known: dict[str, Any] = {"x": Value.features(), "edge_index": edges, "adj_t": Edges()}
+        known |= {"edge_weight": weights, "edge_attr": weights}
+        return known.get(name, Opaque(name, is_number=name.startswith("num_")))
+    if name in ("T", "mT", "H"):
+        return transpose(site, x)
+    return Opaque(name, is_number=name in ("shape", "num_nodes"))
+
+
+@rule("t", "transpose", "permute")
+def transpose(site: Site, x: Any, *axes: Any) -> Any:
+    """A graph is symmetric; features cannot be transposed."""
+    return x if isinstance(x, Edges) else site.fail("transposes node features, which has no rule")
+
+
+@rule("size", "dim", "numel", "sparse_size", "maybe_num_nodes")
+def size(site: Site, *args: Any, **options: Any) -> Opaque:
+    """A number that does not depend on X."""
+    return Opaque("size", is_number=True)
+
+
+@rule("zeros_like", "zeros", "new_zeros")
+def zeros(site: Site, *shape: Any, **options: Any) -> Value:
+    """0 at every node."""
+    return ZERO
+
+
+@rule("ones_like", "ones", "new_ones")
+def ones(site: Site, *shape: Any, **options: Any) -> Value:
+    """The same row of ones at every node."""
+    return Value.row("row of ones")
+
+
+@rule("view", "reshape", "flatten", "unsqueeze", "squeeze")
+def reshape(site: Site, x: Any, *shape: Any, **options: Any) -> Any:
+    """A fixed rearrangement of the features of each node; no change for weights of edges."""
+    if isinstance(x, NODE_VALUES):
+        return x.mapped(lambda value: value.times(site.call))
+    return x if isinstance(x, (EdgeWeights, Degree, Opaque)) else site.fail("reshapes the edges, which has no rule")
+
+
+@rule("eq", "ne", "gt", "ge", "lt", "le", "isinf", "isnan")
+def compare(site: Site, x: Any, *other: Any) -> Opaque:
+    """A mask of degrees; a mask of values would be a decision on data."""
+    if isinstance(x, NODE_VALUES):
+        site.fail("compares values that depend on X, which is a decision on data: it has no linear form")
+    return Opaque("mask")
+
+
+@rule("setitem", "masked_fill", "index_fill")
+def assign(site: Site, x: Any, key: Any, value: Any, *rest: Any) -> Any:
+    """No change for degrees and weights, whose infinite entries count as zero. Values cannot be assigned to."""
+    if isinstance(x, (Degree, EdgeWeights)):
+        return x
+    site.fail("assigns to part of a tensor, which has no rule: build the tensor with cat instead")
+
+
+# elementwise functions and normalisation ----------------------------------------------------------------------------
+
+
+@rule(*_SAME)
+def same(site: Site, x: Any, *options: Any, **more: Any) -> Any:
+    """X."""
+    return x
+
+
+@rule(*_ACTIVATIONS, *(f"torch.{name}" for name in _ACTIVATION_LAYERS))
+def activation(site: Site, x: Any, *options: Any, **more: Any) -> Any:
+    """X in place of σ(X); powers of degrees and of sizes are computed."""
+    if isinstance(x, Degree) and site.name in _POWERS:
+        return x.raised(_POWERS[site.name] or (options[0] if options else more["exponent"]))
+    if isinstance(x, NODE_VALUES):
+        site.activation(site.name)
+        return x
+    if isinstance(x, Opaque) and x.is_number:
+        return Opaque(site.name, is_number=True)
+    site.fail("is applied to the graph's edges or degrees, which has no rule")
+
+
+@rule("normalize")
+def normalise_rows(site: Site, x: Value, *options: Any, **more: Any) -> Value:
+    """X in place of X divided by the length of each row."""
+    site.problem(f"{site.name} divides each node's row by its own size, which is not linear: the division is left out")
+    return x
+
+
+@rule(*_COLUMNWISE)
+def columnwise_norm(site: Site, x: Value, *statistics: Any, **more: Any) -> Value:
+    """X diag(s) + 1 b: each column is scaled and shifted, by statistics of the whole column or of training."""
+    return x.times(site.own_weight("scale")) + Value.row(site.own_weight("shift"))
+
+
+@rule(*_ROWWISE)
+def rowwise_norm(site: Site, x: Value, *batch: Any, **more: Any) -> Value:
+    """X C diag(s) + 1 b with C = I − 11ᵀ/d, without the division of each row by its own deviation."""
+    by_graph = site.is_layer and getattr(site.module, "mode", None) == "graph"
+    by_graph = by_graph or (site.name == "PairNorm" and not site.module.scale_individually)
+    return columnwise_norm(site, x if by_graph else normalise_rows(site, x))
+
+
+@rule("glu")
+def gated(site: Site, x: Value, dim: int = -1) -> Value:
+    """Half of the features times the sigmoid of the other half: the first-order part of that product."""
+    site.problem("glu multiplies two halves of the features: the first-order part, a weight on each, is kept")
+    return x.times(site.call)

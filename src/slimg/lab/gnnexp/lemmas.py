@@ -2,7 +2,8 @@
 
 Each lemma has a network on the left, written in plain numpy from the network's own paper: layer by layer, with a loop
 where the network has one and a weight where it has one. On the right are the blocks of the paper's table. Neither side
-uses the library's operators or propagators: all matrices are formed, see `slimg.lab.gnnexp.dense`.
+uses the library's operators or propagators: all matrices are formed by a few lines of numpy, checked against other
+libraries, so that a proof does not share the mistakes it is to find.
 
     network(A, X, weights) ∈ span P(A, X) for all weights                 exact
     the same for the vectors w = W·a that the network's attention uses     partial
@@ -18,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 
 from slimg.errors import choices
-from slimg.lab.gnnexp.dense import Array, attention, mean_of_neighbours, powers, row, sym, sym_with_loops
 
+Array = np.ndarray
 Claim = Literal["exact", "partial", "inexact"]
 Blocks = dict[str, Array]
 HIDDEN, CLASSES = 6, 5
@@ -32,9 +33,18 @@ ROUNDS = 2
 
 @dataclass(frozen=True)
 class Lemma:
-    """One row: ``prove(A, X, rng)`` draws weights and returns the network's output and the blocks of P.
+    """One row of the paper's table.
 
-    ``hyperparameters`` are those with which the registered propagator of the same name has these blocks.
+    Attributes
+    ----------
+    name, formula : str
+        As in the table.
+    claim : {"exact", "partial", "inexact"}
+        What is stated, see the module docstring.
+    prove : callable
+        ``prove(A, X, rng)`` draws weights and returns the network's output and the blocks of P.
+    hyperparameters : mapping
+        With these, the registered propagator of the same name has the same blocks.
     """
 
     name: str
@@ -58,10 +68,51 @@ def lemma(name: str, formula: str, claim: Claim = "exact", **hyperparameters: An
 
 
 def get(name: str) -> Lemma:
-    """The lemma of that name."""
+    """The lemma of that name.
+
+    Returns
+    -------
+    Lemma
+    """
     if name not in LEMMAS:
         raise choices("lemma", name, list(LEMMAS))
     return LEMMAS[name]
+
+
+# matrices, formed -----------------------------------------------------------------------------------------------------
+
+
+def sym(a: Array) -> Array:
+    """D^-½ A D^-½, zero on isolated nodes."""
+    degree = a.sum(1)
+    scale = np.where(degree > 0, degree, np.inf) ** -0.5
+    return scale[:, None] * a * scale
+
+
+def sym_with_loops(a: Array) -> Array:
+    """D̃^-½ (A + I) D̃^-½."""
+    return sym(a + np.eye(len(a)))
+
+
+def row(a: Array) -> Array:
+    """D⁻¹ A, zero on isolated nodes."""
+    degree = a.sum(1)
+    return a / np.where(degree > 0, degree, np.inf)[:, None]
+
+
+def mean_of_neighbours(a: Array, h: Array) -> Array:
+    """Node by node; zero without neighbours."""
+    return np.stack([np.average(h, axis=0, weights=row) if row.any() else np.zeros(h.shape[1]) for row in a])
+
+
+def powers(s: Array, x: Array, exponents: range) -> dict[str, Array]:
+    """S^k X for each k, by name."""
+    return {f"power {k}": np.linalg.matrix_power(s, k) @ x for k in exponents}
+
+
+def attention(loops: Array, x: Array, to: Array, source: Array) -> Array:
+    """diag(X w₁)Ã + Ã diag(X w₂) for Ã = A + I."""
+    return np.diag(x @ to) @ loops + loops @ np.diag(x @ source)
 
 
 # linear models ------------------------------------------------------------------------------------------------------

@@ -1,16 +1,36 @@
-"""What a propagator is like, read off its formula.
+"""The properties of a propagator, read off its formula, and the sanity scenarios it should survive, by its filter alone.
 
     self-loops     fixed: an operator with loops (Ã, or L, whose diagonal is 1); tuned: I next to an operator in a sum with a
                    hyperparameter; none: neither
-    dynamic        the operators look at X
+    dynamic        the operators depend on X
     heterophily    even powers: a square of an operator without loops, written into the formula
                    separate weights: a block for each power
                    weak self-loops: operators without loops, or an I with a hyperparameter of its own
     combination    one block is a sum, several are a concatenation
-    pain points    1 fails a sanity scenario (`slimg.lab.gnnexp.survival`)      2 every block looks at X
-                   3 concatenates without reducing                          4 has hyperparameters
+    pain points    1 fails a sanity scenario                             2 every block depends on X
+                   3 concatenates without reducing                       4 has hyperparameters
 
-The type is the file the propagator lives in: linear, decoupled, coupled, attention, kernels, or one of the user's own.
+The type is the file of the propagator: linear, decoupled, coupled, attention, kernels, or "own" for a user's.
+
+The graphs of the sanity checks have four clusters and mean degree δ = 33. Up to random fluctuations A_sym then has
+
+    a bulk of eigenvalues on a semicircle of radius ρ = 2/√δ        noise: features of single nodes
+    three eigenvalues μ + 1/(δμ) outside of it                      the clusters
+        homophily     μ = 0.6/2.2 three times                       (1 inside a cluster, 0.4 elsewhere)
+        heterophily   μ = 0.6/2.2 once, −0.6/2.2 twice
+
+and Ã_sym has (δλ + 1)/(δ + 1), L has 1 − λ. For a block with filter f, mean and variance taken over the bulk,
+
+    own    = mean(f)² / var(f)             size of a node's own features over that of the others mixed in
+    gain   = |f(cluster)| / √mean(f²)      size of the clusters over that of single nodes, relative to before
+
+    semantic X, uniform A      own ≥ 20          only X helps: it must be preserved
+    random X                   a block without X only A helps, and a filter of random X holds almost nothing of it
+    structural X               gain ≥ 3/2        X predicts the clusters weakly: they must be raised
+    semantic X                 gain ≥ 0.9        X predicts the classes: they must not be lowered
+
+The gain is the best of all blocks, for the cluster (of either sign under heterophily) with the least gain. The three bounds
+were set once, from the paper's figures for the linear models; attention has no filter, so only its random cases are known.
 """
 
 from __future__ import annotations
@@ -18,9 +38,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from slimg.lab.gnnexp.scalars import Scalar, as_scalar
-from slimg.lab.gnnexp.survival import survival
-from slimg.lab.gnnexp.writing import inside, latex, parts, symbolic, text
+import numpy as np
+
+from slimg.errors import InputError
+from slimg.lab.gnnexp.notation import Scalar, as_scalar
+from slimg.lab.gnnexp.writing import body, inside, latex, parts, symbolic, text
 from slimg.lab.propagators.expressions import (
     Attention,
     Expression,
@@ -33,8 +55,11 @@ from slimg.lab.propagators.expressions import (
     Scaled,
     Structure,
     Sum,
+    operators_of,
 )
 from slimg.lab.propagators.registry import FAMILIES, Propagator, get, kind_of
+from slimg.lab.propagators.spectrum import response
+from slimg.lab.sanity.case import CASES
 
 EVEN, SEPARATE, WEAK = "even powers", "separate weights", "weak self-loops"
 PAIN_POINTS = (
@@ -43,11 +68,16 @@ PAIN_POINTS = (
     "efficiency and effectiveness",
     "many hyperparameters",
 )
+DEGREE = 6000 * 0.01 * (1 + 3 * 0.4) / 4
+CLUSTER = 0.6 / 2.2 + 2.2 / 0.6 / DEGREE
+OWN, RAISED, KEPT = 20.0, 1.5, 0.9
+_ANGLES = np.pi * (np.arange(400) + 0.5) / 400
+_BULK, _SHARE = 2 / np.sqrt(DEGREE) * np.cos(_ANGLES), np.sin(_ANGLES) ** 2 / np.sum(np.sin(_ANGLES) ** 2)
 
 
 @dataclass(frozen=True)
 class Properties:
-    """One row of the table; ``pain_points`` are counted from 1, ``survives`` is None where the filter does not tell."""
+    """One row of the table; ``pain_points`` are counted from 1, ``survives`` is None where the filter does not decide."""
 
     name: str
     title: str
@@ -71,12 +101,35 @@ class Properties:
 
 
 def properties(name: str, **hyperparameters: Any) -> Properties:
-    """All that the formula of a registered propagator tells; survival depends on the values of hyperparameters."""
+    """The properties of a registered propagator.
+
+    Parameters
+    ----------
+    name : str
+        Name of the propagator.
+    **hyperparameters : Any
+        Values of its hyperparameters; survival depends on them.
+
+    Returns
+    -------
+    Properties
+    """
     kind, propagator = kind_of(name), get(name, **hyperparameters)
     formula = symbolic(kind).formula()
-    found = [part for block in parts(formula) for part in inside(block)]
-    survives = survival(propagator)
-    concatenated = len(parts(formula)) > 1 or isinstance(parts(formula)[0], Over)
+    blocks = parts(formula)
+    found = [part for block in blocks for part in inside(block)]
+    kinds, names = {type(part) for part in found}, _operators(found)
+    dynamic, survives = bool(kinds & {Attention, Gated}), survival(propagator)
+    concatenated = len(blocks) > 1 or isinstance(blocks[0], Over)
+    bare = {each for each in names if not (each.startswith("Ã") or each == "L")}
+    self_loops = {"fixed": dynamic or bare != names, "tuned": any(_mixes(part) for part in found)}
+    heterophily = {
+        EVEN: any(_is_even(part) and _operators(inside(part)) <= bare for part in found),
+        SEPARATE: any(isinstance(block, Over) and _is_power_of_hop(body(block)) for block in blocks),
+        WEAK: bool(bare) or any(_has_own_share(part) for part in found),
+    }
+    norms = {"sym" if each == "L" else each.partition("_")[2] or "none" for each in names}
+    pains = (False in survives.values(), Structure not in kinds, concatenated and Reduced not in kinds)
     return Properties(
         name=name,
         title=kind.title,
@@ -84,16 +137,20 @@ def properties(name: str, **hyperparameters: Any) -> Properties:
         formula=text(formula),
         latex=latex(formula),
         reference=kind.reference,
-        self_loops=_self_loops(found),
-        dynamic=_dynamic(found),
-        heterophily=_ideas(found, parts(formula)),
-        normalisation=_normalisations(found),
+        self_loops=" and ".join(_true(self_loops)) or "none",
+        dynamic=dynamic,
+        heterophily=_true(heterophily),
+        normalisation=tuple(sorted(norms | ({"none"} if Attention in kinds else set()))),
         combination="concatenation" if concatenated else "sum",
         hyperparameters=tuple(kind.hyperparameters()),
-        columns=_columns(parts(formula)),
-        pain_points=_pain_points(found, survives, concatenated, kind),
+        columns=_columns(blocks),
+        pain_points=_true(dict(enumerate((*pains, bool(kind.hyperparameters())), 1))),
         survives=survives,
     )
+
+
+def _true(facts: dict[Any, bool]) -> tuple[Any, ...]:
+    return tuple(fact for fact, holds in facts.items() if holds)
 
 
 def _type(kind: type[Propagator]) -> str:
@@ -103,81 +160,107 @@ def _type(kind: type[Propagator]) -> str:
     return {"kernels": "kernel", "slim": "SlimG"}.get(family, family)
 
 
-def _self_loops(found: list[Expression]) -> str:
-    fixed = _dynamic(found) or any(name.startswith("Ã") or name == "L" for name in _operators(found))
-    tuned = any(_mixes(part) for part in found)
-    return " and ".join([word for word, true in (("fixed", fixed), ("tuned", tuned)) if true]) or "none"
-
-
-def _ideas(found: list[Expression], blocks: tuple[Expression | Over, ...]) -> tuple[str, ...]:
-    bare = [name for name in _operators(found) if not name.startswith("Ã") and name != "L"]
-    squares = [part for part in found if isinstance(part, Power) and isinstance(part.exponent, int)]
-    even = any(part.exponent % 2 == 0 and _operators(inside(part)) <= set(bare) for part in squares)
-    separate = any(isinstance(block, Over) and _is_power(block.body(Scalar.named(block.symbol))) for block in blocks)
-    own_share = any(_own_share(part) for part in found)
-    return tuple(idea for idea, true in ((EVEN, even), (SEPARATE, separate), (WEAK, bool(bare) or own_share)) if true)
-
-
-def _normalisations(found: list[Expression]) -> tuple[str, ...]:
-    norms = {"sym" if name == "L" else name.partition("_")[2] or "none" for name in _operators(found)}
-    return tuple(sorted(norms | ({"none"} if any(isinstance(part, Attention) for part in found) else set())))
-
-
 def _columns(blocks: tuple[Expression | Over, ...]) -> str:
     """How many columns P has: a multiple of d, or of r for blocks that were reduced."""
-    total: Any = 0
-    reduced = any(isinstance(part, Reduced | Structure) for part in blocks)
-    for block in blocks:
-        total = total + (block.last - block.first + 1 if isinstance(block, Over) else 1)
-    number = as_scalar(total)
-    letter = "r" if reduced else "d"
-    return letter if number.text == "1" else f"({number.text}) {letter}" if " " in number.text else f"{number.text} {letter}"
-
-
-def _pain_points(
-    found: list[Expression], survives: dict[str, bool | None], concatenated: bool, kind: type[Propagator]
-) -> tuple[int, ...]:
-    structure = any(isinstance(part, Structure) for part in found)
-    reduced = any(isinstance(part, Reduced) for part in found)
-    points = (False in survives.values(), not structure, concatenated and not reduced, bool(kind.hyperparameters()))
-    return tuple(number for number, true in enumerate(points, 1) if true)
+    number = as_scalar(sum(block.last - block.first + 1 if isinstance(block, Over) else 1 for block in blocks)).text
+    letter = "r" if any(isinstance(block, Reduced | Structure) for block in blocks) else "d"
+    return letter if number == "1" else f"({number}) {letter}" if " " in number else f"{number} {letter}"
 
 
 def _operators(found: list[Expression]) -> set[str]:
     return {part.name for part in found if isinstance(part, Hop)}
 
 
-def _dynamic(found: list[Expression]) -> bool:
-    return any(isinstance(part, Attention | Gated) for part in found)
-
-
 def _mixes(part: Expression) -> bool:
     """A sum of I and an operator with a hyperparameter in it."""
     if not isinstance(part, Sum):
         return False
-    plain = [_stripped(term) for term in part.terms]
-    shares = [number for term in part.terms for number in _shares(term)]
+    terms, factors = zip(*map(_split, part.terms), strict=True)
     return (
-        any(isinstance(term, Identity) for term in plain)
-        and any(_operators(inside(term)) for term in plain)
-        and any(isinstance(number, Scalar) for number in shares)
+        any(isinstance(term, Identity) for term in terms)
+        and any(_operators(inside(term)) for term in terms)
+        and any(isinstance(number, Scalar) for numbers in factors for number in numbers)
     )
 
 
-def _own_share(part: Expression) -> bool:
+def _has_own_share(part: Expression) -> bool:
     """An I with a hyperparameter of its own."""
-    return isinstance(part, Scaled) and isinstance(_stripped(part), Identity) and any(
-        isinstance(number, Scalar) for number in _shares(part)
-    )
+    term, factors = _split(part)
+    return isinstance(term, Identity) and any(isinstance(number, Scalar) for number in factors)
 
 
-def _shares(term: Expression) -> list[Any]:
-    return [term.number, *_shares(term.base)] if isinstance(term, Scaled) else []
+def _split(term: Expression) -> tuple[Expression, list[Any]]:
+    """The term without its factors, and the factors."""
+    factors = []
+    while isinstance(term, Scaled):
+        factors.append(term.number)
+        term = term.base
+    return term, factors
 
 
-def _stripped(term: Expression) -> Expression:
-    return _stripped(term.base) if isinstance(term, Scaled) else term
+def _is_even(part: Expression) -> bool:
+    return isinstance(part, Power) and isinstance(part.exponent, int) and part.exponent % 2 == 0
 
 
-def _is_power(block: Expression) -> bool:
+def _is_power_of_hop(block: Expression) -> bool:
     return isinstance(block, Power) and isinstance(block.base, Hop)
+
+
+# survival -----------------------------------------------------------------------------------------------------------
+
+
+def survival(propagator: Propagator) -> dict[str, bool | None]:
+    """Which sanity scenarios a propagator should survive.
+
+    Returns
+    -------
+    dict of str to (bool or None)
+        By scenario; None where the filter does not decide.
+    """
+    blocks = list(propagator.blocks().values())
+    structure = any(isinstance(block, Structure) for block in blocks)
+    filters = [block for block in blocks if not isinstance(block, Structure)]
+    known = all(response(block, np.zeros(1)) is not None for block in filters)
+
+    def survives(name: str) -> bool | None:
+        if name.startswith("random"):
+            return structure
+        return _by_filter(name, filters) if known else None
+
+    return {name: survives(name) for name in CASES}
+
+
+def own(block: Expression) -> float:
+    """mean(f)²/var(f) over the bulk; infinite for X itself."""
+    values = _filter(block, _BULK)
+    mean = float(_SHARE @ values)
+    variance = float(_SHARE @ (values - mean) ** 2)
+    return mean**2 / variance if variance > 1e-24 * mean**2 else np.inf
+
+
+def gain(block: Expression, sign: int) -> float:
+    """|f(cluster)| relative to the bulk, for the eigenvalue of the clusters with this sign."""
+    size = float(np.sqrt(_SHARE @ _filter(block, _BULK) ** 2))
+    return float(np.abs(_filter(block, np.array([sign * CLUSTER]))[0])) / size
+
+
+def _by_filter(name: str, blocks: list[Expression]) -> bool:
+    features, structure = name.split("-")
+    if structure == "uniform":
+        return max(map(own, blocks)) >= OWN
+    signs = (1,) if structure == "homophily" else (1, -1)
+    weakest = min(max(gain(block, sign) for block in blocks) for sign in signs)
+    return weakest >= (RAISED if features == "structural" else KEPT)
+
+
+def _filter(block: Expression, eigenvalues: np.ndarray) -> np.ndarray:
+    """f at eigenvalues of A_sym."""
+    name = next(iter(operators_of(block)), "A_sym")
+    if name.startswith("Ã"):
+        eigenvalues = (DEGREE * eigenvalues + 1) / (DEGREE + 1)
+    elif name == "L":
+        eigenvalues = 1 - eigenvalues
+    values = response(block, eigenvalues)
+    if values is None:
+        raise InputError("only a function of one operator has a filter: attention and several operators have none")
+    return values

@@ -1,7 +1,7 @@
-"""How each kind of layer acts on values: the registry of rules, and what a rule may use.
+"""How each layer and function acts on abstract values: the registry of rules, and what a rule may use.
 
-A rule is a function of the layer's site and of the arguments of the layer's forward, as abstract values; it returns
-what the layer returns once its activations are the identity. A new layer takes a few lines:
+A rule is a function of the call's `Site` and of the arguments of the call, as abstract values; it returns what the layer
+or function returns once its activations are the identity. A new layer takes a few lines:
 
     @gnnexp.rule(MyConv)
     def my_conv(site, x, edge_index, edge_weight=None):
@@ -16,13 +16,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from slimg.errors import InputError
 from slimg.lab.gnnexp.algebra import Number, Polynomial
-from slimg.lab.gnnexp.edges import Edges, EdgeWeights
-from slimg.lab.gnnexp.remarks import Remark, Where
-from slimg.lab.gnnexp.terms import Value
+from slimg.lab.gnnexp.values import Edges, EdgeWeights, Value
 
 Rule = Callable[..., Any]
 _RULES: dict[Any, Rule] = {}
@@ -30,10 +28,30 @@ _METHODS = ("forward", "message", "aggregate", "update")
 
 
 def rule(*layers: Any) -> Callable[[Rule], Rule]:
-    """Register a rule for layer classes (or functions that torch.fx keeps whole).
+    """Register a rule for layers or functions.
 
-    A layer is a class, a function, or the name "package.Class" of a class that may not be installed.
+    Parameters
+    ----------
+    *layers : type, callable or str
+        Each is a layer class, a function that torch.fx records as one call, the name ``"package.Class"`` of a layer
+        class that may not be installed, or the name of a function or tensor method.
+
+    Returns
+    -------
+    callable
+        A decorator that registers the rule ``f(site, *arguments)`` and returns it unchanged.
+
+    Examples
+    --------
+    >>> from slimg.lab import gnnexp
+    >>> @gnnexp.rule("mypackage.MeanConv")
+    ... def mean_conv(site, x, edge_index):
+    ...     "A_row X W + b"
+    ...     return site.operator(edge_index, "row") @ site.linear(x, "lin")
     """
+    for layer in layers:
+        if not (isinstance(layer, str) or callable(layer)):
+            raise InputError(f"rule needs layer classes, functions or their names, not {layer!r}")
 
     def register(function: Rule) -> Rule:
         _RULES.update({layer: function for layer in layers})
@@ -43,103 +61,175 @@ def rule(*layers: Any) -> Callable[[Rule], Rule]:
 
 
 def rule_for(layer: Any) -> Rule | None:
-    """The rule of a module or of a function, None if there is none."""
+    """The rule of a module, a function, or a function's name.
+
+    Returns
+    -------
+    callable or None
+        None if there is no rule.
+    """
     if not hasattr(layer, "forward"):
         return _RULES.get(layer)
     for base in type(layer).__mro__:
-        found = _RULES.get(base) or _RULES.get(_public_name(base))
+        found = _RULES.get(base) or _RULES.get(f"{base.__module__.split('.')[0]}.{base.__name__}")
         if found and all(getattr(type(layer), name, None) is getattr(base, name, None) for name in _METHODS):
             return found
     return None
 
 
 def supported_layers() -> list[str]:
-    """Names of the layer classes that have a rule."""
-    return sorted({layer.split(".")[-1] if isinstance(layer, str) else layer.__name__ for layer in _RULES})
+    """Names of the layer classes that have a rule.
+
+    Returns
+    -------
+    list of str
+        In alphabetical order.
+    """
+    names = [layer if isinstance(layer, str) else f".{layer.__name__}" for layer in _RULES]
+    return sorted({name.split(".")[-1] for name in names if "." in name})
 
 
-def unknown_layer(name: str, where: Where | None) -> InputError:
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of the user's code."""
+
+    file: str
+    line: int
+    code: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that was removed or is not exact; ``where`` is None when the line of the user's code is not known."""
+
+    text: str
+    where: SourceLine | None = None
+
+    def __str__(self) -> str:
+        return self.text if self.where is None else f"{self.where}: {self.text}"
+
+
+class LocatedError(InputError):
+    """An error whose message begins with the line of the user's code."""
+
+
+def failure(where: SourceLine | None, text: str, code: bool = True) -> InputError:
+    """The error with the line of the user's code in front, where it is known."""
+    if where is None:
+        return InputError(text)
+    return LocatedError(f"{where} `{where.code}`: {text}" if code else f"{where}: {text}")
+
+
+def unknown_layer(name: str, where: SourceLine | None) -> InputError:
     """The error for a layer without a rule."""
     known = supported_layers()
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
-    at = f"{where}: " if where else ""
-    return InputError(
-        f"{at}there is no rule for the layer {name}; the nearest supported are {', '.join(near)}; add one with"
+    message = (
+        f"there is no rule for the layer {name}; the nearest supported are {', '.join(near)}; add one with"
         f" @gnnexp.rule({name}), see slimg.lab.gnnexp.rules"
     )
+    return failure(where, message, code=False)
+
+
+class Interpreting(Protocol):
+    """What a rule needs of the interpreter: where notes go, and how a submodule is run."""
+
+    removed: list[Note]
+    problems: list[Note]
+    attention_layers: list[str]
+
+    def run(self, module: Any, path: str, *args: Any, method: str = "forward", **kwargs: Any) -> Any:
+        """The output of one method of a module."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """One call of a layer or function: where it stands in the network and in the user's code.
+    """One call of a layer or function: its place in the network and in the user's code.
 
-    ``name`` is that of the layer's class or of the function.
-    ``path`` names the layer's weights: a layer that is called twice has the same weights both times.
-    ``call`` is different for every call.
+    Attributes
+    ----------
+    name : str
+        Name of the layer's class or of the function.
+    path : str
+        Prefix of the names of the layer's weights: a layer that is called twice has the same weights both times.
+    call : str
+        A name that is different for every call.
+    module : torch.nn.Module
+        The layer, or the module whose code calls the function.
+    where : SourceLine or None
+        Line of the user's code.
+    interpreter : Interpreting
+        Collects notes and runs submodules.
     """
 
     name: str
     path: str
     call: str
     module: Any
-    where: Where | None
-    removed: list[Remark]
-    problems: list[Remark]
-    run: Callable[..., Any]
-    attention_layers: list[str]
+    where: SourceLine | None
+    interpreter: Interpreting
 
     def weight(self, name: str) -> str:
         """The full name of one of the layer's weights."""
         return f"{self.path}.{name}" if self.path else name
 
+    @property
+    def is_layer(self) -> bool:
+        """Whether a layer is called, and not a function."""
+        return self.name == type(self.module).__name__
+
+    def own_weight(self, name: str) -> str:
+        """The full name of a weight of the layer, or of this call of a function."""
+        return self.weight(name) if self.is_layer else f"{self.call}.{name}"
+
     def linear(self, x: Value, name: str) -> Value:
         """x W + b for a submodule of that name; without b when it has none."""
         value = x.times(self.weight(name))
-        if getattr(getattr(self.module, name, None), "bias", None) is None:
-            return value
-        return value + Value.row(self.weight(f"{name}.bias"))
+        has_bias = getattr(getattr(self.module, name, None), "bias", None) is not None
+        return value + Value.row(self.weight(f"{name}.bias")) if has_bias else value
 
     def bias(self, x: Value, name: str = "bias") -> Value:
         """x + 1·b for a parameter of that name; x when it is None."""
         return x if getattr(self.module, name, None) is None else x + Value.row(self.weight(name))
 
+    def edges(self, edge_index: Any) -> Edges:
+        """The edges of the graph; an error for anything else."""
+        if not isinstance(edge_index, Edges):
+            self.fail("needs the edges of the graph but is called with something else: name the role with inputs={...}")
+        return edge_index
+
     def operator(
         self, edge_index: Any, norm: str = "none", loops: Number = 0, weights: EdgeWeights | None = None
     ) -> Polynomial:
         """The operator the layer makes of its edges: norm is none, row, sym or col."""
-        if not isinstance(edge_index, Edges):
-            self.fail("is not given the edges of the graph where it needs them: name its argument with inputs={...}")
-        return edge_index.operator(norm, loops, weights)
+        return self.edges(edge_index).operator(norm, loops, weights)
 
     def aggregation(self) -> str:
-        """add or mean; any other aggregation is noted as a problem and replaced by the mean."""
+        """The normalisation of a layer's aggregation: none for a sum, row for a mean, which replaces any other."""
         name = getattr(self.module, "aggr", "add")
-        if name in ("add", "sum"):
-            return "add"
-        if name != "mean":
-            self.problem(f"the {name} aggregation of {self.name} is not linear: the mean stands for it")
-        return "mean"
+        if name not in ("add", "sum", "mean"):
+            self.problem(f"the {name} aggregation of {self.name} is not linear: it is replaced by the mean")
+        return "none" if name in ("add", "sum") else "row"
 
     def activation(self, name: str) -> None:
         """Note an activation that was replaced by the identity, once per line."""
-        remark = Remark(name, self.where)
-        if remark not in self.removed:
-            self.removed.append(remark)
+        _add_once(self.interpreter.removed, Note(name, self.where))
 
     def problem(self, text: str) -> None:
         """Note something that is not exact, once per line."""
-        remark = Remark(text, self.where)
-        if remark not in self.problems:
-            self.problems.append(remark)
+        _add_once(self.interpreter.problems, Note(text, self.where))
 
     def fail(self, text: str) -> NoReturn:
-        """Refuse: the layer's name, then ``text``."""
+        """Raise an error: the layer's name, then ``text``."""
         if type(self.module).__module__.startswith("torch_geometric.") and rule_for(self.module) is None:
             raise unknown_layer(type(self.module).__name__, self.where)
-        at = f"{self.where} `{self.where.code}`: " if self.where else ""
         hint = f"; add one with @gnnexp.rule({self.name})" if hasattr(self.module, "propagate") else ""
-        raise InputError(f"{at}{self.name} {text}{hint}")
+        raise failure(self.where, f"{self.name} {text}{hint}")
 
 
-def _public_name(layer: type) -> str:
-    return f"{layer.__module__.split('.')[0]}.{layer.__name__}"
+def _add_once(notes: list[Note], note: Note) -> None:
+    if note not in notes:
+        notes.append(note)

@@ -1,17 +1,16 @@
-"""The paper's first table, made by the program.
+"""The paper's first table, and one propagator in full.
 
     table(format)    every registered propagator, one row each, as text, markdown, latex or json
     show(name)       one of them: formula, reference, properties and spectral response
     plot(name, path) its filter over the eigenvalues of its operator, as SVG or PNG
 
-Nothing here is typed in: formulas are written by the code that computes them (`slimg.lab.gnnexp.writing`), the rest is read off
-the formulas (`slimg.lab.gnnexp.properties`).
+Formulas are printed by the code that computes them (`slimg.lab.gnnexp.writing`); everything else is read off the formulas
+(`slimg.lab.gnnexp.properties`).
 """
 
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,51 +19,69 @@ import numpy as np
 
 from slimg.errors import InputError, choices, require
 from slimg.lab.gnnexp.algebra import Polynomial, Word, rational
-from slimg.lab.gnnexp.formula import propagator_text
 from slimg.lab.gnnexp.properties import PAIN_POINTS, Properties, properties
-from slimg.lab.gnnexp.writing import operator_symbol, text
-from slimg.lab.propagators.expressions import Expression, operators_of
+from slimg.lab.gnnexp.writing import operator_symbol, propagator_text, text
+from slimg.lab.propagators.expressions import operators_of
 from slimg.lab.propagators.registry import Propagator, get, kind_of, names
 from slimg.lab.propagators.spectrum import INTERVALS, coefficients, response
 from slimg.lab.sanity.case import CASES
+from slimg.lab.tables import Entry, Table
 
 FORMATS = ("text", "markdown", "latex", "json")
 MARKS = {True: "✓", False: "✗", None: "?"}
 MOST_WORDS = 24
 """Degree up to which a polynomial is also shown multiplied out."""
 POINTS = (1.0, 0.5, 0.0, -0.5, -1.0)
-_HEADS = (
-    "model",
-    "type",
-    "P(A, X)",
-    "self-loops",
-    "operators",
-    "normalised",
-    "combined",
-    "against heterophily",
-    "hyperparameters",
-    "columns",
-    "pains",
-    "survives",
-)
 
 
 def table(format: str = "text", models: Sequence[str] | None = None) -> str:
-    """Every registered propagator (or these) in one table; ``format`` is text, markdown, latex or json."""
+    """Every registered propagator in one table.
+
+    Parameters
+    ----------
+    format : {"text", "markdown", "latex", "json"}, default="text"
+        How the table is written.
+    models : sequence of str, optional
+        Names of propagators; all of them by default.
+
+    Returns
+    -------
+    str
+        The table; text and markdown have a legend below.
+    """
     if format not in FORMATS:
         raise choices("format", format, FORMATS)
     rows = [properties(name) for name in (names() if models is None else models)]
     if format == "json":
         return json.dumps([row.as_dict() for row in rows], indent=1, ensure_ascii=False)
+    header: list[str | Entry] = list(_cells(rows[0])) if rows else []
+    header = [Entry(head, latex=r"$\mathcal{P}(\mathbf{A}, \mathbf{X})$") if head == "P(A, X)" else head for head in header]
+    drawn = Table(header, [list(_cells(row).values()) for row in rows], align="l" * len(header), n_labels=0)
     if format == "latex":
-        return _latex(rows)
-    cells = [_cells(row, row.title, row.formula, MARKS) for row in rows]
-    lines = _markdown(cells) if format == "markdown" else _aligned(cells)
-    return "\n".join([*lines, "", *_legend()])
+        return drawn.latex()
+    legend = [
+        "U: singular vectors of A; g: principal components; L = D^-½ (D − A) D^-½; r: rank of U; d: columns of X.",
+        "pains: " + ", ".join(f"{number} {point}" for number, point in enumerate(PAIN_POINTS, 1)) + ".",
+        "survives, by its filter at the default values (? unknown): " + ", ".join(CASES) + ".",
+    ]
+    return "\n".join([drawn.markdown() if format == "markdown" else drawn.text(ruled=False), "", *legend])
 
 
 def show(name: str, **hyperparameters: Any) -> str:
-    """One propagator in full; values of hyperparameters decide on its survival and its response."""
+    """One propagator in full.
+
+    Parameters
+    ----------
+    name : str
+        Name of the propagator.
+    **hyperparameters : Any
+        Values of its hyperparameters; survival and spectral response depend on them.
+
+    Returns
+    -------
+    str
+        Several lines of text.
+    """
     row, propagator = properties(name, **hyperparameters), get(name, **hyperparameters)
     values = ", ".join(f"{each} = {getattr(propagator, each)}" for each in row.hyperparameters)
     at_values, multiplied_out = text(propagator.formula()), _multiplied_out(propagator)
@@ -87,13 +104,28 @@ def show(name: str, **hyperparameters: Any) -> str:
 
 
 def plot(name: str, path: str | Path, **hyperparameters: Any) -> Path:
-    """The filter of each block over the eigenvalues of its operator, saved as SVG or PNG by the name's ending."""
+    """Plot the filter of each block over the eigenvalues of its operator.
+
+    Parameters
+    ----------
+    name : str
+        Name of the propagator.
+    path : str or Path
+        File to write, with the suffix .svg or .png.
+    **hyperparameters : Any
+        Values of its hyperparameters.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
     path = Path(path)
     if path.suffix.lower() not in (".svg", ".png"):
         raise InputError(f"a plot is saved as .svg or .png, not as {path.name!r}")
     curves = _curves(get(name, **hyperparameters))
     if not curves:
-        raise InputError(f"{name} has no spectral response: its operators look at X")
+        raise InputError(f"{name} has no spectral response: its operators depend on X")
     require("matplotlib", "report", "a plot of the spectral response")
     from matplotlib.figure import Figure
 
@@ -111,62 +143,41 @@ def plot(name: str, path: str | Path, **hyperparameters: Any) -> Path:
     return path
 
 
-def _cells(row: Properties, title: str, formula: str, marks: dict[bool | None, str]) -> list[str]:
-    return [
-        title,
-        row.type,
-        formula,
-        row.self_loops,
-        "dynamic" if row.dynamic else "static",
-        ", ".join(row.normalisation) or "–",
-        row.combination,
-        ", ".join(row.heterophily) or "–",
-        str(len(row.hyperparameters)),
-        row.columns,
-        " ".join(map(str, row.pain_points)) or "–",
-        "".join(marks[ok] for ok in row.survives.values()),
-    ]
+def polynomial_blocks(propagator: Propagator) -> tuple[Polynomial, ...] | None:
+    """The blocks as polynomials in operators, as `slimg.lab.gnnexp.linearize` gives them.
+
+    Returns
+    -------
+    tuple of Polynomial or None
+        None if one of the blocks is no polynomial.
+    """
+    blocks = []
+    for expression in propagator.blocks().values():
+        shares, operators = coefficients(expression), operators_of(expression)
+        if shares is None or "L" in operators or not np.isfinite(shares).all():
+            return None
+        symbol = operator_symbol(next(iter(operators), "A"))
+        words = [Word(((symbol, power),) if power else ()) for power in range(len(shares))]
+        blocks.append(Polynomial({word: rational(float(share)) for word, share in zip(words, shares, strict=True)}))
+    return tuple(blocks)
 
 
-def _aligned(cells: list[list[str]]) -> list[str]:
-    widths = [max(map(_width, column)) for column in zip(_HEADS, *cells, strict=True)]
-
-    def line(row: Sequence[str]) -> str:
-        return "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-    return [line(_HEADS), *map(line, cells)]
-
-
-def _width(cell: str) -> int:
-    """Letters that take a place on the screen: accents that combine do not."""
-    return sum(not unicodedata.combining(letter) for letter in cell)
-
-
-def _markdown(cells: list[list[str]]) -> list[str]:
-    return [f"| {' | '.join(_HEADS)} |", "|---" * len(_HEADS) + "|", *(f"| {' | '.join(row)} |" for row in cells)]
-
-
-def _latex(rows: list[Properties]) -> str:
-    marks = {True: r"$\checkmark$", False: r"$\times$", None: "?"}
-    heads = [r"$\mathcal{P}(\mathbf{A}, \mathbf{X})$" if head == "P(A, X)" else head for head in _HEADS]
-    lines = [rf"\begin{{tabular}}{{{'l' * len(heads)}}}", r"\toprule", " & ".join(heads) + r" \\", r"\midrule"]
-    for row in rows:
-        cells = _cells(row, _latex_title(row.title), f"${row.latex}$", marks)
-        cells[_HEADS.index("columns")] = f"${row.columns}$"
-        lines.append(" & ".join("--" if cell == "–" else cell for cell in cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
-
-
-def _latex_title(title: str) -> str:
-    return title.replace("²", "$^2$").replace("₂", "$_2$").replace("_", r"\_")
-
-
-def _legend() -> list[str]:
-    return [
-        "U: singular vectors of A; g: principal components; L = D^-½ (D − A) D^-½; r: rank of U; d: columns of X.",
-        "pains: " + ", ".join(f"{number} {point}" for number, point in enumerate(PAIN_POINTS, 1)) + ".",
-        "survives, by its filter at the default values (? unknown): " + ", ".join(CASES) + ".",
-    ]
+def _cells(row: Properties) -> dict[str, str | Entry]:
+    """The cells of one row by the head of their column."""
+    return {
+        "model": row.title,
+        "type": row.type,
+        "P(A, X)": Entry(row.formula, latex=f"${row.latex}$"),
+        "self-loops": row.self_loops,
+        "operators": "dynamic" if row.dynamic else "static",
+        "normalised": ", ".join(row.normalisation) or "–",
+        "combined": row.combination,
+        "against heterophily": ", ".join(row.heterophily) or "–",
+        "hyperparameters": str(len(row.hyperparameters)),
+        "columns": Entry(row.columns, latex=f"${row.columns}$"),
+        "pains": " ".join(map(str, row.pain_points)) or "–",
+        "survives": "".join(MARKS[ok] for ok in row.survives.values()),
+    }
 
 
 def _multiplied_out(propagator: Propagator) -> str | None:
@@ -177,23 +188,10 @@ def _multiplied_out(propagator: Propagator) -> str | None:
     return propagator_text(polynomials)
 
 
-def polynomial_blocks(propagator: Propagator) -> tuple[Polynomial, ...] | None:
-    """The blocks as polynomials in operators, as `slimg.lab.gnnexp.linearize` gives them; None if one is no polynomial."""
-    blocks = []
-    for expression in propagator.blocks().values():
-        shares, names_ = coefficients(expression), operators_of(expression)
-        if shares is None or "L" in names_ or not np.isfinite(shares).all():
-            return None
-        symbol = operator_symbol(next(iter(names_), "A"))
-        words = [Word(((symbol, power),) if power else ()) for power in range(len(shares))]
-        blocks.append(Polynomial({word: rational(float(share)) for word, share in zip(words, shares, strict=True)}))
-    return tuple(blocks)
-
-
 def _response_lines(propagator: Propagator) -> list[str]:
     curves = _curves(propagator)
     if not curves:
-        return ["spectral response    none: its operators look at X"]
+        return ["spectral response    none: its operators depend on X"]
     lines = ["spectral response    " + "".join(f"λ = {point:<8g}" for point in POINTS)]
     for label, operator, eigenvalues, values in curves:
         at = [1 - point for point in POINTS] if operator == "L" else list(POINTS)
@@ -208,12 +206,8 @@ def _curves(propagator: Propagator) -> list[tuple[str, str, np.ndarray, np.ndarr
     for label, expression in propagator.blocks().items():
         operator = next(iter(operators_of(expression)), "A_sym")
         eigenvalues = np.linspace(*INTERVALS.get(operator, (-1.0, 1.0)), 401)
-        values = _safe_response(expression, eigenvalues)
+        with np.errstate(over="ignore", divide="ignore"):
+            values = response(expression, eigenvalues)
         if values is not None:
             curves.append((label, operator, eigenvalues, values))
     return curves
-
-
-def _safe_response(expression: Expression, eigenvalues: np.ndarray) -> np.ndarray | None:
-    with np.errstate(over="ignore", divide="ignore"):
-        return response(expression, eigenvalues)

@@ -19,6 +19,7 @@ import sysconfig
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial, partialmethod
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,8 +28,7 @@ import torch
 import torch.fx
 
 from slimg.errors import InputError
-from slimg.lab.gnnexp.remarks import Where
-from slimg.lab.gnnexp.rules import unknown_layer
+from slimg.lab.gnnexp.rules import SourceLine, failure, unknown_layer
 
 _NOT_THE_USERS = tuple(
     str(Path(module.__file__).parent) for module in (torch, inspect.getmodule(InputError)) if module and module.__file__
@@ -53,38 +53,32 @@ def trace(
     except InputError:
         raise
     except Exception as error:
-        raise _one_sentence(error, tracer.entered, module) from error
+        raise _failed(error, tracer.entered, module) from error
 
 
-def where(node: Any) -> Where | None:
+def where(node: Any) -> SourceLine | None:
     """The innermost line of the user's code in a recorded call's stack."""
-    frames = [Where(m["file"], int(m["line"]), m["code"].strip()) for m in _FRAME.finditer(node.stack_trace or "")]
+    frames = [SourceLine(m["file"], int(m["line"]), m["code"].strip()) for m in _FRAME.finditer(node.stack_trace or "")]
     frames = [frame for frame in frames if _is_the_users(frame.file)]
     return frames[-1] if frames else None
 
 
 def propagate(path: str, edge_index: Any, **inputs: Any) -> Any:
-    """Stands in a recorded graph for the call of `propagate` on the layer at ``path``."""
-    raise InputError(f"the recorded call of propagate on {path} is there to be read, not to be run")
+    """Marks the call of `propagate` on the layer at ``path`` in a recorded graph."""
+    raise InputError(f"the recorded call of propagate on {path} cannot be run")
 
 
 class _Proxy(torch.fx.Proxy):
     """A recorded tensor: changes in place are recorded as such, since others may hold the same tensor."""
 
-    def __iadd__(self, other: Any) -> Any:
-        return self.tracer.create_proxy("call_function", operator.iadd, (self, other), {})
+    def _record(self, function: Callable[..., Any], *args: Any) -> Any:
+        return self.tracer.create_proxy("call_function", function, (self, *args), {})
 
-    def __isub__(self, other: Any) -> Any:
-        return self.tracer.create_proxy("call_function", operator.isub, (self, other), {})
-
-    def __imul__(self, other: Any) -> Any:
-        return self.tracer.create_proxy("call_function", operator.imul, (self, other), {})
-
-    def __itruediv__(self, other: Any) -> Any:
-        return self.tracer.create_proxy("call_function", operator.itruediv, (self, other), {})
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
+    __iadd__ = partialmethod(_record, operator.iadd)
+    __isub__ = partialmethod(_record, operator.isub)
+    __imul__ = partialmethod(_record, operator.imul)
+    __itruediv__ = partialmethod(_record, operator.itruediv)
+    __setitem__ = partialmethod(_record, operator.setitem)
 
 
 class _Parameter(_Proxy):
@@ -94,22 +88,10 @@ class _Parameter(_Proxy):
         super().__init__(node, tracer)
         self._tensor: torch.Tensor = tensor
 
-    @property
-    def shape(self) -> torch.Size:
-        return self._tensor.shape
-
-    @property
-    def ndim(self) -> int:
-        return self._tensor.ndim
-
-    def size(self, dim: int | None = None) -> Any:
-        return self.shape if dim is None else self.shape[dim]
-
-    def dim(self) -> int:
-        return self.ndim
-
-    def numel(self) -> int:
-        return self._tensor.numel()
+    def __getattr__(self, name: str) -> Any:
+        if name in ("shape", "ndim", "size", "dim", "numel"):
+            return getattr(self._tensor, name)
+        return super().__getattr__(name)
 
     def __len__(self) -> int:
         return len(self._tensor)
@@ -158,16 +140,16 @@ class _Tracer(torch.fx.Tracer):
 
     @contextmanager
     def entering(self, module: torch.nn.Module) -> Iterator[None]:
-        """While it lasts, `module.propagate` records a call, and the module's code takes recorded tensors for tensors.
+        """Within this context, `module.propagate` records a call and `isinstance` accepts recorded tensors as tensors.
 
-        Code that asks whether edges are a tensor would otherwise skip its normalisation without a word. Letting the
-        recorded tensors themselves claim to be tensors is no way out: torch reads their memory.
+        Code that checks whether edges are a tensor would otherwise skip its normalisation silently. Making the recorded
+        tensors subclasses of tensors is no solution: torch reads their memory.
         """
         scope = getattr(inspect.unwrap(getattr(type(module), self.traced_func_name)), "__globals__", {})
         changes = [(scope, "isinstance", _isinstance)]
         if hasattr(module, "propagate"):
-            changes.append((module.__dict__, "propagate", self._recorder(module)))
-        changes = [(place, name, new) for place, name, new in changes if name not in place]
+            changes.append((module.__dict__, "propagate", partial(self._record_propagate, module)))
+        changes = [change for change in changes if change[1] not in change[0]]
         for place, name, new in changes:
             place[name] = new
         try:
@@ -176,12 +158,9 @@ class _Tracer(torch.fx.Tracer):
             for place, name, _ in changes:
                 del place[name]
 
-    def _recorder(self, module: torch.nn.Module) -> Callable[..., Any]:
-        def record(edge_index: Any, size: Any = None, **inputs: Any) -> Any:
-            path = "" if module is self.root else self.path_of_module(module)
-            return self.create_proxy("call_function", propagate, (path, edge_index), inputs)
-
-        return record
+    def _record_propagate(self, module: torch.nn.Module, edge_index: Any, size: Any = None, **inputs: Any) -> Any:
+        path = "" if module is self.root else self.path_of_module(module)
+        return self.create_proxy("call_function", propagate, (path, edge_index), inputs)
 
 
 def _isinstance(value: Any, kinds: Any) -> bool:
@@ -213,30 +192,27 @@ def _users_modules_with(libraries: Iterable[ModuleType]) -> list[ModuleType]:
     return [module for module in users if any(id(value) in functions for value in list(vars(module).values()))]
 
 
-def _one_sentence(error: Exception, entered: list[torch.nn.Module], module: torch.nn.Module) -> InputError:
+def _failed(error: Exception, entered: list[torch.nn.Module], module: torch.nn.Module) -> InputError:
+    """An error of the user's code as one sentence with its line."""
     frames = [
-        Where(frame.filename, frame.lineno or 0, (frame.line or "").strip())
+        SourceLine(frame.filename, frame.lineno or 0, (frame.line or "").strip())
         for frame in traceback.extract_tb(error.__traceback__)
         if _is_the_users(frame.filename)
     ]
-    at = f"{frames[-1]} `{frames[-1].code}`" if frames else f"in {type(module).__name__}.forward"
-    layer = type(entered[-1]) if entered else type(module)
+    layer, at = type(entered[-1] if entered else module), frames[-1] if frames else None
     if layer.__module__.startswith("torch_geometric."):
-        return unknown_layer(layer.__name__, frames[-1] if frames else None)
+        return unknown_layer(layer.__name__, at)
+    own_rule = f"add a rule for this module with @gnnexp.rule({layer.__name__})"
     if isinstance(error, torch.fx.proxy.TraceError):
-        return InputError(
-            f"{at}: the network decides on its data here, so it has no single linear form: move the decision out of"
-            f" forward, or add a rule for this module with @gnnexp.rule({layer.__name__})"
-        )
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return InputError(
-        f"{at}: {layer.__name__} could not be traced ({reason}): write the step with tensor operations, or add a rule"
-        f" for this module with @gnnexp.rule({layer.__name__})"
-    )
+        text = "the network decides on its data here, so it has no single linear form: move the decision out of forward"
+        text += f", or {own_rule}"
+    else:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        text = f"{layer.__name__} could not be traced ({reason}): write the step with tensor operations, or {own_rule}"
+    return failure(at, text) if at else InputError(f"in {type(module).__name__}.forward: {text}")
 
 
 def _is_the_users(file: str) -> bool:
     parts = Path(file).parts
-    in_the_standard_library = file.startswith(_STANDARD_LIBRARY) and "site-packages" not in parts
-    libraries = file.startswith(("<", *_NOT_THE_USERS)) or "torch_geometric" in parts
-    return not (in_the_standard_library or libraries)
+    standard = file.startswith(_STANDARD_LIBRARY) and "site-packages" not in parts
+    return not (standard or file.startswith(("<", *_NOT_THE_USERS)) or "torch_geometric" in parts)
