@@ -6,11 +6,13 @@ import gnnexp_graphs as graphs
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy import sparse
 
 from slimg.errors import InputError
-from slimg.lab.gnnexp.algebra import IDENTITY, Polynomial
-from slimg.lab.gnnexp.evaluate import Propagator, evaluate, two_hop_neighbours, weighted_sum
-from slimg.lab.gnnexp.symbols import Laplacian, Operator, normalised
+from slimg.graph.graph import Graph
+from slimg.lab.gnnexp.algebra import IDENTITY, Laplacian, Operator, Polynomial, normalised
+from slimg.lab.gnnexp.linearize import Linearization, Propagator, concatenation, evaluate, two_hop_neighbours
+from slimg.lab.propagators import get, names, registry
 
 
 def dense(name, a):
@@ -71,12 +73,14 @@ def test_names_of_blocks_differ_even_where_formulas_are_shortened():
 def test_every_hop_is_computed_once():
     applied = []
 
-    def apply(symbol, array):
-        applied.append(symbol)
-        return 2 * array
+    class Doubling:
+        def __matmul__(self, array):
+            applied.append(array)
+            return 2 * array
 
     step = normalised()
-    blocks = evaluate([step**5, step**3 + IDENTITY * 3, step**4], np.ones((3, 1)), apply, weighted_sum)
+    operators = {symbol: Doubling() for symbol in step.symbols}
+    blocks = evaluate([step**5, step**3 + IDENTITY * 3, step**4], np.ones((3, 1)), operators)
     assert len(applied) == 5
     assert [block[0, 0] for block in blocks] == [32, 11, 16]
 
@@ -114,3 +118,49 @@ def test_what_is_missing_or_does_not_fit_is_named():
         propagator(a)
     with pytest.raises(InputError, match="A must be 20 × 20 as X has 20 rows"):
         propagator(a, x[:20])
+
+
+S, R, P = normalised("A", "sym", 1), normalised("A", "row"), normalised("A", "none")
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    """What a test registers is forgotten after it; the families are loaded before."""
+    names()
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        (IDENTITY, S, S**2, S**5 * 0.9 + S**4 * 0.1),
+        (R * S, S * R**2 * S, R * S * 0.25 - IDENTITY * 2),
+        (P, P + IDENTITY, normalised("A", "row", 1), normalised("A", "sym")),
+    ],
+    ids=["GCNII", "words", "operators"],
+)
+def test_blocks_equal_those_in_double_precision(blocks, weighted):
+    a, x = graphs.random_graph(80, weighted=weighted)
+    exact = list(Propagator(blocks)(a, x).values())
+    propagator = Linearization("Derived", blocks, ()).register("derived")
+    for features in (x, sparse.csr_array(x)):
+        components = propagator(Graph.from_arrays(a, features), normalize=None)
+        columns = components.labelled_rows(np.arange(80))
+        np.testing.assert_allclose(columns, np.hstack(exact), rtol=1e-4, atol=1e-4)
+
+
+def test_a_linearization_is_known_by_its_name():
+    result = Linearization("Network", (IDENTITY, S), ())
+    propagator = result.register("network")
+    assert "network" in names() and get("network") == propagator and propagator.title == "Network"
+
+
+@pytest.mark.parametrize(
+    "block", [Polynomial.of(Laplacian()), normalised("A", "sym", 2), normalised("A2", "sym"), normalised("A", "col")]
+)
+def test_operators_that_engines_cannot_apply_are_named(block):
+    (symbol,) = block.symbols
+    with pytest.raises(InputError) as error:
+        concatenation([block])
+    assert str(error.value).startswith(f"the operator {symbol.text} is not one of A, A_row")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from slimg.errors import InputError
-from slimg.lab.gnnexp.formula import propagator_text
 from slimg.lab.gnnexp.table import plot, polynomial_blocks, show, table
+from slimg.lab.gnnexp.writing import propagator_text
 from slimg.lab.propagators import get, names
 
 
@@ -30,7 +30,7 @@ def test_json_holds_every_property():
 
 
 def test_markdown_and_latex_have_a_line_per_model():
-    assert sum(line.startswith("| ") for line in table("markdown").splitlines()) == 1 + len(names())
+    assert sum(line.startswith("| ") for line in table("markdown").splitlines()) == 2 + len(names())
     latex = table("latex").splitlines()
     assert sum(line.endswith(r"\\") for line in latex) == 1 + len(names())
     assert len({line.count("&") for line in latex if line.endswith(r"\\")}) == 1

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from slimg.lab.gnnexp import dense, lemmas
+from slimg.errors import InputError
+from slimg.lab.gnnexp import lemmas
 from slimg.lab.gnnexp.lemmas import LEMMAS, Lemma
-from slimg.lab.gnnexp.verify import CONTAINED, TIGHT, verify
+from slimg.lab.gnnexp.verify import CONTAINED, FEATURES, KINDS, SIZES, TIGHT, cases, residual, verify
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +52,8 @@ def broken(change):
     "change",
     [
         lambda a, x, blocks: dict(list(blocks.items())[:-1]),
-        lambda a, x, blocks: blocks | {"more": np.linalg.matrix_power(dense.sym_with_loops(a), 7) @ x},
-        lambda a, x, blocks: dense.powers(dense.sym(a), x, range(5)),
+        lambda a, x, blocks: blocks | {"more": np.linalg.matrix_power(lemmas.sym_with_loops(a), 7) @ x},
+        lambda a, x, blocks: lemmas.powers(lemmas.sym(a), x, range(5)),
     ],
     ids=["a block too few", "a block too many", "another operator"],
 )
@@ -71,3 +72,52 @@ def test_the_same_seed_gives_the_same_record():
     first, second, other = (verify(["sage"], random_state=seed)[0] for seed in (3, 3, 4))
     assert (first.residual, first.tightness) == (second.residual, second.tightness)
     assert other.holds and other.tightness != first.tightness
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_graphs_are_symmetric_without_loops(kind):
+    a = KINDS[kind](200, np.random.default_rng(0))
+    assert (a == a.T).all() and not a.diagonal().any() and (a >= 0).all()
+    assert 3 < (a > 0).sum(1).mean() < 9
+
+
+def test_kinds_are_what_they_claim():
+    rng = np.random.default_rng(1)
+    cluster = np.arange(400) % 4
+    hetero = KINDS["heterophilous"](400, rng)
+    assert hetero[cluster[:, None] == (cluster ^ 1)[None, :]].sum() > 0.7 * hetero.sum()
+    assert (KINDS["heavy-tailed"](400, rng) > 0).sum(1).max() > 30
+    part = np.arange(400) % 3
+    assert KINDS["several components"](400, rng)[part[:, None] != part[None, :]].sum() == 0
+    assert not KINDS["uniform"](400, rng)[-3:].any()
+    weights = KINDS["weighted"](400, rng)
+    assert len(np.unique(weights[weights > 0])) > 100
+
+
+def test_the_same_seed_gives_the_same_graphs():
+    first, second, other = list(cases(0)), list(cases(0)), list(cases(1))
+    assert len(first) == len(KINDS) * len(SIZES) and first[0].x.shape == (SIZES[0], FEATURES)
+    assert all((a.a == b.a).all() and (a.x == b.x).all() for a, b in zip(first, second, strict=True))
+    assert not (first[0].x == other[0].x).all()
+
+
+def test_zero_inside_one_outside_and_the_sine_between():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((60, 8)))[0]
+    inside, outside = basis[:, :4], basis[:, 4:]
+    assert residual(inside * 1e-9, inside @ rng.standard_normal((4, 2))) < 1e-14
+    assert residual(inside, outside) == pytest.approx(1)
+    assert residual(inside, 3 * inside + 4 * outside) == pytest.approx(0.8)
+
+
+def test_columns_of_any_length_and_repeated_or_zero_columns_count_alike():
+    rng = np.random.default_rng(1)
+    columns = rng.standard_normal((60, 5))
+    scaled = np.column_stack([columns * np.logspace(-12, 3, 5), columns[:, :2], np.zeros(60)])
+    output = rng.standard_normal((60, 3))
+    assert residual(scaled, output) == pytest.approx(residual(columns, output), rel=1e-9)
+
+
+def test_too_few_rows_say_nothing():
+    with pytest.raises(InputError, match="at least 30 rows, not 29"):
+        residual(np.eye(29, 10), np.ones((29, 1)))

@@ -12,8 +12,10 @@ from torch_geometric import nn as pyg
 
 from slimg.errors import InputError
 from slimg.lab.gnnexp import linearize
-from slimg.lab.gnnexp.residual import residual
+from slimg.lab.gnnexp.layers import loop_strength
 from slimg.lab.gnnexp.rules import supported_layers
+from slimg.lab.gnnexp.values import Edges
+from slimg.lab.gnnexp.verify import residual
 
 C = 4
 LAYERS = {
@@ -191,3 +193,14 @@ def test_whole_models_of_the_library_are_entered(make, formula):
     arguments = (torch.as_tensor(x),) if isinstance(model, pyg.MLP) else (torch.as_tensor(x), networks.edge_index(a))
     blocks = result.propagator(a, x, bias=True)
     assert residual(np.column_stack(list(blocks.values())), linear_output(model, *arguments)) <= 1e-8
+
+
+def test_loops_of_gcn_norm():
+    assert [loop_strength(*case) for case in ((False, True, None), (True, True, None), (True, False, None))] == [0, 1, 1]
+    assert loop_strength(True, True, Edges().weights()) == 2
+
+
+@pytest.mark.parametrize("make", [lambda: pyg.SGConv(D, C, aggr="mean"), lambda: pyg.TAGConv(D, C, aggr="max")])
+def test_other_aggregations_over_normalised_weights_are_refused(make):
+    with pytest.raises(InputError, match="over normalised weights"):
+        linearize(make())

@@ -7,7 +7,7 @@ from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.lab import propagators as propagate
 from slimg.lab.gnnexp import lemmas
-from slimg.lab.gnnexp.graphs import cases
+from slimg.lab.gnnexp.verify import cases
 
 LINEAR = ("lr", "sgc", "dgc", "s2gc", "g2cn")
 DECOUPLED = ("ppnp", "appnp", "gdc", "gprgnn")
@@ -42,3 +42,17 @@ def test_the_registered_propagator_of_the_same_name_has_these_blocks(name):
         # an entry of GDC's diffusion that lies within its precision of ε may fall on either side
         tolerance = 5 * lemmas.THRESHOLD if name == "gdc" else 1e-4
         np.testing.assert_allclose(registered, np.hstack(list(blocks.values())), rtol=1e-4, atol=tolerance)
+
+
+def test_normalisations_are_those_of_other_libraries():
+    nx, torch, pyg = map(pytest.importorskip, ("networkx", "torch", "torch_geometric.nn"))
+    case = next(cases())
+    x, edges = torch.as_tensor(case.x), torch.as_tensor(np.stack(case.a.nonzero()))
+    np.testing.assert_allclose(lemmas.sym(case.a) @ case.x, pyg.LGConv()(x, edges), atol=1e-12)
+    np.testing.assert_allclose(lemmas.row(case.a) @ case.x, pyg.SimpleConv("mean")(x, edges), atol=1e-12)
+    np.testing.assert_allclose(lemmas.mean_of_neighbours(case.a, case.x), pyg.SimpleConv("mean")(x, edges), atol=1e-12)
+    ranks = nx.pagerank(nx.from_numpy_array(case.a + np.eye(len(case.a))), alpha=0.85, tol=1e-14, max_iter=1000)
+    degree = (case.a.sum(1) + 1) ** 0.5
+    symmetric = np.linalg.inv(np.eye(len(case.a)) - 0.85 * lemmas.sym_with_loops(case.a))
+    expected = 0.15 * degree * (symmetric @ (1 / degree)) / len(case.a)
+    np.testing.assert_allclose([ranks[node] for node in range(len(case.a))], expected, atol=1e-12)

@@ -13,7 +13,7 @@ from torch_geometric.utils import add_self_loops, degree, dropout_edge, remove_s
 
 from slimg.errors import InputError
 from slimg.lab.gnnexp import linearize
-from slimg.lab.gnnexp.residual import residual
+from slimg.lab.gnnexp.verify import residual
 
 
 def by_scatter(s, x, e):

@@ -8,7 +8,7 @@ from torch_geometric import nn as pyg
 
 from slimg.errors import InputError
 from slimg.lab import gnnexp
-from slimg.lab.gnnexp.rules import rule_for
+from slimg.lab.gnnexp.rules import Note, SourceLine, rule_for
 
 
 class MyConv(nn.Module):
@@ -104,5 +104,12 @@ def test_a_call_the_rule_does_not_know_is_refused():
         def forward(self, x, edge_index):
             return self.conv(edge_index, x)
 
-    with pytest.raises(InputError, match=r"test_rules.py:\d+ `return self.conv\(edge_index, x\)`: GCNConv is"):
+    with pytest.raises(InputError, match=r"test_rules.py:\d+ `return self.conv\(edge_index, x\)`: GCNConv needs the edges"):
         gnnexp.linearize(Wrong())
+
+
+def test_a_remark_starts_with_its_line():
+    where = SourceLine("model.py", 31, "x = F.relu(x)")
+    assert str(where) == "model.py:31"
+    assert str(Note("relu", where)) == "model.py:31: relu"
+    assert str(Note("relu")) == "relu"

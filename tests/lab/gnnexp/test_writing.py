@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from slimg.lab.gnnexp.writing import inside, latex, symbolic, text
+from slimg.lab.gnnexp.algebra import IDENTITY, Polynomial, normalised
+from slimg.lab.gnnexp.writing import block_text, inside, latex, propagator_latex, propagator_text, symbolic, text
 from slimg.lab.propagators import get
 from slimg.lab.propagators.expressions import A_row, A_sym, Hop, Power, blocks, each, identity, summation
 from slimg.lab.propagators.registry import kind_of
@@ -89,3 +90,44 @@ def test_an_index_stands_for_itself_inside():
     found = inside(each(0, 2, lambda k: A_row**k))
     assert [type(part) for part in found] == [Power, Hop] and found[0].exponent.text == "k"
     assert text(blocks(each(0, 7, lambda k: A_row**k), A_sym)) == "‖ₖ₌₀⁷ A_rowᵏ X ‖ A_sym X"
+
+
+S, T = normalised("A", "sym", 1), normalised("A", "row")
+
+
+@pytest.mark.parametrize(
+    ("polynomial", "text"),
+    [
+        (IDENTITY, "I"),
+        (Polynomial(), "0"),
+        (S**12, "Ã_sym¹²"),
+        (S**2 * 0.9 + S * 0.1, "0.9 Ã_sym² + 0.1 Ã_sym"),
+        (IDENTITY * -1 + S * 2 * T, "2 Ã_sym A_row − I"),
+        (S * 1e-7 + IDENTITY, "10⁻⁷".join(["1·", " Ã_sym + I"])),
+        ((S + IDENTITY) ** 9, "Ã_sym⁹ + 9 Ã_sym⁸ + 36 Ã_sym⁷ + … + 36 Ã_sym² + 9 Ã_sym + I"),
+    ],
+)
+def test_polynomials(polynomial, text):
+    assert repr(polynomial) == text
+
+
+def test_runs_of_four_powers_are_one_concatenation():
+    assert propagator_text([IDENTITY, S, S**2]) == "X ‖ Ã_sym X ‖ Ã_sym² X"
+    assert propagator_text([IDENTITY, S, S**2, S**3]) == "‖ₖ₌₀³ Ã_symᵏ X"
+    assert propagator_text([S**k for k in range(2, 13)]) == "‖ₖ₌₂¹² Ã_symᵏ X"
+    assert propagator_text([IDENTITY, T, S, S**2, S**3, S**4]) == "X ‖ A_row X ‖ ‖ₖ₌₁⁴ Ã_symᵏ X"
+    assert propagator_text([]) == "0"
+
+
+def test_the_row_of_gcnii_in_latex():
+    blocks = [IDENTITY, S, S**2, S**3, S**5 * 0.9 + S**4 * 0.1]
+    operator = r"{\tilde{\mathbf{A}}_{\mathrm{sym}}}"
+    assert propagator_latex(blocks) == (
+        rf"\Big\Vert_{{k=0}}^{{3}} {operator}^{{k}} \mathbf{{X}} \,\Vert\,"
+        rf" (0.9 {operator}^{{5}} + 0.1 {operator}^{{4}}) \mathbf{{X}}"
+    )
+    assert (IDENTITY - S * 1e-5).latex == r"-1 \cdot 10^{-5} \tilde{\mathbf{A}}_{\mathrm{sym}} + \mathbf{I}"
+
+
+def test_blocks_are_named_after_what_they_hold():
+    assert [block_text(IDENTITY), block_text(T**2), block_text(T, "1")] == ["X", "A_row² X", "A_row 1"]

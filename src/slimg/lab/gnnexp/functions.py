@@ -137,7 +137,7 @@ def matrix_product(site: Site, *args: Any, beta: Any = 1, alpha: Any = 1, reduce
     *added, a, b = (arg for arg in args if not isinstance(arg, str))
     if isinstance(a, Edges) and isinstance(b, Value):
         mean = "mean" in (reduce, *args)
-        product = site.operator(a, "row" if mean else "none", weights=EdgeWeights(a)) @ b
+        product: Any = site.operator(a, "row" if mean else "none", weights=EdgeWeights(a)) @ b
     elif isinstance(b, Weight) and b.tensor.ndim <= 2 and isinstance(a, NODE_VALUES):
         product = a.mapped(lambda value: value.times(b.name))
     else:

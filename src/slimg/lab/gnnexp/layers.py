@@ -145,10 +145,8 @@ def simple_conv(site: Site, x: Any, edge_index: Any, edge_weight: Weights = None
 def gin_conv(site: Site, x: Any, edge_index: Any, size: Any = None) -> Value:
     """f(A X + (1 + ε)X); a learned ε is a free scalar."""
     (sent, own), epsilon = _sent_and_own(x), site.module.eps
-    if getattr(epsilon, "requires_grad", False):
-        own = own + own.scaled(site.weight("eps"))
-    else:
-        own = own * (1 + float(epsilon))
+    is_learned = getattr(epsilon, "requires_grad", False)
+    own = own + own.scaled(site.weight("eps")) if is_learned else own * (1 + float(epsilon))
     value = site.operator(edge_index, site.aggregation()) @ sent + own
     return site.interpreter.run(site.module.nn, site.weight("nn"), value)
 

@@ -226,7 +226,8 @@ class Site:
         """Raise an error: the layer's name, then ``text``."""
         if type(self.module).__module__.startswith("torch_geometric.") and rule_for(self.module) is None:
             raise unknown_layer(type(self.module).__name__, self.where)
-        hint = f"; add one with @gnnexp.rule({self.name})" if hasattr(self.module, "propagate") else ""
+        own_layer = "no rule" in text and hasattr(self.module, "propagate")
+        hint = f"; add one with @gnnexp.rule({self.name})" if own_layer else ""
         raise failure(self.where, f"{self.name} {text}{hint}")
 
 

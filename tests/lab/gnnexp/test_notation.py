@@ -2,7 +2,7 @@
 
 import pytest
 
-from slimg.lab.gnnexp.scalars import Scalar, as_scalar, high, low
+from slimg.lab.gnnexp.notation import Scalar, as_scalar, plain
 
 K, T, alpha, k = (Scalar.named(name) for name in ("K", "T", "alpha", "k"))
 
@@ -38,5 +38,6 @@ def test_numbers_are_written_short():
 
 
 def test_small_letters_where_there_are_any():
-    assert high("2K") == "²ᴷ" and high("K − 1") == "ᴷ⁻¹" and low("k=0") == "ₖ₌₀"
-    assert high("θ") == "^θ" and high("0.5") == "^(0.5)"
+    assert [plain(f"x^{{{each}}}") for each in ("2K", "K - 1", r"\theta", "0.5")] == ["x²ᴷ", "xᴷ⁻¹", "x^θ", "x^(0.5)"]
+    assert [plain(f"x_{{{each}}}") for each in ("k=0", "1,2", r"\epsilon", "0.01")] == ["xₖ₌₀", "x₁₂", "x_ε", "x_0.01"]
+    assert plain(r"\tilde{\mathbf{A}}_{2,\mathrm{sym},0.5\mathbf{I}}") == "Ã₂[0.5I]_sym"
