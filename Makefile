@@ -16,17 +16,22 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench clean
+.PHONY: help run check test lint bench clean
 
 help:
 	@echo "make run    a tour: a graph of Debian packages from files to predictions and a page, beside simple methods"
-	@echo "make test   ruff, mypy and pytest"
-	@echo "make lint   ruff and mypy"
+	@echo "make check  ruff, mypy, docstrings and the quick tests: the loop while you write, under two minutes"
+	@echo "make test   lint and all tests"
+	@echo "make lint   ruff, mypy and docstrings"
 	@echo "make bench  the recorded benchmarks: accuracy and speed"
 	@echo "make clean  remove what these commands made"
 
 run: $(VENV)/.installed
 	$(BIN)/python -m examples.debian.run
+
+# Tests marked slow (tests/conftest.py) are left out: those on real graphs, of the laboratory, of processes and of the browser.
+check: lint
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
 
 # Two workers with one BLAS thread each: as many threads as cores, and a file's tests share what they load.
 test: lint browser
@@ -35,6 +40,7 @@ test: lint browser
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/python tools/check_docstrings.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/accuracy.py
@@ -42,7 +48,7 @@ bench: $(VENV)/.installed-dev
 
 clean:
 	rm -rf $(VENV) build dist out src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests examples benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find src tests tools examples benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.created:
 	@$(PYTHON) -c "import ensurepip, venv" 2>/dev/null || $(MAKE) --no-print-directory python3-venv

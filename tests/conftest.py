@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests: where the real graphs are, and how to load one."""
+"""Where the real graphs are, and how to load one; which tests are slow; what was skipped for want of data."""
 
 import functools
 import os
@@ -6,7 +6,31 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+SLOW = (
+    *("examples", "lab", "engine/test_dask.py", "engine/test_mapped.py"),
+    *("report/test_page.py", "test_reproducible.py", "test_types.py"),
+)
+"""Folders and files whose tests are marked ``slow``, as are all tests on real graphs; ``make check`` leaves them out."""
+NO_DATA = "no folder "
+"""Beginning of the reason for which a test on a real graph is skipped: ``no folder cora in …``."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        path = item.path.relative_to(TESTS).as_posix()
+        if path.startswith(SLOW) or "load_real" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly which tests did not run for want of the real graphs."""
+    skipped = [each for each in terminalreporter.stats.get("skipped", []) if NO_DATA in str(each.longrepr)]
+    if skipped:
+        terminalreporter.section("REAL GRAPHS ARE MISSING", sep="!", red=True)
+        terminalreporter.line(f"{len(skipped):,} tests on real graphs were skipped, because the graphs are not there.")
+        terminalreporter.line("Run `slimg datasets get cora citeseer …`, or set SLIMG_DATA to a folder that holds them.")
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +49,7 @@ def load_real(data_dir):
 
         folder = datasets.info(name).folder
         if not (data_dir / folder).is_dir():
-            pytest.skip(f"no folder {folder} in {data_dir}")
+            pytest.skip(f"{NO_DATA}{folder} in {data_dir}")
         return datasets.load(name, root=data_dir)
 
     return load

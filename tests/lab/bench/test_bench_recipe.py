@@ -43,7 +43,7 @@ def test_slimg_is_one_cell_in_all_tables(data_dir, monkeypatch):
     monkeypatch.setenv("SLIMG_DATA", str(data_dir))
     recipes = [Recipe.named(name) for name in ("real", "components", "linearity", "design", "receptive")]
     if "cora" not in recipes[0].data:
-        pytest.skip("cora is not here")
+        pytest.skip(f"no folder cora in {data_dir}")
     assert len({recipe.cell("slimg", "cora", 3).key for recipe in recipes}) == 1
 
 

@@ -1,0 +1,79 @@
+"""The examples of docstrings run, and the check of docstrings finds what it is for."""
+
+import doctest
+import importlib
+import sys
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("numpydoc", reason="NUMPYDOC IS NOT INSTALLED: pip install '.[lint]'")
+
+from tools.check_docstrings import findings, packages  # noqa: E402
+from tools.imports import SOURCE  # noqa: E402
+
+WITH_EXAMPLES = sorted(path for path in SOURCE.rglob("*.py") if ">>>" in path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_examples_run(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = ".".join(("slimg", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+    done = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert done.attempted > 0
+    assert done.failed == 0, "see the captured output"
+
+
+def test_the_check_walks_every_package():
+    assert {"slimg", "slimg.graph", "slimg.learn", "slimg.lab", "slimg.lab.datasets"} <= set(packages())
+
+
+SAMPLE = '''
+"""A package."""
+__all__ = ["complete", "parameters", "result", "unknown"]
+
+def complete(a: int) -> int:
+    """Return a number.
+
+    Parameters
+    ----------
+    a : int
+        A number.
+
+    Returns
+    -------
+    int
+        The same.
+    """
+    return a
+
+def parameters(a: int) -> None:
+    """Take a number."""
+
+def result() -> int:
+    """Return a number."""
+    return 1
+
+def unknown() -> None:
+    """Do nothing.
+
+    Outputs
+    -------
+    int
+        Nothing.
+    """
+'''
+
+
+@pytest.mark.filterwarnings("ignore:Unknown section")
+def test_the_check_finds_missing_parameters_results_and_unknown_sections(tmp_path, monkeypatch):
+    (tmp_path / "slimg_sample.py").write_text(SAMPLE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = [line.split(" ")[:2] for line in findings("slimg_sample")]
+    assert [name.removeprefix("slimg_sample.").rstrip(":") + " " + code for name, code in found] == [
+        "parameters PR01",
+        "result RT01",
+        "unknown GL06",
+        "unknown GL07",
+    ]
+    assert isinstance(sys.modules.pop("slimg_sample"), ModuleType)
