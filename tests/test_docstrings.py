@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("numpydoc", reason="NUMPYDOC IS NOT INSTALLED: pip install '.[lint]'")
 
-from tools.check_docstrings import findings, packages  # noqa: E402
-from tools.imports import SOURCE  # noqa: E402
+from tools.check_docstrings import findings, packages
+from tools.imports import SOURCE
 
 WITH_EXAMPLES = sorted(path for path in SOURCE.rglob("*.py") if ">>>" in path.read_text(encoding="utf-8"))
 
