@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from sklearn.base import BaseEstimator
+from slimg._sklearn import BaseEstimator
 
 Estimator = TypeVar("Estimator", bound="WithHyperparameters")
 

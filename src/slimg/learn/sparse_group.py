@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from slimg._sklearn import BaseEstimator, ClassifierMixin
 from slimg.engine.base import Array
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError

@@ -17,9 +17,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from slimg._sklearn import BaseEstimator
 from slimg.engine.base import Array
 from slimg.errors import InputError, choices
 from slimg.graph.checks import check_train_val

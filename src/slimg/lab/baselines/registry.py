@@ -22,8 +22,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from sklearn.base import BaseEstimator
-
+from slimg._sklearn import BaseEstimator
 from slimg.classifier import SlimG
 from slimg.errors import InputError, choices
 from slimg.lab.baselines import grids
