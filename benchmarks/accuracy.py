@@ -21,6 +21,7 @@ import numpy as np
 from records import read, shared, write
 
 from slimg import SlimG
+from slimg.components import EnergyRank, paper_components
 from slimg.graph.splits import REAL, stratified
 from slimg.lab import datasets
 
@@ -31,8 +32,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "path": {},
     "paper": {"grid": "paper"},
     "path, early stopping": {"early_stopping": 2},
-    "no sparsity": {"sparsity": False},
-    **{f"rank{cap}": {"max_rank": cap} for cap in (64, 128, 256, 512, 1024)},
+    "no sparsity": {"grid": "unpenalized"},
+    **{f"rank{cap}": {"components": paper_components(rank=EnergyRank(max_rank=cap))} for cap in (64, 128, 256, 512, 1024)},
 }
 
 
@@ -41,12 +42,12 @@ def main() -> None:
     results = read("accuracy").get("results", {})
     for dataset in options.datasets:
         graph = datasets.load(dataset)
-        propagated: dict[int, Any] = {}
+        propagated: dict[Any, Any] = {}
         for variant in options.variants:
             model = SlimG(**VARIANTS[variant])
-            if model.max_rank not in propagated:
-                propagated[model.max_rank] = model.propagate(graph)
-            record = run(graph, model, propagated[model.max_rank], options.seeds)
+            if model.components not in propagated:
+                propagated[model.components] = model.propagate(graph)
+            record = run(graph, model, propagated[model.components], options.seeds)
             results.setdefault(dataset, {})[variant] = record
             figures = f"{record['mean']:6.2f} ± {record['std']:.2f}   {record['seconds']:.1f} s"
             print(f"{dataset:<10} {variant:<22} {figures}", flush=True)

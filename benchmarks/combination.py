@@ -19,7 +19,7 @@ from records import RESULTS, write
 from scipy.optimize import minimize
 
 from slimg import SlimG
-from slimg.components.components import Components
+from slimg.components import Components, paper_components
 from slimg.graph import Graph, Split
 from slimg.graph.splits import REAL, SYNTHETIC, stratified
 from slimg.lab import datasets, sanity
@@ -39,12 +39,12 @@ def main() -> None:
     for name in parser.parse_args().graphs:
         made = "-" in name
         graph = sanity.make(*name.split("-")).graph if made else datasets.load(name)
-        model = SlimG(normalize_features=None if made else "row")
+        model = SlimG(components=paper_components(normalize=None if made else "row"))
         parts = model.propagate(graph)
         found = []
         for seed in range(SEEDS):
             split = stratified(graph, SYNTHETIC if made else REAL, seed)
-            stopped = model.set_params(sparsity=False).fit(graph, train=split.train, val=split.val, propagated=parts)
+            stopped = model.set_params(grid="unpenalized").fit(graph, train=split.train, val=split.val, propagated=parts)
             early = 100 * float((stopped.predict() == graph.labels)[split.test].mean())
             found.append({**together(graph, parts, split), "without penalties": early, **apart(graph, parts, split)})
         means = {key: round(float(np.mean([each[key] for each in found])), 1) for key in found[0]}

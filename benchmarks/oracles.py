@@ -116,7 +116,7 @@ def saga_point(matrix: Array, codes: Array, l1: float, tol: float = 1e-9, max_it
 
 def labelled_rows(dataset: str) -> tuple[Array, Array, list[int]]:
     """P at the training rows (m × p, float64), their labels' codes, and the components' widths."""
-    from slimg.components.components import compute_components
+    from slimg.components.compute import compute_components
     from slimg.graph.splits import REAL, stratified
     from slimg.lab import datasets
 

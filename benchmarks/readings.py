@@ -30,7 +30,7 @@ import numpy as np
 import torch
 from records import read, shared, write
 
-from slimg.components.features import dense_rows
+from slimg.components.row_scaling import dense_rows
 from slimg.engine import MemoryEngine
 from slimg.graph import Graph
 from slimg.graph.splits import REAL, SYNTHETIC, Split, stratified

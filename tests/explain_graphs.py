@@ -38,14 +38,15 @@ def dense_scores(model, matrix, features):
     root = 1 / np.sqrt(looped.sum(axis=1))
     sym = root[:, None] * looped * root
     for name, weights in model.coef_.items():
-        state = parts.states[name]
+        state = parts.fitted[name].state
         if name == "U":
-            raw = matrix @ (state.vectors * np.sign(state.eigenvalues))
+            raw = matrix @ (state.spectrum.vectors * np.sign(state.spectrum.eigenvalues))
         else:
             kind, _, hops = name.removesuffix(" X").partition("^")
             power = {"X": np.eye(len(matrix)), "A_row": row, "A_sym": sym}[kind]
             carried = np.linalg.matrix_power(power, int(hops or 1)) @ x
-            raw = carried if state is None else (carried - state.mean) @ state.components.T
+            pca = state.pca
+            raw = carried if pca is None else (carried - pca.mean) @ pca.components.T
         length = np.linalg.norm(raw, axis=1, keepdims=True)
         total = total + np.divide(raw, length, out=np.zeros_like(raw), where=length > 1e-9) @ weights
     return total

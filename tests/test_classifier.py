@@ -12,8 +12,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import recall_score
 
 from slimg import Graph, SlimG
+from slimg.components import EnergyRank, Features, PropagatedFeatures, Structure
 from slimg.errors import InputError
 from slimg.graph.splits import REAL, stratified
+from slimg.lab.ablations import slimg_components, slimg_params
 from slimg.learn import SparseGroupLogisticRegression
 from slimg.learn.path import Record, best
 
@@ -95,13 +97,14 @@ def test_predictions_are_the_components_times_the_weights(fitted, graph):
 
 def test_it_learns_more_than_the_majority_and_the_features(fitted, graph, split):
     right = (fitted.predict() == graph.labels)[split.test].mean()
-    alone = SlimG(components=("X",)).fit(graph, train=split.train, val=split.val)
+    alone = SlimG(components=[Features()]).fit(graph, train=split.train, val=split.val)
     assert right > max(0.8, (alone.predict() == graph.labels)[split.test].mean() - 0.02)
 
 
 def test_one_component_is_the_plain_classifier_on_it(graph, split):
     """The whole way through the estimator ends where `SparseGroupLogisticRegression` does on the same rows."""
-    model = SlimG(components=("sym",), grid=[(1e-3, 1e-2)], tol=1e-7).fit(graph, train=split.train, val=split.val)
+    model = SlimG(components=[PropagatedFeatures(kind="sym")], grid=[(1e-3, 1e-2)], tol=1e-7)
+    model.fit(graph, train=split.train, val=split.val)
     rows = model.components_.blocks["A_sym^2 X"]
     plain = SparseGroupLogisticRegression(1e-3, 1e-2, tol=1e-7).fit(rows[split.train], graph.labels[split.train])
     np.testing.assert_allclose(model.predict_proba(), plain.predict_proba(rows), atol=2e-3)
@@ -226,12 +229,12 @@ def test_patience_leaves_a_series_after_pairs_without_gain(graph, split):
         ({"k_row": 1, "k_sym": 1}, ("U", "X", "A_row^1 X", "A_sym^1 X")),
         ({"pca": False}, NAMES),
         ({"max_rank": 3}, NAMES),
-        ({"normalize_features": None}, NAMES),
+        ({"normalize": None}, NAMES),
         ({"energy": 0.5}, NAMES),
     ],
 )
 def test_ablations(graph, split, options, names):
-    model = SlimG(**options).fit(graph, train=split.train, val=split.val)
+    model = SlimG(**slimg_params(options)).fit(graph, train=split.train, val=split.val)
     assert tuple(model.coef_) == names
     assert (model.predict() == graph.labels)[split.test].mean() > 0.6
     if options.get("pca") is False:
@@ -243,8 +246,8 @@ def test_ablations(graph, split, options, names):
 def test_no_sparsity_stops_early_without_a_certificate(graph, split):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = SlimG(sparsity=False).fit(graph, train=split.train, val=split.val)
-        folded = SlimG(sparsity=False, cv=3).fit(graph, train=split.train)
+        model = SlimG(grid="unpenalized").fit(graph, train=split.train, val=split.val)
+        folded = SlimG(grid="unpenalized", cv=3).fit(graph, train=split.train)
     assert np.isnan(model.dual_gap_) and not model.converged_ and model.zero_components_ == ()
     assert len(model.selection_) == 1 and model.selection_[0]["l1"] == model.selection_[0]["group"] == 0
     accuracy = (model.predict() == graph.labels)[split.val].mean()
@@ -273,7 +276,8 @@ def test_components_are_computed_once_for_many_splits(graph, split, fitted):
 
 
 def test_clone_and_pickle(fitted, graph, split):
-    options = {"grid": "paper", "k_row": {2, 4}, "components": ("X", "row"), "max_rank": 10, "tol": 1e-3, "random_state": 5}
+    listed = slimg_components(["X", "row"], k_row={2, 4}, max_rank=10)
+    options = {"grid": "paper", "components": listed, "tol": 1e-3, "random_state": 5}
     model = SlimG(**options)
     twin = clone(model)
     assert twin.get_params() == model.get_params() and twin is not model
@@ -348,23 +352,27 @@ BAD = {
     "unlabelled train": (lambda p: fit(p, labels=ONE_OF_CLASS_2, rows={"train": [0, 1, 5]}), "1 row without a label"),
     "rows that are not there": (lambda p: fit(p, rows={"train": [0, 1, 240]}), "row 240"),
     "no training rows": (lambda p: fit(p, rows={"train": []}), "train has no rows"),
-    "r = 0": (lambda p: fit(p, {"max_rank": 0}), "max_rank must be a positive integer"),
-    "no energy": (lambda p: fit(p, {"energy": 0}), "energy must lie above 0"),
-    "unknown component": (lambda p: fit(p, {"components": ("V",)}), "choose one of U, X, row, sym"),
-    "no component": (lambda p: fit(p, {"components": ()}), "at least one of U, X, row, sym"),
-    "components that need features": (lambda p: fit(p, {"components": ("row",)}, features=None), "ask for U"),
-    "no hops": (lambda p: fit(p, {"k_row": 0}), "k_row must be a positive number"),
-    "an empty set of hops": (lambda p: fit(p, {"k_sym": ()}), "k_sym must be a positive number"),
-    "unknown normalisation": (lambda p: fit(p, {"normalize_features": "column"}), "choose one of None, row"),
+    "r = 0": (lambda p: Structure(rank=0), "rank must be .*positive.* 0"),
+    "no energy": (lambda p: EnergyRank(energy=0), "energy .*above 0"),
+    "unknown component": (lambda p: fit(p, {"components": ["V"]}), "component 'V'.*Structure"),
+    "no component": (lambda p: fit(p, {"components": ()}), "at least one .*Structure"),
+    "components that need features": (
+        lambda p: fit(p, {"components": [PropagatedFeatures()]}, features=None), r"A_row\^2 X need features.*Structure",
+    ),
+    "no hops": (lambda p: PropagatedFeatures(steps=0), "steps must be a positive .*0"),
+    "two components of one name": (lambda p: fit(p, {"components": [Features(), Features(pca=False)]}), "two .*'X'"),
+    "components by their class": (lambda p: fit(p, {"components": [Features]}), "component .*Features"),
+    "one component": (lambda p: fit(p, {"components": Features()}), "list of components"),
+    "unknown normalisation": (lambda p: Features(normalize="column"), "column.*choose one of None, row"),
     "unknown grid": (lambda p: fit(p, {"grid": "all"}), "choose one of .*paper, path"),
-    "no penalty": (lambda p: fit(p, {"grid": [(0, 0)]}), "sparsity=False"),
+    "no penalty": (lambda p: fit(p, {"grid": [(0, 0)]}), "unpenalized"),
     "one fold": (lambda p: fit(p, {"cv": 1}), "cv must be .* at least 2"),
     "no patience": (lambda p: fit(p, {"early_stopping": 0}), "early_stopping must be"),
     "no tolerance": (lambda p: fit(p, {"tol": 0}), "tol must be"),
     "unknown engine": (lambda p: fit(p, {"engine": "gpu"}), "unknown engine 'gpu'"),
     "weights of an unknown class": (lambda p: fit(p, {"class_weight": {9: 1.0}}), r"not there, 9: there are \[0, 1, 2\]"),
     "a seed that is none": (lambda p: fit(p, {"random_state": None}), "random_state must be"),
-    "a matrix for a graph": (lambda p: SlimG().fit(p[0]), "fit needs a slimg.Graph"),
+    "a matrix for a graph": (lambda p: SlimG().fit(p[0]), "slimg.Graph.*from_edges"),
     "labels beside the graph": (lambda p: SlimG().fit(graph_of(p), p[2]), "labels belong to the graph"),
     "components of another graph": (
         lambda p: fit(p, rows={"propagated": SlimG().propagate(graph_of(planted(60)))}), "60 nodes and the graph 240",

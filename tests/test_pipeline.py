@@ -9,7 +9,9 @@ from sklearn.pipeline import make_pipeline
 
 from explain_graphs import planted
 from slimg import NodeClassifier, SlimG, SlimGFeatures
+from slimg.components import Structure, paper_components
 from slimg.errors import InputError
+from slimg.lab.ablations import slimg_components
 from slimg.learn import SparseGroupLogisticRegression
 
 PAIR = [(1e-4, 1e-3)]
@@ -46,16 +48,17 @@ def test_labels_of_the_graph_are_not_read(graph, nodes):
 
 
 def test_clone_shares_the_graph(graph):
-    original = NodeClassifier(graph, SlimG(cv=3, k_row={1, 2}))
+    original = NodeClassifier(graph, SlimG(cv=3, components=slimg_components(k_row={1, 2})))
     copy = clone(original)
     assert copy.graph is graph and copy.model is not original.model
-    assert copy.get_params()["model__cv"] == 3 and copy.get_params()["model__k_row"] == {1, 2}
-    assert clone(SlimGFeatures(graph, max_rank=7)).get_params()["max_rank"] == 7
+    assert copy.get_params()["model__cv"] == 3 and copy.get_params()["model__components"] == slimg_components(k_row={1, 2})
+    listed = paper_components(rank=7)
+    assert clone(SlimGFeatures(graph, components=listed)).get_params()["components"] == listed
 
 
 def test_grid_search_over_slimgs_parameters(graph, nodes):
     ids, labels = nodes
-    choices = {"model__components": [("U",), ("X", "row")], "model__grid": [[(0, 10.0)], PAIR]}
+    choices = {"model__components": [[Structure()], slimg_components(["X", "row"])], "model__grid": [[(0, 10.0)], PAIR]}
     search = GridSearchCV(NodeClassifier(graph, SlimG(cv=2)), choices, cv=3).fit(ids, labels)
     assert search.best_params_["model__grid"] == PAIR, "a penalty that leaves nothing cannot win"
     assert search.best_score_ > 0.8 and search.predict(ids[:4]).shape == (4,)
@@ -65,9 +68,10 @@ def test_grid_search_over_slimgs_parameters(graph, nodes):
 
 def test_features_in_a_pipeline(graph, nodes):
     ids, labels = nodes
-    pipeline = make_pipeline(SlimGFeatures(graph, max_rank=8), LogisticRegression(max_iter=500))
+    pipeline = make_pipeline(SlimGFeatures(graph, components=paper_components(rank=8)), LogisticRegression(max_iter=500))
     assert cross_val_score(pipeline, ids, labels, cv=3).mean() > 0.8
-    search = GridSearchCV(pipeline, {"slimgfeatures__pca": [True, False]}, cv=2).fit(ids, labels)
+    choices = {"slimgfeatures__components": [paper_components(rank=8, pca=pca) for pca in (True, False)]}
+    search = GridSearchCV(pipeline, choices, cv=2).fit(ids, labels)
     assert search.best_score_ > 0.8
 
 

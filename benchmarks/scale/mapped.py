@@ -31,7 +31,7 @@ import records
 from pyarrow import parquet
 
 from slimg import SlimG
-from slimg.components.components import Components
+from slimg.components.compute import Components
 from slimg.engine.base import Engine
 from slimg.engine.mapped import MappedEngine
 from slimg.engine.memory import MemoryEngine

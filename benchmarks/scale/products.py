@@ -32,7 +32,7 @@ import records
 from scale import rivals
 
 from slimg import SlimG
-from slimg.components.components import compute_components
+from slimg.components.compute import compute_components
 from slimg.io.disk import open_graph
 
 TOUCHED = 10 << 27

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import records
 
-from slimg.engine.estimate import Sizes, columns_through, estimate
+from slimg.components.estimate import Sizes, columns_through, estimate
 from slimg.engine.rates import Rates, measure
 from slimg.graph.adjacency import Adjacency
 from slimg.io.disk import open_graph

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import records
 
-from slimg.components.components import compute_components
+from slimg.components import EnergyRank, compute_components, paper_components
 from slimg.engine.dask import DaskEngine
 from slimg.engine.memory import MemoryEngine
 from slimg.io.disk import open_graph
@@ -40,7 +40,8 @@ def main() -> None:
         rows.append(chosen)
     if options.memory:
         begun = time.perf_counter()
-        compute_components(graph, MemoryEngine(threads=1), max_rank=options.rank)
+        capped = paper_components(rank=EnergyRank(max_rank=options.rank))
+        compute_components(graph, MemoryEngine(threads=1), components=capped)
         record["in memory, one thread"] = time.perf_counter() - begun
     record["same bits"] = all(np.array_equal(rows[0][name], rows[1][name]) for name in rows[0])
     record["one / two"] = record["workers"]["1"] / record["workers"]["2"]
@@ -57,9 +58,9 @@ def on_cluster(graph: Any, workers: int, options: argparse.Namespace, sample: np
     settings = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with LocalCluster(**settings) as cluster, Client(cluster) as client, DaskEngine(client, options.folder) as engine:
         small = graph.subgraph(np.arange(3_000))
-        compute_components(small, engine, max_rank=4)
+        compute_components(small, engine, components=paper_components(rank=EnergyRank(max_rank=4)))
         begun = time.perf_counter()
-        parts = compute_components(graph, engine, max_rank=options.rank)
+        parts = compute_components(graph, engine, components=paper_components(rank=EnergyRank(max_rank=options.rank)))
         chosen = {name: engine.rows(block, sample) for name, block in parts.blocks.items()}
         seconds = time.perf_counter() - begun
         del parts

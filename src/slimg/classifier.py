@@ -1,29 +1,26 @@
-"""`SlimG`: the estimator that joins graph, components, path and predictions.
+"""`SlimG`: a list of components and a sparse-group logistic regression.
 
-    P(A, X) = U ‖ g(X) ‖ g(A_row²X) ‖ g(Ã_sym²X)                 computed once (`propagate.components`)
-    min_W  mean CE over labelled rows + λ₁‖W‖₁ + λ₂ Σ_g ‖W_g‖_F  for each pair of a path (`learn.path`)
+    P(A, X) = U ‖ g(X) ‖ g(A_row²X) ‖ g(Ã_sym²X)                 computed once (`slimg.components`)
+    min_W  mean CE over labelled rows + λ₁‖W‖₁ + λ₂ Σ_g ‖W_g‖_F  for each pair of a path (`slimg.learn`)
     the pair with the best validation accuracy predicts every node
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from slimg.components.components import Components, compute_components
-from slimg.components.options import COMPONENTS
-from slimg.components.projector import Projector
-from slimg.engine.choice import check_engine, engine_for
-from slimg.engine.estimate import Estimate, Sizes, columns_through, estimate, work_files
+from slimg.base import check_graph, check_whole_number
+from slimg.components.component import Component, check_components
+from slimg.components.compute import PAPER_COMPONENTS, Components, compute_components
+from slimg.components.estimate import Estimate, Sizes, choose_engine, columns_through, estimate
+from slimg.engine.choice import check_engine
 from slimg.errors import InputError
-from slimg.explain.explainer import Scorer
 from slimg.fitted import FittedModel
-from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import Labelled
 from slimg.learn.search import SearchConfig, SearchResult, search
@@ -31,62 +28,97 @@ from slimg.learn.sparse_group import check_stopping, class_weights, warn_unconve
 from slimg.progress import progress_for, reporting
 from slimg.sizes import as_bytes
 
+UNPENALIZED = "unpenalized"
+
 
 class SlimG(FittedModel):
     """Node classifier of "Less is More: SlimG for Accurate, Robust, and Interpretable Graph Mining" (KDD '23).
 
     Parameters
     ----------
-    grid : "path", "paper", or a list of pairs (l1, group) and of mappings {component: λ}
+    components : sequence of Component, default=PAPER_COMPONENTS
+        The blocks of columns to learn on (`slimg.components`), by default the paper's four: U ‖ g(X) ‖ g(A_row²X) ‖
+        g(Ã_sym²X).
+        Those that need edges or features which a graph does not have are left out, with a note.
+    grid : "path", "paper", "unpenalized", or a list, default="path"
         Penalties to try. "path" goes from λ_max down, without and with an ℓ₁ part, adds a few pairs with one joint group
-        (`slimg.learn.path`), and components fitted separately whose scores are added (`slimg.learn.separate`), which is what a
-        mapping asks for; "paper" has the paper's twelve pairs.
-    cv : int
+        and components learned separately whose scores are added; "paper" has the paper's twelve pairs. A list has pairs
+        (l1, group) and mappings {component: λ} of components learned separately. "unpenalized" drops both penalties; then no
+        minimiser exists on separable data, so L-BFGS is stopped early on the validation accuracy, without a certificate.
+    cv : int, default=5
         Folds when no validation rows are given (fewer if a class has fewer labelled nodes).
-    components, pca, k_row, k_sym : the paper's ablations; see `slimg.components.components.compute_components`.
-    sparsity : bool
-        False drops both penalties; then no minimiser exists on separable data, so L-BFGS is stopped early on the
-        validation accuracy and there is no certificate.
-    early_stopping : int or None
+    early_stopping : int or None, default=None
         Leave a λ₁ after this many pairs in a row without a better validation accuracy; None solves every pair.
-    normalize_features : "row" or None
-        "row" divides each row by its sum, after subtracting its minimum where entries are negative.
-    energy, max_rank : the rank of U and of the PCAs.
-    class_weight : "balanced", a dict by class, or None
-    tol, max_iter : the duality gap to reach, as a share of the loss at W = 0, and Newton steps at most. Rarely a component
-        that is zero in the solution still has a small weight at the default gap; ``tol=1e-6`` tells.
-    engine : "memory", "mapped" (row matrices as files), "dask", "auto" (by `estimate`),
-        a Dask client, or an engine
-    memory : size such as "4GB", or None
-        The budget of "mapped" and "auto"; None takes most of what is free.
-    random_state : int
-        Seeds the folds and the start of the iterative decompositions.
-    verbose : bool, or a `slimg.progress.Progress`
+    class_weight : "balanced", dict or None, default=None
+        Weights of the classes in the loss.
+    tol : float, default=1e-4
+        The duality gap to reach, as a share of the loss at W = 0. Rarely a component that is zero in the solution still has
+        a small weight at the default gap; ``tol=1e-6`` decides.
+    max_iter : int, default=200
+        The most Newton steps for one pair.
+    engine : str, Engine or Dask client, default="memory"
+        "memory", "mapped" (row matrices as files), "dask", or "auto" (as `estimate` recommends).
+    memory : str, int or None, default=None
+        The budget of "mapped" and "auto", a size such as "4GB"; None is most of what is free.
+    random_state : int, default=0
+        Seeds the folds and the start of iterative decompositions.
+    verbose : bool or Progress, default=False
         True shows stages and the time that is left, on a terminal or in a notebook.
 
     Attributes
     ----------
-    classes_, coef_ : {component: (width, classes)}, intercept_, rank_, dual_gap_, n_iter_ (Newton steps),
-    chosen_ (the record of what was chosen), l1_, group_, joint_, separate_penalties_ (its penalties), selection_ (one record per
-    candidate), zero_components_, components_, graph_, data_, notes_, seconds_, trained_on_ (rows),
-    held_out_scores_ (of ``trained_on_``, each from the fold that had not seen it; None with validation rows),
-    fold_in_agreement_ (None until `measure_fold_in`)
+    classes_ : array of shape (c,)
+        The labels, sorted.
+    coef_ : dict of str to array of shape (width, c)
+        Weights of each component; a component that the penalty removed is exactly zero.
+    intercept_ : array of shape (c,)
+    zero_components_ : tuple of str
+        Components whose weights are exactly zero.
+    dual_gap_ : float
+        How far from the optimum the weights can be at most, as a share of the loss at W = 0.
+    converged_ : bool
+    n_iter_ : int
+        Newton steps.
+    selection_ : list of dict
+        One record for each candidate that was tried.
+    chosen_ : dict
+        The record of the candidate that was chosen; `l1_`, `group_`, `joint_` are its penalties.
+    rank_ : int
+        The largest number of columns that a component was to have.
+    components_ : Components
+        The rows of P.
+    graph_ : Graph
+    data_ : dict
+        Counts of nodes, edges, features and labelled nodes.
+    feature_names_ : tuple of str or None
+    notes_ : tuple of str
+        What was noticed about the graph and left out, one sentence each.
+    seconds_ : dict of str to float
+        Wall time of the stages.
+    trained_on_ : array of int
+        Rows that were learned from.
+    held_out_scores_ : array or None
+        Scores of ``trained_on_``, each from the fold that did not learn from it; None with validation rows.
+    fold_in_agreement_ : float or None
+        None until `measure_fold_in`.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "b": "left", "e": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, label=labels))
+    >>> model.predict().tolist()
+    ['left', 'left', 'left', 'right', 'right', 'right']
     """
 
     def __init__(
         self,
         *,
+        components: Sequence[Component] = PAPER_COMPONENTS,
         grid: str | Sequence[Any] = "path",
         cv: int = 5,
-        components: Collection[str] = COMPONENTS,
-        pca: bool = True,
-        k_row: int | Collection[int] = 2,
-        k_sym: int | Collection[int] = 2,
-        sparsity: bool = True,
         early_stopping: int | None = None,
-        normalize_features: str | None = "row",
-        energy: float = 0.9,
-        max_rank: int = 2048,
         class_weight: Any = None,
         tol: float = 1e-4,
         max_iter: int = 200,
@@ -94,18 +126,11 @@ class SlimG(FittedModel):
         memory: str | int | None = None,
         random_state: int = 0,
         verbose: Any = False,
-    ):
+    ) -> None:
+        self.components = components
         self.grid = grid
         self.cv = cv
-        self.components = components
-        self.pca = pca
-        self.k_row = k_row
-        self.k_sym = k_sym
-        self.sparsity = sparsity
         self.early_stopping = early_stopping
-        self.normalize_features = normalize_features
-        self.energy = energy
-        self.max_rank = max_rank
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -117,7 +142,7 @@ class SlimG(FittedModel):
     def fit(
         self,
         graph: Graph,
-        y: Any = None,
+        y: None = None,
         *,
         train: Any = None,
         val: Any = None,
@@ -127,40 +152,97 @@ class SlimG(FittedModel):
 
         Parameters
         ----------
-        train, val : row numbers or boolean masks
-            Only the labels of these rows are read. Without ``train`` all labelled nodes are used; without ``val`` the pair
-            is chosen by stratified cross-validation and the model is fitted again on all of ``train``.
-        propagated : what `propagate` returned for this graph
-            Components do not depend on labels: with several splits of a graph they are needed once.
+        graph : Graph
+            Edges, features, labels; nodes without a label are predicted.
+        y : None
+            Not used: labels belong to the graph.
+        train : array of int or bool, default=None
+            Rows to learn from, as numbers or a mask; None is all labelled nodes that are not in ``val``. No other labels
+            are read.
+        val : array of int or bool, default=None
+            Rows to choose the penalties on; None chooses by stratified cross-validation, and fits again on all of ``train``.
+        propagated : Components or None, default=None
+            What `propagate` returned for this graph. Components do not depend on labels: with several splits of a graph
+            they are needed once.
+
+        Returns
+        -------
+        SlimG
+            The fitted model itself.
+
+        Raises
+        ------
+        InputError
+            If an option, the rows or the labels cannot be used; the sentence says what to do.
         """
         self._check(graph, y)
-        train_rows, val_rows = check_train_val(graph, train, val)
+        rows = self._fit_rows(graph, train, val)
         parts = self.propagate(graph) if propagated is None else propagated
         nodes = next(iter(parts.blocks.values())).shape[0]
         if nodes != graph.n:
             raise InputError(f"propagated has {nodes:,} nodes and the graph {graph.n:,}: propagate this graph")
         begun = time.perf_counter()
-        present = np.unique(graph.codes[train_rows])
-        self.classes_ = graph.classes[present]
-        code_of = np.full(len(graph.classes) + 1, -1)
-        code_of[present] = np.arange(len(present))
-        codes = code_of[graph.codes[train_rows]]
-        weights = class_weights(self.class_weight, self.classes_, codes)
-        labelled = Labelled(parts.labelled_rows(train_rows), codes, len(present), weights, parts.widths, parts.engine)
-        validation = None if val_rows is None else (parts.labelled_rows(val_rows), code_of[graph.codes[val_rows]])
+        weights = class_weights(self.class_weight, rows.classes, rows.codes)
+        matrix = parts.labelled_rows(rows.train)
+        labelled = Labelled(matrix, rows.codes, len(rows.classes), weights, parts.widths, parts.engine)
+        validation = None
+        if rows.val is not None and rows.val_codes is not None:
+            validation = parts.labelled_rows(rows.val), rows.val_codes
         with progress_for(self.verbose).stage("learning"):
             self._keep(graph, parts, search(self._search(), labelled, validation))
-        self.trained_on_, self.fold_in_agreement_ = train_rows, None
+        self.trained_on_, self.fold_in_agreement_ = rows.train, None
         self.seconds_ = {**parts.seconds, "learning": time.perf_counter() - begun}
         return self
 
-    def measure_fold_in(self, share: float = 0.1) -> float:
-        """How often a node that is folded in has the class that a fit which saw it gives it.
+    def propagate(self, graph: Graph) -> Components:
+        """Compute the rows of P(A, X), which `fit` does unless they are given.
 
-        Hides a share of the nodes that were not learned from, fits the rest again with the chosen pair, folds the hidden
-        ones in, and compares with this model. Takes about as long as one pair's fit; kept in ``fold_in_agreement_``.
+        Parameters
+        ----------
+        graph : Graph
+
+        Returns
+        -------
+        Components
         """
-        check_is_fitted(self, "graph_", msg="measure_fold_in needs a model that was fitted here, not loaded from a file")
+        check_graph(graph)
+        wanted, progress = check_components(self.components), progress_for(self.verbose)
+        engine = choose_engine(self.engine, graph, self.memory, wanted)
+        with reporting(engine, progress), progress.stage("components", columns_through(Sizes.of(graph), wanted)):
+            return compute_components(graph, engine, components=wanted, random_state=self.random_state)
+
+    def estimate(self, what: Graph | Sizes) -> Estimate:
+        """Estimate memory, disk and time of a fit on each engine.
+
+        Parameters
+        ----------
+        what : Graph or Sizes
+            A graph, or its sizes alone.
+
+        Returns
+        -------
+        Estimate
+        """
+        budget = None if self.memory is None else as_bytes(self.memory)
+        return estimate(what, components=check_components(self.components), memory=budget)
+
+    def measure_fold_in(self, share: float = 0.1) -> float:
+        """Measure how often a node that is folded in has the class that a fit which saw it gives it.
+
+        Hides a share of the nodes that were not learned from, fits the rest again with the chosen penalties, folds the
+        hidden ones in, and compares with this model. Takes about as long as one pair's fit.
+
+        Parameters
+        ----------
+        share : float, default=0.1
+            The share of nodes to hide, between 0 and 1.
+
+        Returns
+        -------
+        float
+            The share of hidden nodes with the same class; kept in ``fold_in_agreement_``.
+        """
+        self._check_fitted_here("measure_fold_in")
         if not 0 < share < 1:
             raise InputError(f"share must lie between 0 and 1, not {share!r}")
         others = np.setdiff1d(np.arange(self.graph_.n), self.trained_on_)
@@ -170,68 +252,44 @@ class SlimG(FittedModel):
         hidden = np.zeros(self.graph_.n, bool)
         hidden[np.random.default_rng(self.random_state).choice(others, count, replace=False)] = True
         train = np.cumsum(~hidden)[self.trained_on_] - 1
-        rest = clone(self).set_params(grid=self.chosen_grid() if self.sparsity else self.grid)
+        rest = clone(self).set_params(grid=self.grid if self._is_unpenalized else self.chosen_grid())
         folded = rest.fit(self.graph_.subgraph(~hidden), train=train).predict(self.graph_)
         self.fold_in_agreement_ = float((folded == self.predict())[hidden].mean())
         return self.fold_in_agreement_
 
+    @property
+    def _is_unpenalized(self) -> bool:
+        return isinstance(self.grid, str) and self.grid == UNPENALIZED
+
     def _check(self, graph: Any, y: Any) -> None:
-        if not isinstance(graph, Graph):
-            raise InputError(f"fit needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
-        if y is not None:
-            raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
+        check_graph(graph, y)
+        check_components(self.components)
         check_engine(self.engine, self.memory)
         progress_for(self.verbose)
-        if not isinstance(self.cv, (int, np.integer)) or self.cv < 2:
-            raise InputError(f"cv must be a whole number of folds, at least 2, not {self.cv!r}")
+        check_whole_number(self.cv, "cv", 2)
         check_stopping(self.tol, self.max_iter)
-        if not isinstance(self.random_state, (int, np.integer)) or not 0 <= self.random_state < 2**32:
-            raise InputError(f"random_state must be a whole number from 0 to 2³² − 1, not {self.random_state!r}")
-        patience = self.early_stopping
-        if patience is not None and (not isinstance(patience, (int, np.integer)) or patience < 1):
-            raise InputError(f"early_stopping must be None or a positive number of pairs, not {patience!r}")
-
-    def propagate(self, graph: Graph) -> Components:
-        """P(A, X) of a graph, which `fit` computes unless it is given."""
-        sizes, progress = Sizes.of(graph), progress_for(self.verbose)
-        engine = engine_for(self.engine, graph, self.memory, work_files(sizes, self.max_rank))
-        with reporting(engine, progress), progress.stage("components", columns_through(sizes, self.max_rank)):
-            return compute_components(
-                graph,
-                engine,
-                components=self.components,
-                pca=self.pca,
-                k_row=self.k_row,
-                k_sym=self.k_sym,
-                normalize=self.normalize_features,
-                energy=self.energy,
-                max_rank=self.max_rank,
-                random_state=self.random_state,
-            )
-
-    def estimate(self, what: Graph | Sizes) -> Estimate:
-        """Memory, disk and time of a fit on each engine, before it begins; sizes alone are enough."""
-        return estimate(what, memory=None if self.memory is None else as_bytes(self.memory))
+        check_whole_number(self.random_state, "random_state", 0, 2**32 - 1)
+        if self.early_stopping is not None:
+            check_whole_number(self.early_stopping, "early_stopping", 1)
 
     def _search(self) -> SearchConfig:
-        patience, seed = self.early_stopping, self.random_state
-        return SearchConfig(self.grid, self.cv, self.sparsity, patience, self.tol, self.max_iter, seed)
+        penalized, patience = not self._is_unpenalized, self.early_stopping
+        grid = self.grid if penalized else "path"
+        return SearchConfig(grid, self.cv, penalized, patience, self.tol, self.max_iter, self.random_state)
 
     def _keep(self, graph: Graph, parts: Components, found: SearchResult) -> None:
         solution = found.solution
         self.components_, self.rank_ = parts, parts.rank
         self.coef_ = {name: solution.weights[columns] for name, columns in parts.groups.items()}
         self.intercept_ = solution.intercept.astype(np.float32)
-        self.scorer_ = Scorer(Projector.of(parts), self.coef_, self.intercept_, self.classes_)
         self.graph_, self.feature_names_ = graph, graph.feature_names
         self.held_out_scores_ = found.held_out_scores
-        self._scores = self._nodes = None
-        counts = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
-        self.data_ = counts
+        self._scores = self._nodes = self._scorer = None
+        self.data_ = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
         self.selection_ = [record.as_dict() for record in found.records]
         self.chosen_ = self.selection_[found.chosen]
         self.dual_gap_, self.converged_, self.n_iter_ = solution.gap, solution.converged, solution.iterations
         self.zero_components_ = tuple(name for name, weights in self.coef_.items() if not weights.any())
         self.notes_ = (*graph.notes, *parts.notes)
-        if not solution.converged and self.sparsity:
+        if not solution.converged and not self._is_unpenalized:
             warn_unconverged(solution.gap, self.tol, solution.iterations)

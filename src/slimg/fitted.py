@@ -1,4 +1,8 @@
-"""What a fitted model can be asked: predictions, of a graph that grew too, reasons, and to be written to a file."""
+"""What a fitted model can do: predict, also for a graph that grew, explain, and be written to a file.
+
+The rooms it needs — `slimg.inference`, `slimg.explain`, `slimg.report` — are imported by the methods that use them, so that
+a fit loads none of them.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from slimg.components.components import Components
+from slimg.base import BaseNodeClassifier
+from slimg.components.compute import Components
 from slimg.engine.base import Array, RowMatrix
 from slimg.errors import InputError
-from slimg.explain import counterfactual as counterfactuals
-from slimg.explain.counterfactual import Counterfactual
-from slimg.explain.explainer import Explainer, Scorer, View
-from slimg.explain.explanation import Explanation
-from slimg.explain.summary import Summary
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
-from slimg.inference.fold_in import FittedNodes, FoldIn, check_alike, fold_in
-from slimg.inference.predictions import largest, write_predictions
-from slimg.inference.saving import Saved, load, save
 from slimg.learn.loss import softmax
-from slimg.report.notebook import model_html
-from slimg.report.plots import Plots
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from slimg.explain.counterfactual import Counterfactual
+    from slimg.explain.explanation import Explanation
+    from slimg.explain.summary import Summary
+    from slimg.inference.fold_in import FittedNodes, FoldIn
+    from slimg.inference.scoring import Scorer, View
+    from slimg.report.plots import Plots
 
 KEPT = (
     "rank_", "chosen_", "dual_gap_", "converged_", "zero_components_", "selection_", "notes_", "seconds_",
@@ -39,19 +39,23 @@ KEPT = (
 """Fitted attributes that a model's file keeps as they are."""
 
 
-class FittedModel(BaseEstimator):
+class FittedModel(BaseNodeClassifier):
     """A linear model on P(A, X) after `fit` or `load`.
 
     Attributes
     ----------
-    scorer_ : weights and what places nodes;  data_ : counts of the fitted graph;  feature_names_
-    graph_, components_ : the fitted graph and its rows of P; a model that was loaded has neither
+    coef_ : dict of str to array of shape (width, c)
+        Weights of each component.
+    intercept_ : array of shape (c,)
+    data_ : dict
+        Counts of the fitted graph.
+    feature_names_ : tuple of str or None
+    graph_, components_ : Graph and Components
+        The fitted graph and its rows of P; a model that was loaded has neither.
     """
 
-    classes_: Array
     coef_: dict[str, Array]
     intercept_: Array
-    scorer_: Scorer
     data_: dict[str, Any]
     chosen_: dict[str, Any]
     feature_names_: tuple[str, ...] | None
@@ -60,15 +64,16 @@ class FittedModel(BaseEstimator):
     components_: Components
     _scores: Array | None
     _nodes: FittedNodes | None
+    _scorer: Scorer | None
 
     @property
     def l1_(self) -> float:
-        """λ₁ of what was chosen."""
+        """λ₁ of the chosen penalties."""
         return self.chosen_["l1"]
 
     @property
     def group_(self) -> float:
-        """λ₂ of what was chosen; the largest λ of components fitted separately."""
+        """λ₂ of the chosen penalties; the largest λ of components learned separately."""
         return self.chosen_["group"]
 
     @property
@@ -78,36 +83,102 @@ class FittedModel(BaseEstimator):
 
     @property
     def separate_penalties_(self) -> dict[str, float] | None:
-        """λ of each component if components fitted separately were chosen."""
+        """λ of each component if components learned separately were chosen, else None."""
         return self.chosen_["separate"]
 
+    @property
+    def scorer_(self) -> Scorer:
+        """Components and weights, without the rows of the fitted graph."""
+        check_is_fitted(self)
+        if self._scorer is None:
+            from slimg.inference.scoring import Scorer
+
+            parts = self.components_
+            self._scorer = Scorer(parts.fitted, parts.titles, self.coef_, self.intercept_, self.classes_)
+        return self._scorer
+
     def chosen_grid(self) -> list[Any]:
-        """What was chosen, as a ``grid`` of its own: `fit` then tries nothing else."""
+        """What was chosen, as a ``grid`` of its own: a `fit` with it tries nothing else.
+
+        Returns
+        -------
+        list
+        """
         check_is_fitted(self)
         return [self.separate_penalties_ or (self.l1_, self.group_, self.joint_)]
 
     def decision_function(self, graph: Graph | None = None) -> Array:
-        """Scores of all nodes, in graph order (n × classes): of the fitted graph, or of one that grew (`fold_in`)."""
+        """Scores of all nodes.
+
+        Parameters
+        ----------
+        graph : Graph or None, default=None
+            A graph that grew out of the fitted one (see `fold_in`); None is the fitted graph.
+
+        Returns
+        -------
+        array of shape (n, c)
+            In the order of the nodes; columns as `classes_`.
+        """
         check_is_fitted(self)
         return self._own_scores().copy() if graph is None else self.fold_in(graph).scores
 
     def predict(self, graph: Graph | None = None) -> Array:
-        """One label per node, in graph order, of the labels' own type."""
+        """Predict the label of every node.
+
+        Parameters
+        ----------
+        graph : Graph or None, default=None
+            A graph that grew out of the fitted one (see `fold_in`); None is the fitted graph.
+
+        Returns
+        -------
+        array of shape (n,)
+            Labels of their own type, in the order of the nodes.
+        """
         check_is_fitted(self)
         if graph is None and self._scores is None and hasattr(self, "components_"):
+            from slimg.inference.predictions import largest
+
             return self.classes_[largest(self.components_.engine, self._linear(), self.intercept_)]
         return self.classes_[self.decision_function(graph).argmax(axis=1)]
 
     def predict_proba(self, graph: Graph | None = None) -> Array:
-        """Probabilities of all nodes; columns as `classes_`."""
+        """Predict the probability of each class for every node.
+
+        Parameters
+        ----------
+        graph : Graph or None, default=None
+            A graph that grew out of the fitted one (see `fold_in`); None is the fitted graph.
+
+        Returns
+        -------
+        array of shape (n, c)
+            In the order of the nodes; columns as `classes_`.
+        """
         return softmax(self.decision_function(graph))
 
     def write_predictions(self, folder: str | PathLike[str], *, probabilities: bool = False) -> Path:
-        """Predictions of the fitted graph as a folder of Parquet files (`slimg.inference.predictions`), whole or not at all.
+        """Write predictions of the fitted graph as a folder of Parquet files, whole or not at all.
 
-        Scores are made run by run where the rows are, so that this also serves graphs larger than memory and clusters.
+        Scores are computed chunk by chunk where the rows are, so that this also serves graphs larger than memory and
+        clusters.
+
+        Parameters
+        ----------
+        folder : path-like
+            The folder, which must not exist.
+        probabilities : bool, default=False
+            Whether to add a column for each class.
+
+        Returns
+        -------
+        Path
+            The folder.
         """
-        check_is_fitted(self, "graph_", msg="write_predictions needs a model that was fitted here, not loaded from a file")
+        from slimg.inference.predictions import write_predictions
+
+        self._check_fitted_here("write_predictions")
         engine, graph = self.components_.engine, self.graph_
         return write_predictions(folder, engine, self._linear(), self.intercept_, self.classes_, graph.ids, probabilities)
 
@@ -115,14 +186,38 @@ class FittedModel(BaseEstimator):
         """Score a graph that grew out of the fitted one, without fitting again.
 
         Nodes are known by their ids. New ones, those whose edges or features changed, and what lies within the hops of
-        the model around either are placed through the stored PCA and singular vectors; all others keep their scores.
+        the model around either are placed by the components as they were fitted; all others keep their scores.
+
+        Parameters
+        ----------
+        graph : Graph
+            The grown graph, with the same features.
+
+        Returns
+        -------
+        FoldIn
         """
+        from slimg.inference.fold_in import check_alike, fold_in
+
         check_is_fitted(self)
         check_alike(graph, self.data_["features"], self.feature_names_)
         return fold_in(self.scorer_, self._fitted_nodes(), graph, self.fold_in_agreement_)
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the model to one file of arrays and JSON (`slimg.inference.model_file`), whole or not at all."""
+        """Write the model to one file of arrays and JSON, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from slimg.inference.saving import Saved, save
+
         check_is_fitted(self)
         params = {**self.get_params(deep=False), "engine": "memory", "verbose": False}
         fitted = {name: getattr(self, name) for name in KEPT}
@@ -130,29 +225,64 @@ class FittedModel(BaseEstimator):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """The model of a file: it predicts the fitted graph to the bit, and others given to `predict`."""
+        """Read a model from a file.
+
+        Parameters
+        ----------
+        path : path-like
+            A file that `save` wrote.
+
+        Returns
+        -------
+        SlimG
+            A model that predicts the fitted graph to the bit, and graphs given to `predict`.
+        """
+        from slimg.inference.saving import load
+
         saved = load(path)
         model = cls(**saved.params)
-        for name, value in saved.fitted.items():
-            setattr(model, name, value)
-        model.scorer_, model.classes_ = saved.scorer, saved.scorer.classes
+        for name in KEPT:
+            setattr(model, name, saved.fitted[name])
+        model._scorer, model.classes_ = saved.scorer, saved.scorer.classes
         model.coef_, model.intercept_ = saved.scorer.weights, saved.scorer.intercept
         model.data_, model.feature_names_ = saved.data, saved.feature_names
         model._nodes, model._scores = saved.fitted_nodes, saved.fitted_nodes.scores
         return model
 
     def explain(self, node: Any, graph: Graph | None = None) -> Explanation:
-        """Why a node, given by its id, has the scores it has: exactly, feature by feature and neighbour by neighbour.
+        """Explain the scores of a node, exactly, feature by feature and neighbour by neighbour.
 
-        ``graph`` is needed when the model was loaded from a file, or to explain a node of a graph that grew.
+        Parameters
+        ----------
+        node : object
+            The id of the node.
+        graph : Graph or None, default=None
+            Needed when the model was loaded from a file, or to explain a node of a graph that grew.
+
+        Returns
+        -------
+        Explanation
         """
         return self.explain_all([node], graph)[0]
 
     def explain_all(self, nodes: Sequence[Any], graph: Graph | None = None) -> list[Explanation]:
-        """Explanations of several nodes, given by their ids; faster than one by one."""
+        """Explain several nodes, which is faster than one by one.
+
+        Parameters
+        ----------
+        nodes : sequence
+            Ids of the nodes.
+        graph : Graph or None, default=None
+            As in `explain`.
+
+        Returns
+        -------
+        list of Explanation
+        """
+        from slimg.explain.explainer import explain_rows
+
         view = self._view(graph)
-        rows = view.graph.positions(list(nodes), "node")
-        return Explainer(self.scorer_, view.graph, view.known).explain(rows, view.scores[rows].astype(np.float64))
+        return explain_rows(self.scorer_, view, view.graph.positions(list(nodes), "node"))
 
     def counterfactual(
         self,
@@ -161,10 +291,27 @@ class FittedModel(BaseEstimator):
         without_neighbours: Sequence[Any] = (),
         graph: Graph | None = None,
     ) -> Counterfactual:
-        """What a node would be if edges, pairs (u, v) of ids, or its edges to some neighbours were not there.
+        """Score a node as if some edges were not there.
 
         The propagation is computed again; PCA, singular vectors and weights are held as they are.
+
+        Parameters
+        ----------
+        node : object
+            The id of the node.
+        without_edges : sequence of pairs
+            Edges (u, v) to leave out, by ids.
+        without_neighbours : sequence
+            Ids of neighbours of the node, the edges to which are left out.
+        graph : Graph or None, default=None
+            As in `explain`.
+
+        Returns
+        -------
+        Counterfactual
         """
+        from slimg.explain import counterfactual as counterfactuals
+
         view = self._view(graph)
         row = int(view.graph.positions([node], "node")[0])
         pairs = counterfactuals.edges_of(view.graph, row, without_edges, without_neighbours)
@@ -173,7 +320,26 @@ class FittedModel(BaseEstimator):
     def find_counterfactual(
         self, node: Any, at_most: int = 5, to: Any = None, graph: Graph | None = None
     ) -> Counterfactual | None:
-        """Few of the node's edges without which it would be classified otherwise (as ``to``); None if none are found."""
+        """Search a small set of the node's edges without which it would have another class.
+
+        Parameters
+        ----------
+        node : object
+            The id of the node.
+        at_most : int, default=5
+            The most edges to leave out.
+        to : object, default=None
+            The class it should become; None for any other.
+        graph : Graph or None, default=None
+            As in `explain`.
+
+        Returns
+        -------
+        Counterfactual or None
+            None if no such set was found.
+        """
+        from slimg.explain import counterfactual as counterfactuals
+
         view = self._view(graph)
         if to is not None and to not in self.classes_.tolist():
             raise InputError(f"no class {to!r}: the model knows {show(self.classes_)}")
@@ -182,30 +348,54 @@ class FittedModel(BaseEstimator):
         return counterfactuals.search(self.scorer_, view, row, at_most, target)
 
     def summary(self) -> Summary:
-        """The weight of every component, feature and class."""
-        check_is_fitted(self)
+        """Summarise the weight of every component, feature and class.
+
+        Returns
+        -------
+        Summary
+        """
+        from slimg.explain.summary import Summary
+
         return Summary.of(self.scorer_, self.feature_names_)
 
     @property
     def plot(self) -> Plots:
         """Figures: ``model.plot.components()``, ``.path()``, ``.features(label)``, ``.explanation(node)``."""
+        from slimg.report.plots import Plots
+
         check_is_fitted(self)
         return Plots(self)
 
+    def component_weights(self) -> dict[str, float]:
+        """‖W_g‖_F of each component: exactly zero for those that the group penalty removed.
+
+        Returns
+        -------
+        dict of str to float
+        """
+        check_is_fitted(self)
+        return {name: float(np.linalg.norm(weights)) for name, weights in self.coef_.items()}
+
     def _repr_html_(self) -> str:
         """In a notebook: what was fitted, or the parameters before that."""
-        return model_html(self) if hasattr(self, "scorer_") else estimator_html_repr(self)
+        if hasattr(self, "coef_"):
+            from slimg.report.notebook import model_html
+
+            return model_html(self)
+        from sklearn.utils import estimator_html_repr
+
+        return estimator_html_repr(self)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    def component_weights(self) -> dict[str, float]:
-        """‖W_g‖_F of each component: zero for those the group penalty removed."""
-        check_is_fitted(self)
-        return {name: float(np.linalg.norm(weights)) for name, weights in self.coef_.items()}
+    def _check_fitted_here(self, method: str) -> None:
+        check_is_fitted(self, "graph_", msg=f"{method} needs a model that was fitted here, not loaded from a file")
 
     def _view(self, graph: Graph | None) -> View:
         """A graph with its scores: the fitted one unless another is given."""
+        from slimg.inference.scoring import View
+
         check_is_fitted(self)
         fitted = getattr(self, "graph_", None)
         if graph is None or graph is fitted:
@@ -221,10 +411,12 @@ class FittedModel(BaseEstimator):
         return self._scores
 
     def _linear(self) -> RowMatrix:
-        """Scores of the fitted graph without the intercept, as a row matrix."""
+        """Scores of the fitted graph without the intercept."""
         return self.components_.linear(self.coef_)
 
     def _fitted_nodes(self) -> FittedNodes:
         if self._nodes is None:
+            from slimg.inference.fold_in import FittedNodes
+
             self._nodes = FittedNodes.of(self.graph_, self._own_scores())
         return self._nodes

@@ -12,7 +12,7 @@ Only the labels in y are learned from; those of the graph itself are not read. `
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from slimg._sklearn import BaseEstimator, ClassifierMixin, TransformerMixin
 from slimg.classifier import SlimG
-from slimg.components.components import compute_components
-from slimg.components.options import COMPONENTS
+from slimg.components.component import Component
+from slimg.components.compute import PAPER_COMPONENTS, compute_components
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import as_column
@@ -81,8 +81,10 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     graph : Graph
-    components, pca, k_row, k_sym, normalize, energy, max_rank, random_state
-        As in `slimg.components.components.compute_components`.
+    components : sequence of Component, default=PAPER_COMPONENTS
+        The blocks of columns (`slimg.components`).
+    random_state : int, default=0
+        Seeds the start of iterative decompositions.
 
     Attributes
     ----------
@@ -93,31 +95,18 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
         self,
         graph: Graph,
         *,
-        components: Collection[str] = COMPONENTS,
-        pca: bool = True,
-        k_row: int | Collection[int] = 2,
-        k_sym: int | Collection[int] = 2,
-        normalize: str | None = "row",
-        energy: float = 0.9,
-        max_rank: int = 2048,
+        components: Sequence[Component] = PAPER_COMPONENTS,
         random_state: int = 0,
     ):
         self.graph = graph
         self.components = components
-        self.pca = pca
-        self.k_row = k_row
-        self.k_sym = k_sym
-        self.normalize = normalize
-        self.energy = energy
-        self.max_rank = max_rank
         self.random_state = random_state
 
     def fit(self, X: Any = None, y: Any = None) -> SlimGFeatures:
         """Compute the components of the graph; X and y are not needed."""
         if not isinstance(self.graph, Graph):
             raise InputError(f"SlimGFeatures needs a slimg.Graph, not {type(self.graph)}")
-        options = {name: value for name, value in self.get_params(deep=False).items() if name != "graph"}
-        self.components_ = compute_components(self.graph, **options)
+        self.components_ = compute_components(self.graph, components=self.components, random_state=self.random_state)
         self.widths_ = self.components_.widths
         return self
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slimg import SlimG
-from slimg.components.components import compute_components
+from slimg.components import EnergyRank, compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.dask import DaskEngine, LostWorker
 from slimg.engine.dask_tasks import Stored, load_part
@@ -88,7 +88,7 @@ def test_a_worker_that_dies_in_the_middle_changes_nothing():
                 killer = threading.Timer(0.6, os.kill, (pids[0], signal.SIGKILL))
                 if kill:
                     killer.start()
-                parts = compute_components(graph, engine, max_rank=4)
+                parts = compute_components(graph, engine, components=paper_components(rank=EnergyRank(max_rank=4)))
                 results.append({name: engine.to_array(block) for name, block in parts.blocks.items()})
                 if kill:
                     killer.join()

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from slimg.components.components import compute_components
+from slimg.components import EnergyRank, compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.blocks import signed_rows
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import Problem
 from slimg.learn.path import Pair, solve_path
 from slimg.linalg import krylov
+
+LISTED = paper_components(rank=EnergyRank(0.5, 16))
 
 
 class Rows(NamedTuple):
@@ -201,7 +203,7 @@ def in_memory(communities):
     for way, large in WAYS.items():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(krylov, "SKETCHED_BEYOND", large)
-            parts = compute_components(communities, MemoryEngine(threads=1), energy=0.5, max_rank=16)
+            parts = compute_components(communities, MemoryEngine(threads=1), components=LISTED)
             found[way] = parts, predictions(communities, parts)
     return found
 
@@ -220,19 +222,20 @@ def predictions(graph, parts):
 def test_components_and_predictions_agree_with_those_in_memory(any_engine, communities, in_memory, way, monkeypatch):
     monkeypatch.setattr(krylov, "SKETCHED_BEYOND", WAYS[way])
     expected, predicted = in_memory[way]
-    parts = compute_components(communities, any_engine, energy=0.5, max_rank=16)
+    parts = compute_components(communities, any_engine, components=LISTED)
     assert parts.names == expected.names and parts.rank == expected.rank
     pairs = np.random.default_rng(3).integers(0, communities.n, (2, 10_000))
     for name, truth in expected.blocks.items():
         mine = any_engine.to_array(parts.blocks[name])
         inner = [np.einsum("ij,ij->i", each[pairs[0]], each[pairs[1]]) for each in (mine, truth)]
         np.testing.assert_allclose(*inner, atol=1e-3, err_msg=name)
-        values = expected.states[name].singular_values
+        state = expected.fitted[name].state
+        values = (state.spectrum if name == "U" else state.pca).singular_values
         gaps = np.abs(np.diff(values)) / values[:-1]
-        apart = np.minimum(np.r_[np.inf, gaps], np.r_[gaps, np.inf]) > 0.01
+        distinct = np.minimum(np.r_[np.inf, gaps], np.r_[gaps, np.inf]) > 0.01
         sign = np.sign(np.einsum("ij,ij->j", mine, truth))
-        assert apart.any()
-        np.testing.assert_allclose((mine * sign)[:, apart], truth[:, apart], atol=1e-4, err_msg=name)
-    vectors = any_engine.to_array(parts.states["U"].vectors).astype(np.float64)
+        assert distinct.any()
+        np.testing.assert_allclose((mine * sign)[:, distinct], truth[:, distinct], atol=1e-4, err_msg=name)
+    vectors = any_engine.to_array(parts.fitted["U"].state.spectrum.vectors).astype(np.float64)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(parts.widths["U"]), atol=1e-5)
     assert np.mean(predictions(communities, parts) == predicted) >= 0.99

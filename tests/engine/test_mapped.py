@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 from slimg import sizes
-from slimg.components.components import compute_components
+from slimg.components import compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.files import FileMatrix
 from slimg.engine.mapped import MappedEngine
@@ -30,14 +30,14 @@ RUN = textwrap.dedent("""
     from slimg.lab.bench.environment import peak_memory
     from slimg.engine.mapped import MappedEngine
     from slimg.io.disk import open_graph
-    from slimg.components.components import compute_components
+    from slimg.components import EnergyRank, compute_components, paper_components
 
     graph = open_graph(sys.argv[1])
     before = peak_memory()
     budget = before + int(sys.argv[2])
     print("begun", flush=True)
     with MappedEngine(budget, folder=sys.argv[3], threads=1) as engine:
-        parts = compute_components(graph, engine, max_rank=12)
+        parts = compute_components(graph, engine, components=paper_components(rank=EnergyRank(max_rank=12)))
         digests = [hashlib.md5(engine.to_array(block).tobytes()).hexdigest() for block in parts.blocks.values()]
     peak = peak_memory()
     print(json.dumps({"digests": digests, "peak": peak, "budget": budget, "before": before}))
@@ -143,13 +143,13 @@ def test_a_work_folder_of_another_graph_is_refused(tmp_path):
 
 def test_other_settings_are_refused_too(tmp_path):
     with pytest.raises(ZeroDivisionError), MappedEngine("8GB", folder=tmp_path) as engine:
-        compute_components(random_graph(), engine, max_rank=8)
+        compute_components(random_graph(), engine, components=paper_components(rank=8))
         raise ZeroDivisionError
     with (
         pytest.raises(InputError, match="belongs to another graph or other settings"),
         MappedEngine("8GB", folder=tmp_path) as engine,
     ):
-        compute_components(random_graph(), engine, max_rank=8, random_state=1)
+        compute_components(random_graph(), engine, components=paper_components(rank=8), random_state=1)
 
 
 def test_a_work_folder_in_use_or_of_another_version_is_refused(tmp_path):

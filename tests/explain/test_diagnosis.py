@@ -8,9 +8,12 @@ import pytest
 import slimg
 from explain_graphs import planted
 from slimg import Graph
+from slimg.components import EnergyRank, compute_components, paper_components
 from slimg.errors import InputError
 from slimg.graph.splits import stratified
 from slimg.lab.sanity.case import CASES, EMPTY, make, parts, scaled
+
+CAPPED = paper_components(rank=EnergyRank(max_rank=200))
 
 
 @pytest.mark.parametrize("name", [*CASES, *EMPTY])
@@ -39,7 +42,7 @@ def test_cora_chameleon_and_actor(load_real):
         graph = load_real(name)
         rows = np.random.default_rng(0).permutation(graph.n)[:800]
         visible = graph.mask_labels(rows)
-        found = slimg.diagnose(visible, propagated=slimg.SlimG(max_rank=200).propagate(visible))
+        found = slimg.diagnose(visible, propagated=compute_components(visible, components=CAPPED))
         assert found.scenario == scenario and words in found.text(), name
 
 

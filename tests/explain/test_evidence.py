@@ -5,7 +5,7 @@ import pytest
 
 from explain_graphs import planted
 from slimg import Graph
-from slimg.components.components import compute_components
+from slimg.components.compute import compute_components
 from slimg.explain.evidence import gather, wilson
 
 
@@ -64,7 +64,7 @@ def test_copies_and_lone_nodes_are_named():
 def test_features_that_restate_the_graph():
     graph = planted(n=300)
     parts = compute_components(graph)
-    repeated = np.maximum(parts.states["U"].vectors[:, :12], 0)
+    repeated = np.maximum(parts.fitted["U"].state.spectrum.vectors[:, :12], 0)
     copy = Graph.from_arrays(graph.adjacency, repeated, graph.labels)
     noise = Graph.from_arrays(graph.adjacency, np.random.default_rng(0).random((300, 12)), graph.labels)
     assert gather(copy, compute_components(copy)).restated > 0.3

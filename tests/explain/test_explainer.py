@@ -5,8 +5,9 @@ import pytest
 
 from explain_graphs import dense_scores, planted
 from slimg import SlimG
-from slimg.explain.explainer import title_of
+from slimg.components import Target
 from slimg.graph.splits import REAL, stratified
+from slimg.lab.ablations import slimg_params
 
 PAIR = [(1e-4, 1e-3)]
 OPTIONS = [
@@ -15,7 +16,7 @@ OPTIONS = [
     {"k_row": {1, 3}, "k_sym": 1},
     {"components": ("U",)},
     {"components": ("X", "sym")},
-    {"normalize_features": None},
+    {"normalize": None},
     {"sparsity": False},
 ]
 
@@ -24,7 +25,7 @@ OPTIONS = [
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_parts_add_up_to_the_scores(options, sparse):
     graph = planted(sparse=sparse)
-    model = SlimG(grid=PAIR, **options).fit(graph)
+    model = SlimG(**slimg_params({"grid": PAIR, **options})).fit(graph)
     scores = model.decision_function()
     for explanation, score in zip(model.explain_all(graph.ids), scores, strict=True):
         scale = max(1.0, np.abs(score).max())
@@ -41,7 +42,7 @@ def test_features_and_sources_are_the_formulas():
     graph = planted()
     model = SlimG(grid=PAIR).fit(graph)
     part = model.explain("n5").part("A_row^2 X")
-    state, weights = model.components_.states["A_row^2 X"], model.coef_["A_row^2 X"]
+    state, weights = model.components_.fitted["A_row^2 X"].state.pca, model.coef_["A_row^2 X"]
     x = graph.features / graph.features.sum(axis=1, keepdims=True)
     matrix = graph.adjacency.to_scipy().toarray().astype(float)
     walk = np.linalg.matrix_power(matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1), 2)[5]
@@ -80,7 +81,7 @@ def test_the_scorer_scores_any_graph_as_a_dense_recomputation():
     graph = planted()
     model = SlimG(grid=PAIR).fit(graph)
     expected = dense_scores(model, graph.adjacency.to_scipy().toarray().astype(float), graph.features.astype(float))
-    np.testing.assert_allclose(model.scorer_.scores(graph, np.arange(graph.n)), expected, atol=2e-4)
+    np.testing.assert_allclose(model.scorer_.scores(Target(graph, np.arange(graph.n))), expected, atol=2e-4)
 
 
 def test_every_node_of_cora_and_every_seed(load_real):
@@ -100,8 +101,3 @@ def test_every_node_of_cora_and_every_seed(load_real):
         for mine, theirs in zip(one.parts, two.parts, strict=True):
             np.testing.assert_array_equal(mine.scores, theirs.scores)
             np.testing.assert_array_equal(mine.source_scores, theirs.source_scores)
-
-
-def test_titles_say_how_far():
-    assert title_of("U") == "its place in the network" and title_of("X") == "its own features"
-    assert "one step" in title_of("A_row^1 X") and "3 steps" in title_of("A_sym^3 X")

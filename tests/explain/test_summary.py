@@ -21,7 +21,7 @@ def test_weights_are_those_of_the_model(model):
     assert summary.removed == model.zero_components_ and summary.removed
     assert sum(summary.share(name) for name in summary.components) == pytest.approx(1)
     for name, beta in summary.features.items():
-        state = model.components_.states[name]
+        state = model.components_.fitted[name].state.pca
         expected = state.components.T @ model.coef_[name]
         np.testing.assert_allclose(beta, expected - expected.mean(axis=1, keepdims=True), atol=1e-5)
 
@@ -37,7 +37,7 @@ def test_the_planted_words_speak_for_their_class(model):
 def test_it_is_told_and_written(model):
     summary = model.summary()
     text = summary.text()
-    assert "removed by the penalty" in text and "For oak speak" in text and "word2" in text
+    assert "removed by the penalty" in text and "for oak" in text and "word2" in text
     record = json.loads(json.dumps(summary.to_dict()))
     assert {each["name"] for each in record["components"] if each["removed"]} == set(model.zero_components_)
     assert record["features"]["X"]["ash"][0][0] == "word0"

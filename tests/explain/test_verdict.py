@@ -10,6 +10,7 @@ from slimg.explain.leave_one_out import Gain, LearningCurve, Point
 from slimg.explain.verdict import format_numbers, format_recommendations, format_verdict
 
 CLASSES = {"a": 60, "b": 40}
+TITLES = {"U": "its place in the network", "X": "its own features"}
 
 
 def accuracy(value, p=0.01, chance=0.5):
@@ -25,7 +26,7 @@ def curve(rise=0.03, error=0.01, end=0.9):
 def evidence(u=0.8, x=0.8, both=0.9, graph=0.1, features=0.1, hops=0.05, **more):
     alone = {"U": accuracy(u, 0.01 if u > 0.52 else 0.5), "X": accuracy(x, 0.01 if x > 0.52 else 0.5)}
     given = {
-        "examined": 100, "majority": 0.6, "alone": alone, "all": accuracy(both, None), "without": {"U": alone["X"]},
+        "titles": TITLES, "examined": 100, "majority": 0.6, "alone": alone, "all": accuracy(both, None), "without": {"U": alone["X"]},
         "gains": {"graph": Gain(graph, 0.01), "features": Gain(features, 0.01), "hops": Gain(hops, 0.01)},
         "restated": 0.02, "curve": curve(end=both), "isolated": (), "duplicates": (), "suspicious": (),
     }  # fmt: skip

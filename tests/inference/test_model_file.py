@@ -25,7 +25,7 @@ def saved(tmp_path_factory):
 
 def test_what_goes_in_comes_out(saved):
     header, arrays = read_model(saved)
-    assert header["words"] == HEADER["words"] and header["version"] == 1
+    assert header["words"] == HEADER["words"] and header["version"] == 2
     assert list(arrays) == list(ARRAYS)
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, ARRAYS[name])
@@ -66,10 +66,10 @@ def test_a_cut_file_is_refused(saved, tmp_path_factory, share):
 
 
 def test_another_version_is_refused_with_both_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(model_file, "VERSION", 2)
+    monkeypatch.setattr(model_file, "VERSION", 1)
     path = write_model(tmp_path / "m.slimg", HEADER, ARRAYS)
     monkeypatch.undo()
-    with pytest.raises(InputError, match=r"version 2 of the model format \(written by slimg 9\); this slimg reads"):
+    with pytest.raises(InputError, match=r"version 1 of the model format \(written by slimg 9\); this slimg reads"):
         read_model(path)
 
 
@@ -113,5 +113,5 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
 def test_places_that_cannot_be_written(tmp_path):
     with pytest.raises(InputError, match="is a folder"):
         write_model(tmp_path, HEADER, ARRAYS)
-    with pytest.raises(InputError, match="cannot be saved to"):
+    with pytest.raises(InputError, match=r"cannot be written.*no"):
         write_model(tmp_path / "no" / "m.slimg", HEADER, ARRAYS)

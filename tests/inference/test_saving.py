@@ -13,6 +13,7 @@ from explain_graphs import planted
 from slimg import Graph, SlimG
 from slimg.errors import InputError
 from slimg.inference.saving import decode, encode
+from slimg.lab.ablations import slimg_params
 
 OPTIONS = [
     {},
@@ -20,14 +21,14 @@ OPTIONS = [
     {"grid": [(0, 0.08)]},
     {"sparsity": False},
     {"k_row": {1, 2}, "components": ("X", "row"), "class_weight": "balanced"},
-    {"normalize_features": None, "class_weight": {"ash": 2.0}},
+    {"normalize": None, "class_weight": {"ash": 2.0}},
 ]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_loaded_model_is_the_saved_one(options, tmp_path):
     graph = planted()
-    model = SlimG(**{"grid": [(1e-4, 1e-3)], **options}).fit(graph)
+    model = SlimG(**slimg_params({"grid": [(1e-4, 1e-3)], **options})).fit(graph)
     loaded = SlimG.load(model.save(tmp_path / "m.slimg"))
     np.testing.assert_array_equal(loaded.decision_function(), model.decision_function())
     np.testing.assert_array_equal(loaded.predict(graph), model.predict())
@@ -82,7 +83,7 @@ def test_the_header_says_what_it_is(tmp_path):
         "nodes": 150, "edges": graph.edges, "features": 12, "labelled": 150, "fingerprint": "",
     }  # fmt: skip
     assert len(header["data"]["fingerprint"]) == 64 and header["feature_names"] == list(graph.feature_names)
-    removed = [each["name"] for each in header["components"] if each["kind"] == "removed"]
+    removed = [each["name"] for each in header["components"] if "state" not in each]
     assert tuple(removed) == model.zero_components_ and "U" in removed and not any("vectors" in name for name in members)
 
 
@@ -110,15 +111,3 @@ def test_values_that_are_none_of_these_are_told():
     with pytest.raises(InputError, match="class cannot be saved"):
         encode(object(), "class")
     assert np.isnan(decode(encode(np.float32("nan"), "gap")))
-
-
-def test_records_of_an_earlier_version_are_read_with_todays_keys(tmp_path):
-    """They had "apart" where records now have "separate"."""
-    model = SlimG(grid=[{"X": 0.01}]).fit(planted())
-    was = model.separate_penalties_
-    model.selection_ = [{"apart" if key == "separate" else key: each[key] for key in each} for each in model.selection_]
-    model.chosen_ = {**model.chosen_, "apart": model.chosen_["separate"]}
-    del model.chosen_["separate"]
-    again = SlimG.load(model.save(tmp_path / "model.slimg"))
-    assert again.separate_penalties_ == was and again.chosen_grid() == [was or (again.l1_, again.group_, again.joint_)]
-    assert all("separate" in record and "apart" not in record for record in again.selection_)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from slimg import Graph
-from slimg.components.features import prepare_features
+from slimg.components.row_scaling import prepare_features
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.io.features import FeaturePlan, encode_features, murmur3, plan_features

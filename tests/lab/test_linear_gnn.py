@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+from slimg.components.estimate import choose_engine
 from slimg.engine import MemoryEngine
-from slimg.engine.choice import engine_for
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph import Graph
@@ -145,7 +145,7 @@ def test_threads_do_not_change_a_bit():
 def test_an_engine_by_name_is_the_same_to_the_bit(monkeypatch):
     expected = fitted("s2gc").decision_function()
     made = []
-    monkeypatch.setattr("slimg.lab.linear_gnn.engine_for", lambda *a: made.append(engine_for(*a)) or made[-1])
+    monkeypatch.setattr("slimg.lab.linear_gnn.choose_engine", lambda *a: made.append(choose_engine(*a)) or made[-1])
     model = fitted("s2gc", engine="mapped", memory="8GB")
     assert isinstance(model.components_.engine, MappedEngine) and len(made) == 1
     assert np.array_equal(model.decision_function(), expected)

@@ -11,7 +11,7 @@ def labelled(load_real):
 
     @functools.cache
     def rows(name: str):
-        from slimg.components.components import compute_components
+        from slimg.components.compute import compute_components
         from slimg.graph.splits import REAL, stratified
 
         graph = load_real(name)

@@ -216,9 +216,3 @@ def test_a_line_of_the_figure_for_each_kind_of_candidate():
     series = series_of([record.as_dict() for record in records])
     assert list(series) == ["λ₁ = 0.0001", "one joint group", SEPARATE]
     assert series["λ₁ = 0.0001"] == [(0.001, 0.8), (0.1, 0.8)]
-
-
-def test_records_of_earlier_versions_are_read():
-    record = replace(PLAIN, separate={"U": 0.001}).as_dict()
-    earlier = {"apart" if key == "separate" else key: value for key, value in record.items()}
-    assert Record.renamed(earlier) == Record.renamed(record) == record

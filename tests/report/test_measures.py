@@ -85,7 +85,7 @@ def test_each_fold_is_the_prediction_of_a_fit_without_it(how):
 
 def test_without_penalties_too():
     graph = three_classes()
-    model = SlimG(sparsity=False, cv=3).fit(graph)
+    model = SlimG(grid="unpenalized", cv=3).fit(graph)
     rows, chances = held_out(model)
     accuracy = (chances.argmax(axis=1) == graph.codes[rows]).mean()
     assert accuracy == pytest.approx(model.selection_[0]["val_accuracy"])

@@ -33,7 +33,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Estimate, print."""
-    from slimg.engine.estimate import estimate
+    from slimg.components.estimate import estimate
 
     memory = None if args.memory is None else as_bytes(args.memory)
     found = estimate(_sizes(args), memory=memory, workers=max(1, args.workers))
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sizes(args: argparse.Namespace) -> Any:
-    from slimg.engine.estimate import Sizes
+    from slimg.components.estimate import Sizes
     from slimg.io.disk import open_graph
 
     if args.graph is not None:

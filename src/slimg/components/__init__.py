@@ -1,5 +1,29 @@
-"""From a graph to the columns a linear classifier learns on."""
+"""The blocks of columns that a linear classifier learns on, one class for each kind.
 
-from slimg.components.components import Components, compute_components
+Public: `Component` and its subclasses `Structure` (U), `Features` (X) and `PropagatedFeatures` (A_row^h X, Ã_sym^h X), the
+paper's list of four `PAPER_COMPONENTS` (`paper_components` makes it with other options), the rule `EnergyRank`, and
+`compute_components` with its result `Components`.
+`Attribution`, `Context`, `Cost` and `Target` are what the methods of a component take and return. The rest is internal.
+"""
 
-__all__ = ["Components", "compute_components"]
+from slimg.components.component import Attribution, Component, Context, Cost, EnergyRank, Target
+from slimg.components.compute import PAPER_COMPONENTS, Components, compute_components, paper_components
+from slimg.components.features import Features
+from slimg.components.propagated import PropagatedFeatures
+from slimg.components.structure import Structure
+
+__all__ = [
+    "PAPER_COMPONENTS",
+    "Attribution",
+    "Component",
+    "Components",
+    "Context",
+    "Cost",
+    "EnergyRank",
+    "Features",
+    "PropagatedFeatures",
+    "Structure",
+    "Target",
+    "compute_components",
+    "paper_components",
+]

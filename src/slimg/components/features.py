@@ -1,110 +1,254 @@
-"""Rows of X and of components: preparation and normalisation.
+"""X: the features of a node, and what all components made of features share.
 
-    prepared x = (x − min x) / Σ(x − min x)        the minimum only if any entry of X is negative
-    unit     x = x / ‖x‖₂
+    b_i = Σ_j Opʰ_ij x_j        s_i = (b_i − μ) Cᵀ        p_i = s_i / ‖s_i‖
 
-A row of zeros stays zero in both. Dense rows go through compiled loops: a row is finished while it is in the cache, where
-numpy would walk over the whole block four times.
+x is a row of X, prepared (`slimg.components.row_scaling`); Op is an operator over A and h a number of hops, none for X
+itself; μ (d) and C (k × d) are the mean and the directions of the PCA g. Without PCA, μ = 0 and C = I. A weight W
+(k × c) is one of features, β = Cᵀ W (d × c), so that a score is
+
+    p_i W = (b_i − μ) β / ‖s_i‖                         a share for each feature
+          = Σ_j Opʰ_ij (x_j − μ) β / ‖s_i‖ + rest       a share for each node; rest is what the weights of paths lack to one
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy.sparse import csr_array, identity
 
-from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.engine.compiled import SUMS, compiled
+from slimg.components.component import PAPER_RANK, Attribution, Component, Context, Cost, Rank, Target, check_rank
+from slimg.components.neighbourhood import Steps, steps
+from slimg.components.row_scaling import Preparation, dense_rows, prepared_rows
+from slimg.engine.base import Array, RowMatrix
+from slimg.errors import InputError, choices
+from slimg.graph.adjacency import Adjacency
+from slimg.graph.graph import Graph
+from slimg.linalg.operators import Operator
+from slimg.linalg.pca import PCA, Chain
 
-Rows = Any
-"""A block of a row matrix: a numpy array or scipy CSR."""
+if TYPE_CHECKING:
+    from slimg.components.estimate import Sizes
+
+FEW = 4
+"""Times by which nodes outnumber the rows they are gathered for, before features are gathered first and projected then."""
 
 
-class Preparation(NamedTuple):
-    """What is done to each row of X: ``normalize`` as given; ``shifted`` if the minimum is subtracted first."""
+class FeatureState(NamedTuple):
+    """The fitted PCA (None: features as they are), and how rows of X are prepared."""
 
+    pca: PCA | None
+    preparation: Preparation
+
+    @property
+    def shift(self) -> Array | float:
+        """μ Cᵀ."""
+        pca = self.pca
+        return 0.0 if pca is None else np.asarray(pca.components, np.float64) @ pca.mean
+
+    def prepared(self, graph: Graph, rows: Array) -> Any:
+        """Rows of X as they enter propagation, float64, sparse if X is and stays so."""
+        return prepared_rows(graph.features[rows], self.preparation).astype(np.float64)  # type: ignore[index]
+
+    def projected(self, prepared: Any) -> Array:
+        """(b − μ) Cᵀ."""
+        if self.pca is None:
+            return dense_rows(prepared)
+        return prepared @ np.asarray(self.pca.components, np.float64).T - self.shift
+
+    def loadings(self, weights: Array) -> tuple[Array, Array]:
+        """μ (d) and β = Cᵀ W (d × c)."""
+        wide = weights.astype(np.float64)
+        if self.pca is None:
+            return np.zeros(len(wide)), wide
+        return np.asarray(self.pca.mean, np.float64), np.asarray(self.pca.components, np.float64).T @ wide
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureComponent(Component):
+    """Base of components made of features: g(Opʰ X).
+
+    `slimg.components.compute` hands them Opʰ X, so that hops which several components need are computed once.
+
+    Parameters
+    ----------
+    rank : int or EnergyRank, default=EnergyRank()
+        The number of columns of g, or the rule that decides it.
+    pca : bool, default=True
+        False keeps the features themselves, with rows of length one.
+    normalize : "row" or None, default="row"
+        "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries.
+    """
+
+    rank: Rank = PAPER_RANK
+    pca: bool = True
     normalize: str | None = "row"
-    shifted: bool = False
+
+    needs_features: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_rank(self.rank)
+        if self.normalize not in ("row", None):
+            raise choices("normalize", self.normalize, ["row", "None"])
+        if not isinstance(self.pca, (bool, np.bool_)):
+            raise InputError(f"pca must be True or False, not {self.pca!r}")
+
+    @property
+    @abstractmethod
+    def hops(self) -> int:
+        """How often the operator is applied; 0 for the features of the node itself."""
+
+    @abstractmethod
+    def operator(self, adjacency: Adjacency) -> Operator | None:
+        """The operator over a graph's A; None without hops."""
+
+    @property
+    def reach(self) -> int:
+        """The number of hops."""
+        return self.hops
+
+    def compute(self, context: Context) -> tuple[Any, RowMatrix]:
+        """Not called: the rows are computed by `slimg.components.compute`, which shares hops among components."""
+        raise InputError(f"{self.name} is computed with slimg.components.compute_components")
+
+    def project(self, state: FeatureState, target: Target) -> Array:
+        """(Opʰ x − μ) Cᵀ of the nodes, touching only their neighbourhood."""
+        graph, rows, _ = target
+        way = self._steps(graph, rows)
+        if way is None:
+            return state.projected(state.prepared(graph, rows))
+        far = state.prepared(graph, way.reached)
+        if FEW * len(rows) < len(way.reached):
+            return state.projected(way.apply(far))
+        return way.apply(state.projected(far) + state.shift) - state.shift
+
+    def loadings(self, state: FeatureState, weights: Array) -> Array:
+        """β = Cᵀ W."""
+        return state.loadings(weights)[1]
+
+    def attribute(self, state: FeatureState, weights: Array, target: Target) -> list[Attribution]:
+        """Attribute scores to the d features, and to the nodes within the hops."""
+        way = self._steps(target.graph, target.rows)
+        paths = csr_array(identity(len(target.rows), format="csr")) if way is None else way.paths()
+        reached = target.rows if way is None else way.reached
+        prepared = state.prepared(target.graph, reached)
+        values = dense_rows(paths @ prepared)
+        mean, beta = state.loadings(weights)
+        centred = values - mean
+        raw = centred if state.pca is None else centred @ np.asarray(state.pca.components, np.float64).T
+        lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        own = prepared @ beta - mean @ beta
+        found = []
+        for k, length in enumerate(lengths):
+            part, scale = slice(paths.indptr[k], paths.indptr[k + 1]), 1 / length if length > 0 else 0.0
+            places, strength = paths.indices[part], paths.data[part]
+            features = centred[k][:, None] * beta * scale
+            sources = strength[:, None] * own[places] * scale
+            found.append(
+                Attribution(
+                    features.sum(axis=0), float(length), reached[places], strength, sources, features, values[k], mean
+                )
+            )
+        return found
+
+    def neighbour_scores(self, state: FeatureState, weights: Array, target: Target) -> tuple[Array, Array]:
+        """What the first step of each path carries: Op_ij (Opʰ⁻¹ (x − μ) β)_j."""
+        graph, rows, _ = target
+        way = self._steps(graph, rows)
+        if way is None:
+            return super().neighbour_scores(state, weights, target)
+        mean, beta = state.loadings(weights[:, None])
+        far = state.prepared(graph, way.reached) @ beta - mean @ beta
+        tail = Steps(way.matrices[1:], way.reached).apply(far)[:, 0]
+        near = steps(self._applied(graph), rows, 1).reached
+        return near, way.matrices[0].toarray()[0] * tail
+
+    def cost(self, sizes: Sizes) -> Cost:
+        """A Gram matrix of the features and their product with the directions."""
+        n, d = sizes.nodes, sizes.features
+        r = min(d, sizes.rank(self.rank)) if self.pca else d
+        moved = 4 * n * (4 * d + 2 * r) + 16 * sizes.edges
+        return Cost(columns=r, held=r, working=d, single=n * d * r, double=n * d * d if self.pca else 0, moved=moved)
+
+    def to_arrays(self, state: FeatureState) -> dict[str, Array]:
+        """Mean (d), directions (k × d), singular values (k), and whether the minimum of a row is subtracted."""
+        shifted = {"shifted": np.array(state.preparation.shifted)}
+        if state.pca is None:
+            return shifted
+        pca = {name: np.asarray(getattr(state.pca, name)) for name in ("mean", "components", "singular_values")}
+        return shifted | pca
+
+    def from_arrays(self, arrays: dict[str, Array]) -> FeatureState:
+        """The state of a model file."""
+        pca = PCA(arrays["mean"], arrays["components"], arrays["singular_values"]) if self.pca else None
+        return FeatureState(pca, Preparation(self.normalize, bool(arrays["shifted"])))
+
+    def _steps(self, graph: Graph, rows: Array) -> Steps | None:
+        return steps(self._applied(graph), rows, self.hops) if self.hops else None
+
+    def _applied(self, graph: Graph) -> Operator:
+        found = self.operator(graph.adjacency)
+        assert found is not None
+        return found
 
 
-def prepare_features(engine: Engine, features: Rows, normalize: str | None = "row") -> RowMatrix:
-    """X as a row matrix, its rows summing to one; ``normalize=None`` takes it as it is. A sparse X without negatives stays so."""
-    row_matrix = engine.row_matrix(features)
-    how = preparation_of(engine, row_matrix, normalize)
-    return row_matrix if normalize is None else engine.map_rows(lambda block: prepared_rows(block, how), row_matrix)
+@dataclass(frozen=True, kw_only=True)
+class Features(FeatureComponent):
+    """g(X), the features of the node itself.
+
+    Parameters
+    ----------
+    rank : int or EnergyRank, default=EnergyRank()
+        The number of columns of g, or the rule that decides it.
+    pca : bool, default=True
+        False keeps the features themselves, with rows of length one.
+    normalize : "row" or None, default="row"
+        "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries.
+
+    Examples
+    --------
+    >>> from slimg.components import Features
+    >>> Features().name, Features().formula, Features(pca=False).formula
+    ('X', 'g(X)', 'X')
+    """
+
+    @property
+    def name(self) -> str:
+        """``X``."""
+        return "X"
+
+    @property
+    def formula(self) -> str:
+        """``g(X)``."""
+        return "g(X)" if self.pca else "X"
+
+    @property
+    def title(self) -> str:
+        """The component in words."""
+        return "its own features"
+
+    @property
+    def hops(self) -> int:
+        """None: 0."""
+        return 0
+
+    def operator(self, adjacency: Adjacency) -> None:
+        """None."""
+        return None
 
 
-def preparation_of(engine: Engine, row_matrix: RowMatrix, normalize: str | None = "row") -> Preparation:
-    """What is to be done to the rows of X, so that rows that come later are prepared alike."""
-    return Preparation(normalize, normalize is not None and bool(engine.sum_rows(_has_negative, row_matrix)))
+class AsIs:
+    """A plan like that of a PCA, for a component without one: the rows themselves."""
 
+    def __init__(self, engine: Any, source: RowMatrix | Chain, expected_rank: int | None, overwrite_input: bool = False):
+        self._engine, self._source, self._overwrite_input = engine, source, overwrite_input
 
-def prepared_rows(block: Rows, how: Preparation) -> Rows:
-    """Rows of X, prepared."""
-    if how.normalize is None:
-        return block
-    if sparse.issparse(block) and not how.shifted:
-        total = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
-        return sparse.diags(np.divide(1, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)) @ block
-    rows = dense_rows(block)
-    out = np.empty(rows.shape, np.result_type(rows, np.float32))
-    _to_sum_one(rows, how.shifted, out)
-    return out
-
-
-def unit_rows(block: Array, floor: float = 0.0) -> Array:
-    """Each row divided by its length; rows no longer than ``floor`` become zero, instead of being blown up."""
-    out = np.empty_like(block)
-    _to_length_one(block, block.dtype.type(floor), out)
-    return out
-
-
-def without_noise(block: Array, floor: float) -> Array:
-    """Rows no longer than ``floor`` become zero."""
-    return block * (np.einsum("ij,ij->i", block, block) > floor**2)[:, None]
-
-
-def rounding_of(singular_values: Array) -> float:
-    """Length up to which a row of U·Σ is only rounding."""
-    return 1e-6 * float(np.linalg.norm(singular_values.astype(np.float32)))
-
-
-def dense_rows(block: Rows) -> Array:
-    """A block of a row matrix as an array."""
-    return block.toarray() if sparse.issparse(block) else block
-
-
-def _has_negative(block: Rows) -> Array:
-    entries = np.asarray(block.data if sparse.issparse(block) else block)
-    return np.asarray(entries.min(initial=0.0) < 0)
-
-
-@compiled(fastmath=SUMS)
-def _to_sum_one(rows, shifted, out):
-    zero = out.dtype.type(0)
-    for i in range(len(rows)):
-        least, total = zero, 0.0
-        if shifted:
-            least = rows[i, 0]
-            for j in range(rows.shape[1]):
-                least = min(least, rows[i, j])
-        for j in range(rows.shape[1]):
-            out[i, j] = rows[i, j] - least
-            total += np.float64(out[i, j])
-        scale = out.dtype.type(1 / total) if total > 0 else zero
-        for j in range(rows.shape[1]):
-            out[i, j] *= scale
-
-
-@compiled(fastmath=SUMS)
-def _to_length_one(rows, floor, out):
-    one, zero = rows.dtype.type(1), rows.dtype.type(0)
-    for i in range(len(rows)):
-        square = zero
-        for j in range(rows.shape[1]):
-            square += rows[i, j] * rows[i, j]
-        length = np.sqrt(square)
-        scale = one / length if length > floor else zero
-        for j in range(rows.shape[1]):
-            out[i, j] = rows[i, j] * scale
+    def solve(self, rank: int, then: Any) -> tuple[None, RowMatrix]:
+        """No state, and the rows with ``then`` applied."""
+        source = self._source
+        if isinstance(source, Chain):
+            source = source.times(self._engine, np.eye(source.shape[1], dtype=np.float32))
+        overwrite = self._overwrite_input
+        return None, self._engine.map_rows(lambda block: then(dense_rows(block)), source, overwrite_input=overwrite)

@@ -5,43 +5,45 @@ from __future__ import annotations
 from typing import Any
 
 from slimg.engine.base import Engine
-from slimg.engine.estimate import estimate
 from slimg.engine.mapped import MappedEngine
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import choices
-from slimg.graph.graph import Graph
 from slimg.sizes import as_bytes
 
 OPERATIONS = tuple(name for name in vars(Engine) if not name.startswith("_"))
 NAMES = ("auto", "memory", "mapped", "dask")
 
 
-def engine_for(engine: Any, graph: Graph, memory: str | int | None = None, disk: int = 0) -> Engine:
+def engine_for(engine: Any, memory: str | int | None = None) -> Engine:
     """The engine of a name, a Dask client, or an engine itself.
 
-    "auto" takes the one that `slimg.engine.estimate` recommends for the graph; ``memory`` is the budget of "mapped" and
-    "auto" (default: most of what is free). ``disk`` is what work files will take: an engine of files that
-    has no room for them is refused.
+    "auto" depends on the graph: see `slimg.components.estimate.choose_engine`.
+
+    Parameters
+    ----------
+    engine : str, Engine or Dask client
+        A name of `NAMES` other than "auto".
+    memory : str, int or None, default=None
+        The budget of "mapped".
+
+    Returns
+    -------
+    Engine
     """
-    found = _engine_for(engine, graph, memory)
-    if isinstance(found, MappedEngine):
-        found.require_room(disk)
-    return found
-
-
-def _engine_for(engine: Any, graph: Graph, memory: str | int | None) -> Engine:
     check_engine(engine, memory)
-    if engine == "auto":
-        engine = estimate(graph, memory=None if memory is None else as_bytes(memory)).recommended
-    if engine == "memory":
-        return MemoryEngine()
-    if engine == "mapped":
-        return MappedEngine(memory or "4GB")
-    if engine == "dask" or _is_client(engine):
+    if not isinstance(engine, str):
+        if not _is_client(engine):
+            return engine
         from slimg.engine.dask import DaskEngine
 
-        return DaskEngine(None if engine == "dask" else engine)
-    return engine
+        return DaskEngine(engine)
+    if engine == "mapped":
+        return MappedEngine(memory or "4GB")
+    if engine == "dask":
+        from slimg.engine.dask import DaskEngine
+
+        return DaskEngine(None)
+    return MemoryEngine()
 
 
 def check_engine(engine: Any, memory: str | int | None = None) -> None:

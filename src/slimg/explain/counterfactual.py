@@ -7,7 +7,7 @@ A change of an edge is felt within ``reach`` hops, and the degrees of nodes at t
 inside the ball of reach + 1 hops around the node.
 
 `search` removes edges of the node one after the other, each time the one that lowers the margin most among the few with
-the largest contributions (Σ over components of Op_ij · (Opʰ⁻¹ y)_j, y the score of each node's own features), and then
+the largest contributions (`Component.neighbour_scores`), and then
 tries to put back each of them: what is left changes the class, and no edge of it can be spared.
 """
 
@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from slimg.components.neighbourhood import Steps, around, gathered, steps
+from slimg.components.component import Target
+from slimg.components.neighbourhood import around
 from slimg.engine.base import Array
 from slimg.errors import InputError
-from slimg.explain.explainer import Scorer, View
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
+from slimg.inference.scoring import Scorer, View
 from slimg.learn.loss import softmax
-from slimg.linalg.operators import operator
 
 Pair = tuple[int, int]
 """Rows of the two ends of an edge."""
@@ -82,25 +82,25 @@ class Counterfactual:
 def without(scorer: Scorer, view: View, row: int, pairs: Iterable[Pair]) -> Counterfactual:
     """Scores of a node when edges, given as pairs of rows, are not there."""
     pairs = list(pairs)
-    lens = _Lens(scorer, view, row)
-    return lens.told(pairs, lens.scores(pairs))
+    ball = _Ball(scorer, view, row)
+    return ball.counterfactual(pairs, ball.scores(pairs))
 
 
 def search(
     scorer: Scorer, view: View, row: int, at_most: int = 5, target: int | None = None
 ) -> Counterfactual | None:
     """The fewest edges found whose removal changes the class (to ``target``, a class number); None if none are."""
-    lens, own = _Lens(scorer, view, row), int(view.scores[row].argmax())
+    ball, own = _Ball(scorer, view, row), int(view.scores[row].argmax())
     removed: list[Pair] = []
     while len(removed) < at_most:
-        scored = [(_margin(lens.scores([*removed, pair]), own, target), pair) for pair in lens.promising(removed, own)]
+        scored = [(_margin(ball.scores([*removed, pair]), own, target), pair) for pair in ball.promising(removed, own)]
         if not scored:
             return None
         margin, pair = min(scored)
         removed.append(pair)
         if margin < 0:
-            needed = _spare(lens, removed, own, target)
-            return lens.told(needed, lens.scores(needed))
+            needed = _spare(ball, removed, own, target)
+            return ball.counterfactual(needed, ball.scores(needed))
     return None
 
 
@@ -120,8 +120,8 @@ def edges_of(graph: Graph, row: int, without_edges: Sequence[Any], without_neigh
 
 
 @dataclass
-class _Lens:
-    """The ball around a node, in which edges are removed."""
+class _Ball:
+    """The nodes around a node, among which edges are removed."""
 
     scorer: Scorer
     view: View
@@ -142,7 +142,7 @@ class _Lens:
         return np.searchsorted(self.ball, [self.row])
 
     def scores(self, pairs: Sequence[Pair]) -> Array:
-        return self.scorer.scores(self._cut(pairs), self.centre, self.known)[0]
+        return self.scorer.scores(Target(self._cut(pairs), self.centre, self.known))[0]
 
     def promising(self, removed: Sequence[Pair], own: int) -> list[Pair]:
         """Edges of the node that are left and contribute most to its class."""
@@ -152,7 +152,7 @@ class _Lens:
         chosen = np.argsort(-gain, kind="stable")[:TRIED]
         return [(self.row, int(self.ball[neighbours[k]])) for k in chosen]
 
-    def told(self, pairs: Sequence[Pair], after: Array) -> Counterfactual:
+    def counterfactual(self, pairs: Sequence[Pair], after: Array) -> Counterfactual:
         name, before = self.view.graph.ids.item, self.view.scores[self.row].astype(np.float64)
         removed = tuple((name(u), name(v)) for u, v in pairs)
         return Counterfactual(name(self.row), removed, self.scorer.classes, before, after)
@@ -164,27 +164,17 @@ class _Lens:
         return replace(self.local, adjacency=without_pairs(self.local.adjacency, ends))
 
     def _contributions(self, graph: Graph, neighbours: Array, own: int) -> Array:
-        """Σ over components of what each first step of a walk carries to the class, up to the row's length."""
-        projector, total = self.scorer.projector, np.zeros(len(neighbours))
-        for name, weights in self.scorer.weights.items():
-            walk = projector.walks[name]
-            if not weights.any() or (walk is not None and walk.hops == 0):
-                continue
+        """Σ over components of what the edge to each neighbour carries to the class."""
+        total = np.zeros(len(neighbours))
+        target = Target(graph, self.centre, self.known)
+        for name in self.scorer.used:
+            fitted, weights = self.scorer.components[name], self.scorer.weights[name].astype(np.float64)
             z = np.full(weights.shape[1], -1 / weights.shape[1])
             z[own] += 1
-            _, length = projector.rows(name, graph, self.centre, self.known)
-            if walk is None:
-                links = gathered(graph.adjacency, self.centre)
-                carried = links.data * (projector.right_vectors(links.indices, self.known) @ (weights @ z))
-                total += carried / max(length[0], 1e-12)
-                continue
-            way = steps(operator(walk.operator, graph.adjacency), self.centre, walk.hops)
-            mean, _ = projector.affine(name, graph.d)
-            beta = self.scorer.loadings[name] @ z
-            far = projector.prepared(graph, way.reached) @ beta - mean @ beta
-            first, tail = way.matrices[0], Steps(way.matrices[1:], way.reached).apply(far)
-            near = steps(operator(walk.operator, graph.adjacency), self.centre, 1).reached
-            total += (first.toarray()[0] * tail)[np.searchsorted(near, neighbours)] / max(length[0], 1e-12)
+            found, scores = fitted.component.neighbour_scores(fitted.state, weights @ z, target)
+            if len(found):
+                _, length = fitted.rows(target)
+                total += scores[np.searchsorted(found, neighbours)] / max(length[0], 1e-12)
         return total
 
 
@@ -200,11 +190,11 @@ def without_pairs(adjacency: Adjacency, pairs: Array) -> Adjacency:
     return Adjacency(indptr, adjacency.indices[kept], weights)
 
 
-def _spare(lens: _Lens, removed: list[Pair], own: int, target: int | None) -> list[Pair]:
+def _spare(ball: _Ball, removed: list[Pair], own: int, target: int | None) -> list[Pair]:
     """The edges without those that need not be removed."""
     for pair in list(removed):
         fewer = [other for other in removed if other != pair]
-        if fewer and _margin(lens.scores(fewer), own, target) < 0:
+        if fewer and _margin(ball.scores(fewer), own, target) < 0:
             removed = fewer
     return removed
 

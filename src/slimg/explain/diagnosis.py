@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from slimg.components.components import Components, compute_components
+from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array, Engine
 from slimg.errors import InputError
 from slimg.explain.agreement import Agreement, agreement

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from slimg.components.components import Components
+from slimg.components.compute import Components
 from slimg.engine.base import Array, Engine
 from slimg.explain.leave_one_out import Gain, LearningCurve, LeaveOneOut, Ridge, gain, learning_curve
 from slimg.graph.digest import feature_digests
@@ -63,6 +63,8 @@ class Evidence:
 
     Attributes
     ----------
+    titles : dict of str to str
+        Of each component, in words.
     examined : int
         Labelled nodes that the accuracies are measured on.
     majority : float
@@ -87,6 +89,7 @@ class Evidence:
         The most doubtful first.
     """
 
+    titles: dict[str, str]
     examined: int
     majority: float
     alone: dict[str, Accuracy]
@@ -116,6 +119,7 @@ def gather(graph: Graph, parts: Components, random_state: int = 0) -> Evidence:
     evaluation = _Evaluation(kernels, codes, len(present), rng, parts.engine)
     held_out = evaluation.held_out[tuple(parts.names)]
     return Evidence(
+        titles=parts.titles,
         examined=len(rows),
         majority=evaluation.majority,
         alone=evaluation.alone,
@@ -202,11 +206,11 @@ def _kernel(parts: Components, name: str, rows: Array) -> Array:
 def _restated(parts: Components) -> float | None:
     if "X" not in parts.blocks or "U" not in parts.blocks:
         return None
-    engine, block, spectrum = parts.engine, parts.blocks["X"], parts.states["U"]
-    n, r = block.shape[0], spectrum.rank  # type: ignore[union-attr]
+    engine, block, spectrum = parts.engine, parts.blocks["X"], parts.fitted["U"].state.spectrum
+    n, r = block.shape[0], spectrum.rank
     ones = engine.row_matrix(np.ones((n, 1), np.float32))
-    mean, reach = engine.gram(block, ones)[:, 0] / n, engine.gram(spectrum.vectors, ones)[:, 0]  # type: ignore[union-attr]
-    inside = engine.gram(spectrum.vectors, block) - np.outer(reach, mean)  # type: ignore[union-attr]
+    mean, reach = engine.gram(block, ones)[:, 0] / n, engine.gram(spectrum.vectors, ones)[:, 0]
+    inside = engine.gram(spectrum.vectors, block) - np.outer(reach, mean)
     total = float(engine.sum_rows(lambda rows: np.square(rows, dtype=np.float64).sum(keepdims=True), block).sum())
     total -= n * float(mean @ mean)
     if total <= 0 or r >= n:

@@ -37,14 +37,24 @@ class Part:
 
     Attributes
     ----------
-    name, title : the component, as a formula and in words
-    removed : whether the group penalty set its weights to zero (then everything below is empty)
-    scores : (c,)
-    length : ‖s‖, the length that the row was divided by
-    features : (d, c), the share of each feature; None for U
-    values, averages : (d,), how much of each feature the node (or its neighbourhood) has, and the average node
-    source_ids, source_weights, source_scores : (m,), (m,), (m, c): the nodes it came from and the weight of the paths
-    source_labels : labels of those nodes, None where unlabelled
+    name, title : str
+        The component, by its short name and in words.
+    removed : bool
+        Whether the group penalty set its weights to zero; then everything below is empty.
+    scores : array of shape (c,)
+        The contribution to each class.
+    length : float
+        ‖s‖, the length that the row was divided by.
+    source_ids, source_labels, source_weights, source_scores : arrays of shape (m,), list, (m,) and (m, c)
+        The nodes it came from, their labels (None where unlabelled), the weight of the paths, and what each contributes.
+    features : array of shape (d, c) or None
+        The share of each feature; None for a component that is not made of features.
+    values, averages : arrays of shape (d,) or None
+        How much of each feature the node (or its neighbourhood) has, and the average node.
+    feature_names : tuple of str or None
+        Names of the component's own features; None for the features of the graph.
+    reach : int
+        Hops from which nodes contribute; 0 if only the node itself does.
     """
 
     name: str
@@ -52,13 +62,15 @@ class Part:
     removed: bool
     scores: Array
     length: float
-    features: Array | None
-    values: Array | None
-    averages: Array | None
     source_ids: Array
     source_labels: list[Any]
     source_weights: Array
     source_scores: Array
+    features: Array | None = None
+    values: Array | None = None
+    averages: Array | None = None
+    feature_names: tuple[str, ...] | None = None
+    reach: int = 0
 
     @property
     def source_rest(self) -> Array:
@@ -66,13 +78,42 @@ class Part:
         return self.scores - self.source_scores.sum(axis=0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Why a node has the scores it has; see the module's text for what adds up to what.
 
     Contributions can be read for one class (``label``, by default the predicted one), or against another one
     (``against=`` a label), or against the mean of all classes (``against="mean"``). The last two do not depend on a
-    constant that may be added to the scores of all classes without changing a probability.
+    constant that may be added to the scores of all classes without changing a probability. Printing an explanation shows
+    it in sentences.
+
+    Attributes
+    ----------
+    node : object
+        The id of the node.
+    classes : array of shape (c,)
+    scores : array of shape (c,)
+    bias : array of shape (c,)
+        The intercept of the model.
+    parts : tuple of Part
+        One for each component.
+    rounding : array of shape (c,)
+        What bias and parts lack to the scores.
+    feature_names : tuple of str or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "b": "left", "d": "right", "e": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, label=labels))
+    >>> explanation = model.explain("c")
+    >>> explanation.prediction
+    'left'
+    >>> parts = explanation.components()
+    >>> np.isclose(sum(parts.values()), explanation.score())
+    True
     """
 
     node: Any
@@ -83,72 +124,179 @@ class Explanation:
     rounding: Array
     feature_names: tuple[str, ...] | None
 
+    def __repr__(self) -> str:
+        return self.text()
+
     @property
     def prediction(self) -> Any:
+        """The class with the largest score."""
         return self.classes.item(int(self.scores.argmax()))
 
     @property
     def runner_up(self) -> Any:
+        """The class with the second largest score."""
         return self.classes.item(int(np.argsort(-self.scores, kind="stable")[1]))
 
     @property
     def probabilities(self) -> Array:
+        """Probabilities of the classes, shape (c,)."""
         return softmax(self.scores[None])[0]
 
     def part(self, component: str) -> Part:
-        """The part of a component by its name."""
+        """Find the part of a component.
+
+        Parameters
+        ----------
+        component : str
+            Its short name, for example ``A_row^2 X``.
+
+        Returns
+        -------
+        Part
+        """
         for part in self.parts:
             if part.name == component:
                 return part
         raise InputError(f"no component {component!r}: there are {show(part.name for part in self.parts)}")
 
     def components(self, label: Any = None, against: Any = None) -> dict[str, float]:
-        """What bias, each component and rounding contribute; the sum is `score`."""
+        """Sum up what each component contributes.
+
+        Parameters
+        ----------
+        label : object, default=None
+            A class; None is the predicted one.
+        against : object, default=None
+            Another class, or "mean" for the mean of all.
+
+        Returns
+        -------
+        dict of str to float
+            "bias", each component and "rounding"; they add up to `score`.
+        """
         z = self._contrast(label, against)
         parts = {part.name: float(part.scores @ z) for part in self.parts}
         return {"bias": float(self.bias @ z), **parts, "rounding": float(self.rounding @ z)}
 
     def score(self, label: Any = None, against: Any = None) -> float:
-        """The score of a class, or how far it is above another or the mean of all."""
+        """Read the score of a class, or how far it is above another or the mean of all.
+
+        Parameters
+        ----------
+        label : object, default=None
+            A class; None is the predicted one.
+        against : object, default=None
+            Another class, or "mean" for the mean of all.
+
+        Returns
+        -------
+        float
+        """
         return float(self.scores @ self._contrast(label, against))
 
     def top_features(
         self, component: str | None = None, k: int = 5, label: Any = None, against: Any = None
     ) -> list[Term]:
-        """The k features that contribute most in magnitude, and the others as one term: they add up to the component.
+        """Find the features that contribute most in magnitude.
 
-        Without a component, the sum over all components that are made of features.
+        Parameters
+        ----------
+        component : str or None, default=None
+            A component by its short name; None sums over all that are made of features of the graph.
+        k : int, default=5
+            How many features are named.
+        label : object, default=None
+            A class; None is the predicted one.
+        against : object, default=None
+            Another class, or "mean" for the mean of all.
+
+        Returns
+        -------
+        list of Term
+            The k features and the others as one term; they add up to the component.
         """
-        parts = [self.part(component)] if component else list(self.parts)
+        parts = [self.part(component)] if component else [part for part in self.parts if part.feature_names is None]
         z = self._contrast(label, against)
         found = [part.features @ z for part in parts if part.features is not None]
         if not found:
             return []
         total = np.sum(found, axis=0)
-        return top_terms(total, [self.feature_name(j) for j in _largest(total, k)], k, "other feature")
+        names = [self.feature_name(j, parts[0]) for j in _largest(total, k)]
+        return top_terms(total, names, k, "other feature")
 
     def top_sources(self, component: str, k: int = 5, label: Any = None, against: Any = None) -> list[Term]:
-        """The k nodes that contribute most, the others as one term, and the rest: they add up to the component."""
+        """Find the nodes that contribute most in magnitude.
+
+        Parameters
+        ----------
+        component : str
+            A component by its short name.
+        k : int, default=5
+            How many nodes are named.
+        label : object, default=None
+            A class; None is the predicted one.
+        against : object, default=None
+            Another class, or "mean" for the mean of all.
+
+        Returns
+        -------
+        list of Term
+            The k nodes, the others as one term, and the rest; they add up to the component.
+        """
         part, z = self.part(component), self._contrast(label, against)
         values = part.source_scores @ z
         terms = top_terms(values, [plain(part.source_ids[i]) for i in _largest(values, k)], k, "other node")
         rest = float(part.source_rest @ z)
         return [*terms, Term("the average node", rest, 0)] if abs(rest) > 1e-9 else terms
 
-    def feature_name(self, column: int) -> str:
-        return self.feature_names[column] if self.feature_names else f"feature {column}"
+    def feature_name(self, column: int, part: Part | None = None) -> str:
+        """Name a feature of the graph, or of a part that has features of its own.
+
+        Parameters
+        ----------
+        column : int
+            The column of the feature.
+        part : Part or None, default=None
+            A part whose own names are used if it has any.
+
+        Returns
+        -------
+        str
+        """
+        names = part.feature_names if part is not None and part.feature_names else self.feature_names
+        return names[column] if names else f"feature {column}"
 
     def text(self, k: int = 4) -> str:
-        """In sentences."""
-        from slimg.explain.telling import tell
+        """Explain in sentences.
 
-        return tell(self, k)
+        Parameters
+        ----------
+        k : int, default=4
+            How many features and nodes are named for each component.
+
+        Returns
+        -------
+        str
+        """
+        from slimg.explain.formatting import format_explanation
+
+        return format_explanation(self, k)
 
     def to_dict(self, k: int = 10) -> dict[str, Any]:
-        """For JSON: of each component the k features and sources that matter most to the prediction, the others summed."""
-        from slimg.explain.telling import as_dict
+        """Convert to plain values for JSON.
 
-        return as_dict(self, k)
+        Parameters
+        ----------
+        k : int, default=10
+            Of each component the k features and nodes that matter most to the prediction are listed, the others summed.
+
+        Returns
+        -------
+        dict
+        """
+        from slimg.explain.formatting import explanation_dict
+
+        return explanation_dict(self, k)
 
     def _contrast(self, label: Any, against: Any) -> Array:
         """The vector z (c) with which contributions to classes are weighed."""

@@ -1,4 +1,4 @@
-"""A whole model at a glance: how much each component, feature and class weighs, and what the penalty removed.
+"""The weights of a whole model: components, features and classes, and what the penalty removed.
 
     component   ‖W_g‖_F
     feature     β_g = C_gᵀ W_g  (d × c), less its mean over classes: what one unit of the feature adds to a class's score
@@ -14,43 +14,96 @@ import numpy as np
 
 from slimg.engine.base import Array
 from slimg.errors import InputError
-from slimg.explain.explainer import Scorer, title_of
 from slimg.explain.explanation import Term, top_terms
 from slimg.graph.columns import show
+from slimg.inference.scoring import Scorer
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Summary:
-    """What a model weighs.
+    """The weights of a model; printing it shows them in sentences.
 
     Attributes
     ----------
-    classes : (c,)
-    components : name → ‖W_g‖_F;  removed : names of those that are exactly zero
-    bias : (c,), sums to zero
-    features : name → (d, c), the weight of each feature for each class, each row summing to zero
+    classes : array of shape (c,)
+    components : dict of str to float
+        Name → ‖W_g‖_F.
+    titles : dict of str to str
+        Name → the component in words.
+    removed : tuple of str
+        Names of components whose weights are exactly zero.
+    bias : array of shape (c,)
+        Sums to zero.
+    features : dict of str to array of shape (d, c)
+        Name → the weight of each feature for each class, each row summing to zero.
+    feature_names : dict of str to tuple of str or None
+        Name → names of those features; None where they have none.
     """
 
     classes: Array
     components: dict[str, float]
+    titles: dict[str, str]
     removed: tuple[str, ...]
     bias: Array
     features: dict[str, Array]
-    feature_names: tuple[str, ...] | None
+    feature_names: dict[str, tuple[str, ...] | None]
+
+    def __repr__(self) -> str:
+        return self.text()
 
     @classmethod
     def of(cls, scorer: Scorer, feature_names: tuple[str, ...] | None) -> Summary:
+        """Summarise a fitted model.
+
+        Parameters
+        ----------
+        scorer : Scorer
+            The fitted model.
+        feature_names : tuple of str or None
+            Names of the features of the graph.
+
+        Returns
+        -------
+        Summary
+        """
         norms = {name: float(np.linalg.norm(weights)) for name, weights in scorer.weights.items()}
-        removed = tuple(name for name, weights in scorer.weights.items() if not weights.any())
+        removed = tuple(name for name in scorer.weights if name not in scorer.used)
         features = {name: beta - beta.mean(axis=1, keepdims=True) for name, beta in scorer.loadings.items()}
-        return cls(scorer.classes, norms, removed, scorer.intercept.astype(np.float64), features, feature_names)
+        names = {name: scorer.feature_names(name) or feature_names for name in features}
+        bias = scorer.intercept.astype(np.float64)
+        return cls(scorer.classes, norms, scorer.titles, removed, bias, features, names)
 
     def share(self, component: str) -> float:
-        """A component's norm as a share of the sum over components."""
+        """The norm of a component as a share of the sum over components.
+
+        Parameters
+        ----------
+        component : str
+            Its short name.
+
+        Returns
+        -------
+        float
+        """
         return self.components[component] / (sum(self.components.values()) or 1.0)
 
     def top_features(self, component: str, label: Any, k: int = 10) -> list[Term]:
-        """The k features that speak most for a class, most first."""
+        """Find the features that speak most for a class.
+
+        Parameters
+        ----------
+        component : str
+            Its short name.
+        label : object
+            The class.
+        k : int, default=10
+            How many features.
+
+        Returns
+        -------
+        list of Term
+            Most first.
+        """
         if component not in self.features:
             raise InputError(f"no weights of features for {component!r}: there are those of {show(self.features)}")
         known = self.classes.tolist()
@@ -58,28 +111,49 @@ class Summary:
             raise InputError(f"no class {label!r}: the model knows {show(known)}")
         column = np.maximum(self.features[component][:, known.index(label)], 0)
         places = np.argsort(-column, kind="stable")[:k]
-        names = [self._name(int(j)) for j in places if column[j] > 0]
+        own = self.feature_names[component]
+        names = [own[j] if own else f"feature {j}" for j in places.tolist() if column[j] > 0]
         return top_terms(column, names, k, "other feature")[: len(names)]
 
     def text(self, k: int = 5) -> str:
-        """In sentences."""
+        """Summarise in sentences.
+
+        Parameters
+        ----------
+        k : int, default=5
+            How many features are named for each class.
+
+        Returns
+        -------
+        str
+        """
         order = sorted(self.components, key=lambda name: -self.components[name])
-        lines = [f"{name}, {title_of(name)}: {self.share(name):.0%}." for name in order if name not in self.removed]
-        lines += [f"{name}, {title_of(name)}: removed by the penalty." for name in self.removed]
+        lines = [f"{name}, {self.titles[name]}: {self.share(name):.0%}." for name in order if name not in self.removed]
+        lines += [f"{name}, {self.titles[name]}: removed by the penalty." for name in self.removed]
         if self.features:
             main = max(self.features, key=lambda name: self.components[name])
             for label in self.classes.tolist():
                 words = ", ".join(str(term.name) for term in self.top_features(main, label, k))
-                lines.append(f"For {label} speak, in {title_of(main)}: {words}.")
+                lines.append(f"Features that speak most for {label}, in {self.titles[main]}: {words}.")
         return "\n".join(lines)
 
     def to_dict(self, k: int = 20) -> dict[str, Any]:
-        """For JSON: components, bias, and the k features that speak most for each class."""
+        """Convert to plain values for JSON.
+
+        Parameters
+        ----------
+        k : int, default=20
+            How many features are listed for each component and class.
+
+        Returns
+        -------
+        dict
+        """
         known = self.classes.tolist()
         return {
             "classes": known,
             "components": [
-                {"name": name, "title": title_of(name), "norm": norm, "share": self.share(name), "removed": norm == 0}
+                {"name": name, "title": self.titles[name], "norm": norm, "share": self.share(name), "removed": norm == 0}
                 for name, norm in self.components.items()
             ],
             "bias": self.bias.tolist(),
@@ -88,6 +162,3 @@ class Summary:
                 for name in self.features
             },
         }
-
-    def _name(self, column: int) -> str:
-        return self.feature_names[column] if self.feature_names else f"feature {column}"

@@ -6,7 +6,6 @@ from typing import Any
 
 from slimg.explain.agreement import Agreement
 from slimg.explain.evidence import GAIN, Accuracy, Evidence
-from slimg.explain.explainer import title_of
 from slimg.explain.leave_one_out import LearningCurve
 from slimg.graph.columns import number_of, show
 
@@ -59,12 +58,12 @@ def format_numbers(edges: Agreement | None, evidence: Evidence) -> list[str]:
     """The numbers behind a diagnosis as lines of text."""
     lines = [f"Accuracy on {evidence.examined:,} labelled nodes, each held out (largest class: {evidence.majority:.1%}):"]
     rows = {
-        title_of(name): f"{_accuracy(each)}   by chance {each.by_chance:.1%}, p = {each.p:.2g}"
+        evidence.titles[name]: f"{_accuracy(each)}   by chance {each.by_chance:.1%}, p = {each.p:.2g}"
         for name, each in evidence.alone.items()
     }
     if len(evidence.alone) > 1:
         rows["all together"] = _accuracy(evidence.all)
-        rows |= {f"all without {title_of(name)}": _accuracy(each) for name, each in evidence.without.items()}
+        rows |= {f"all without {evidence.titles[name]}": _accuracy(each) for name, each in evidence.without.items()}
     width = max(map(len, rows))
     lines += [f"  {name:<{width}} {value}" for name, value in rows.items()]
     if len(evidence.curve.points) > 1:

@@ -1,11 +1,11 @@
 """Scores of a graph that grew, without fitting again.
 
-A model remembers of each node 64 bits for its id, 64 for its features and edges (`slimg.graph.digest`), and its scores. Of
+A model keeps of each node 64 bits for its id, 64 for its features and edges (`slimg.graph.digest`), and its scores. Of
 another graph,
 
-    new       nodes whose id the model has not seen
+    new       nodes whose id the fitted graph does not have
     changed   those whose features or edges are not what they were
-    touched   everything within ``reach`` hops of either: placed again (`slimg.components.projector`) and scored
+    touched   everything within ``reach`` hops of either: placed again by the components and scored
 
 All others keep their scores, to the bit. Nothing is learned: PCA, singular vectors and weights are those of the fit.
 """
@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from slimg.components.component import Target
 from slimg.components.neighbourhood import around
 from slimg.engine.base import Array
 from slimg.errors import InputError
-from slimg.explain.explainer import Scorer
 from slimg.graph.columns import number_of, show
 from slimg.graph.digest import id_digests, node_digests
 from slimg.graph.graph import Graph
+from slimg.inference.scoring import Scorer
 from slimg.learn.loss import softmax
 
 
@@ -47,12 +48,22 @@ class FittedNodes:
         return np.where(self.ids[place] == wanted, place, -1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FoldIn:
-    """Scores of every node of a graph (n × c), in its order, and which rows are new, changed, or computed again.
+    """Scores of a graph that grew; printing it says what was computed again.
 
-    ``gone`` counts fitted nodes that the graph has no more; ``agreement`` is how often, at fit time, a hidden node that was
-    folded in had the class of a fit that saw it (`SlimG.measure_fold_in`), None if that was not measured.
+    Attributes
+    ----------
+    scores : array of shape (n, c)
+        In the order of the nodes.
+    classes : array of shape (c,)
+    new, changed, touched : arrays of int
+        Rows that are new, whose edges or features changed, and that were scored again.
+    gone : int
+        Fitted nodes that the graph does not have any more.
+    agreement : float or None
+        How often, at fit time, a hidden node that was folded in had the class of a fit that saw it
+        (`SlimG.measure_fold_in`); None if that was not measured.
     """
 
     scores: Array
@@ -63,14 +74,34 @@ class FoldIn:
     gone: int
     agreement: float | None = None
 
+    def __repr__(self) -> str:
+        return self.text()
+
     def predict(self) -> Array:
+        """Predict the label of every node.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
         return self.classes[self.scores.argmax(axis=1)]
 
     def predict_proba(self) -> Array:
+        """Predict the probability of each class for every node.
+
+        Returns
+        -------
+        array of shape (n, c)
+        """
         return softmax(self.scores)
 
     def text(self) -> str:
-        """In one sentence."""
+        """Say in a sentence or two what was computed again.
+
+        Returns
+        -------
+        str
+        """
         n = len(self.scores)
         if not len(self.touched) and not self.gone:
             return f"The graph is the one the model was fitted on ({number_of(n, 'node')})."
@@ -79,10 +110,10 @@ class FoldIn:
             parts.append(f"{len(self.changed):,} have other edges or features than before")
         if self.gone:
             parts.append(f"{self.gone:,} of the fitted ones are gone")
-        said = f"{', '.join(parts)}; {len(self.touched):,} were scored again, the others keep their scores."
+        first = f"{', '.join(parts)}; {len(self.touched):,} were scored again, the others keep their scores."
         if self.agreement is None:
-            return said
-        return f"{said} Measured at fit time, {self.agreement:.1%} of nodes folded in had the class that a refit gives them."
+            return first
+        return f"{first} At fit time, {self.agreement:.1%} of hidden nodes that were folded in had the class of a refit."
 
 
 def fold_in(scorer: Scorer, fitted_nodes: FittedNodes, graph: Graph, agreement: float | None = None) -> FoldIn:
@@ -94,7 +125,7 @@ def fold_in(scorer: Scorer, fitted_nodes: FittedNodes, graph: Graph, agreement: 
     touched = around(graph.adjacency, np.flatnonzero(~same), scorer.reach)
     scores = fitted_nodes.scores[known]
     if len(touched):
-        scores[touched] = scorer.scores(graph, touched, known).astype(np.float32)
+        scores[touched] = scorer.scores(Target(graph, touched, known)).astype(np.float32)
     gone = len(fitted_nodes.ids) - int(np.count_nonzero(known >= 0))
     return FoldIn(scores, scorer.classes, new, changed, touched, gone, agreement)
 

@@ -1,7 +1,7 @@
 """A model as one file: a zip of .npy arrays and a header in JSON, which `numpy.load` reads as it reads any .npz.
 
     NAME.npy …      arrays, stored as they are, without pickled objects
-    header.json     {"format": "slimg-model", "version": 1, "sha256": {member: digest}, …}
+    header.json     {"format": "slimg-model", "version": 2, "sha256": {member: digest}, …}
     zip comment     sha256 of all bytes before the comment: no byte of the file can change unnoticed
 
 Files are written next to their place and moved there when they are whole. Equal models give equal bytes.
@@ -13,17 +13,17 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from slimg.atomic import atomic_write
 from slimg.engine.base import Array
 from slimg.errors import InputError
 
-FORMAT, VERSION = "slimg-model", 1
+FORMAT, VERSION = "slimg-model", 2
 HEADER = "header.json"
 DIGEST_SIZE = 64
 """Characters of a SHA-256, the length of the comment."""
@@ -33,23 +33,15 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 
 def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> Path:
-    """Write the whole file or none of it."""
-    target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{target} is a folder: give the name of a file to save the model to")
-    try:
-        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    except OSError as error:
-        raise InputError(f"the model cannot be saved to {target}: {error.strerror or error}") from None
-    try:
-        with os.fdopen(handle, "w+b") as file:
-            _write(file, header, arrays)
-        os.chmod(draft, 0o644)
-        os.replace(draft, target)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
-    return target
+    """Write the whole file or none of it.
+
+    Returns
+    -------
+    Path
+    """
+    with atomic_write(path, binary=True) as file:
+        _write(file, header, arrays)
+    return Path(path)
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -1,7 +1,7 @@
 """A fitted `SlimG` as a header and arrays, and back.
 
-Kept is what predicts: weights, PCA means and components and the singular vectors of those components that were not
-removed, the preparation of features, and of each node of the fitted graph its digests and scores. Not kept are the rows of
+Kept is what predicts: weights, the components whose weights are not all zero with their states, and of each node of the
+fitted graph its digests and scores. Not kept are the rows of
 P and the graph: a graph is given again to score what changed, or to explain.
 """
 
@@ -15,19 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from slimg.components.features import Preparation
-from slimg.components.projector import Projector, Walk
+from slimg.components.component import Component, EnergyRank, FittedComponent
 from slimg.engine.base import Array
-from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.explain.explainer import Scorer
 from slimg.graph.columns import as_column
 from slimg.graph.digest import fingerprint
 from slimg.inference.fold_in import FittedNodes
 from slimg.inference.model_file import read_model, write_model
-from slimg.learn.path import Record
-from slimg.linalg.pca import PCA
-from slimg.linalg.svd import Spectrum
+from slimg.inference.scoring import Scorer
 from slimg.version import __version__
 
 
@@ -52,29 +47,35 @@ class Saved:
 
 
 def save(path: str | os.PathLike[str], model: Saved) -> Path:
-    """Write a model's file."""
+    """Write a model's file.
+
+    Returns
+    -------
+    Path
+    """
+    scorer = model.scorer
     arrays: dict[str, Array] = {
-        "intercept": model.scorer.intercept,
+        "intercept": scorer.intercept,
         "scores": model.fitted_nodes.scores,
         "id_digests": model.fitted_nodes.ids,
         "node_digests": model.fitted_nodes.nodes,
     }
     components = []
-    for k, (name, weights) in enumerate(model.scorer.weights.items()):
+    for k, (name, weights) in enumerate(scorer.weights.items()):
         arrays[f"weights{k}"] = weights
-        kind = "removed"
-        if weights.any():
-            kind, found = _state_arrays(model.scorer.projector, name)
-            arrays |= {f"{key}{k}": array for key, array in found.items()}
-        components.append({"name": name, "kind": kind, "weights": f"weights{k}"})
-    preparation = model.scorer.projector.preparation
+        entry: dict[str, Any] = {"name": name, "title": scorer.titles[name], "weights": f"weights{k}"}
+        if name in scorer.used:
+            fitted = scorer.components[name]
+            state = fitted.component.to_arrays(fitted.state)
+            arrays |= {f"{key}{k}": array for key, array in state.items()}
+            entry |= {"component": encode(fitted.component, name), "state": {key: f"{key}{k}" for key in state}}
+        components.append(entry)
     header = {
         "slimg": __version__,
         "params": {name: encode(value, f"parameter {name}") for name, value in model.params.items()},
-        "classes": [encode(value, "class") for value in model.scorer.classes.tolist()],
-        "classes_dtype": model.scorer.classes.dtype.str if model.scorer.classes.dtype.kind in "biuf" else "O",
+        "classes": [encode(value, "class") for value in scorer.classes.tolist()],
+        "classes_dtype": scorer.classes.dtype.str if scorer.classes.dtype.kind in "biuf" else "O",
         "components": components,
-        "preparation": {"normalize": preparation.normalize, "shifted": preparation.shifted},
         "feature_names": model.feature_names,
         "metrics": {name: encode(value, name) for name, value in model.fitted.items()},
         "data": {**model.data, "fingerprint": fingerprint(model.fitted_nodes.nodes)},
@@ -83,17 +84,15 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
-    """Read a model's file; one that is damaged or of another version is refused with the reason."""
+    """Read a model's file; one that is damaged or of another version is refused with the reason.
+
+    Returns
+    -------
+    Saved
+    """
     header, arrays = read_model(path)
-    names = [each["name"] for each in header["components"]]
-    states = {each["name"]: _state(each["kind"], k, arrays) for k, each in enumerate(header["components"])}
-    states = {name: state for name, state in states.items() if state is not _REMOVED}
-    projector = Projector(
-        states,  # type: ignore[arg-type]  # those of removed components are gone
-        {name: Walk.of(name) for name in names},
-        Preparation(**header["preparation"]),
-        MemoryEngine(),
-    )
+    components = {each["name"]: _fitted(each, arrays) for each in header["components"] if "state" in each}
+    titles = {each["name"]: each["title"] for each in header["components"]}
     weights = {each["name"]: arrays[each["weights"]] for each in header["components"]}
     classes = as_column([decode(value) for value in header["classes"]], "classes")
     if header["classes_dtype"] != "O":
@@ -101,12 +100,17 @@ def load(path: str | os.PathLike[str]) -> Saved:
     feature_names = header["feature_names"]
     return Saved(
         {name: decode(value) for name, value in header["params"].items()},
-        _fitted({name: decode(value) for name, value in header["metrics"].items()}),
+        {name: decode(value) for name, value in header["metrics"].items()},
         header["data"],
         None if feature_names is None else tuple(feature_names),
-        Scorer(projector, weights, arrays["intercept"], classes),
+        Scorer(components, titles, weights, arrays["intercept"], classes),
         FittedNodes(arrays["id_digests"], arrays["node_digests"], arrays["scores"]),
     )
+
+
+def _fitted(entry: dict[str, Any], arrays: dict[str, Array]) -> FittedComponent:
+    component = decode(entry["component"])
+    return FittedComponent(component, component.from_arrays({key: arrays[name] for key, name in entry["state"].items()}))
 
 
 def encode(value: Any, what: str) -> Any:
@@ -125,6 +129,10 @@ def encode(value: Any, what: str) -> Any:
         return {"set": [encode(each, what) for each in sorted(value)]}
     if isinstance(value, tuple):
         return {"tuple": [encode(each, what) for each in value]}
+    if isinstance(value, EnergyRank):
+        return {"energy_rank": [value.energy, value.max_rank]}
+    if isinstance(value, Component):
+        return {"component": encode({"kind": type(value).__name__, "options": value.options()}, what)}
     raise InputError(f"{what} cannot be saved: {value!r} is neither a number nor text, nor a tuple of those")
 
 
@@ -138,30 +146,20 @@ def decode(value: Any) -> Any:
     return value
 
 
-_DECODERS: dict[str, Callable[[Any], Any]] = {"tuple": tuple, "set": set, "pairs": dict, "float": float}
-_REMOVED = object()
+def _component(described: dict[str, Any]) -> Component:
+    """A component from its kind, which must be a known class, and its options."""
+    kind = described["kind"]
+    if kind not in Component.kinds:
+        known = ", ".join(Component.kinds)
+        raise InputError(f"the model has a component of kind {kind!r}, but only {known} are known: import its class first")
+    return Component.kinds[kind](**described["options"])
 
 
-def _fitted(values: dict[str, Any]) -> dict[str, Any]:
-    """Fitted attributes with today's keys in the records of the candidates."""
-    chosen, selection = Record.renamed(values["chosen_"]), [Record.renamed(record) for record in values["selection_"]]
-    return {**values, "chosen_": chosen, "selection_": selection}
-
-
-def _state_arrays(projector: Projector, name: str) -> tuple[str, dict[str, Array]]:
-    state = projector.states[name]
-    if isinstance(state, Spectrum):
-        vectors = projector.engine.to_array(state.vectors)
-        return "spectrum", {"vectors": vectors, "eigenvalues": np.asarray(state.eigenvalues)}
-    if isinstance(state, PCA):
-        kept = {"mean": state.mean, "components": state.components, "singular_values": state.singular_values}
-        return "pca", {key: np.asarray(array) for key, array in kept.items()}
-    return "identity", {}
-
-
-def _state(kind: str, k: int, arrays: dict[str, Array]) -> Any:
-    if kind == "spectrum":
-        return Spectrum(arrays[f"vectors{k}"], arrays[f"eigenvalues{k}"])
-    if kind == "pca":
-        return PCA(arrays[f"mean{k}"], arrays[f"components{k}"], arrays[f"singular_values{k}"])
-    return None if kind == "identity" else _REMOVED
+_DECODERS: dict[str, Callable[[Any], Any]] = {
+    "tuple": tuple,
+    "set": set,
+    "pairs": dict,
+    "float": float,
+    "energy_rank": lambda pair: EnergyRank(*pair),
+    "component": _component,
+}

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from slimg.components.components import Components
+from slimg.components.compute import Components
+from slimg.components.estimate import choose_engine
 from slimg.engine.base import Array, Engine
-from slimg.engine.choice import check_engine, engine_for
+from slimg.engine.choice import check_engine
 from slimg.errors import InputError
 from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
@@ -96,7 +97,7 @@ class LinearGNN(WithHyperparameters):
         labelled = train_rows if val_rows is None else np.concatenate([train_rows, val_rows])
         begun = time.perf_counter()
         settings = self.settings() if propagated is None else [each for each, _ in propagated]
-        engine = engine_for(self.engine, graph, self.memory) if propagated is None else propagated[0][1].engine
+        engine = choose_engine(self.engine, graph, self.memory) if propagated is None else propagated[0][1].engine
         if propagated is None and len(settings) == 1:
             propagated = list(zip(settings, self._components(settings, graph, engine), strict=True))
         if propagated is None:
@@ -133,7 +134,7 @@ class LinearGNN(WithHyperparameters):
     def propagate(self, graph: Graph) -> Propagated:
         """Each setting with its P(A, X) for all nodes, which `fit` computes as far as it needs unless it is given."""
         settings = self.settings()
-        engine = engine_for(self.engine, graph, self.memory)
+        engine = choose_engine(self.engine, graph, self.memory)
         return list(zip(settings, self._components(settings, graph, engine), strict=True))
 
     def decision_function(self) -> Array:

@@ -73,7 +73,7 @@ def resolve_pairs(grid: str | Sequence[tuple[float, float]], problem: Problem) -
     if not pairs or any(not np.isfinite(pair).all() or min(pair[:2]) < 0 or max(pair[:2]) == 0 for pair in pairs):
         raise InputError(
             "grid needs at least one pair (l1, group) of finite, non-negative numbers that are not both zero"
-            f" (without a penalty there may be no minimum: use sparsity=False), not {grid!r}"
+            f" (without a penalty there may be no minimum: use grid='unpenalized'), not {grid!r}"
         )
     return _ordered(pairs)
 
@@ -183,11 +183,6 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-    @staticmethod
-    def renamed(record: Mapping[str, Any]) -> dict[str, Any]:
-        """A record as a dict with today's keys: an earlier version wrote "apart" for "separate"."""
-        return {"separate" if key == "apart" else key: value for key, value in record.items()}
 
 
 def validate(pair: Pair, solution: Solution, names: Sequence[str], group_of: Array, rows: Array, codes: Array) -> Record:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from slimg.explain.explainer import title_of
 from slimg.graph.columns import number_of
 from slimg.learn.path import describe
 from slimg.report.page import templates
@@ -40,6 +39,6 @@ def model_html(model: Any) -> str:
         weights=weights,
         total=sum(weights.values()) or 1.0,
         notes=getattr(model, "notes_", ())[:SHOWN],
-        title_of=title_of,
+        titles=model.scorer_.titles,
         colour=MAIN,
     )  # fmt: skip

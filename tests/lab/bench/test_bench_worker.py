@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from slimg import SlimG
+from slimg.components import paper_components
 from slimg.graph import splits
 from slimg.lab.bench import graphs
 from slimg.lab.bench.store import Cell
@@ -85,7 +86,8 @@ def test_accuracy_is_that_of_the_model_fitted_by_hand_on_the_same_split():
     graph = graphs.load(CASE)
     for seed, record in enumerate(records):
         split = splits.stratified(graph, SPLIT, seed)
-        model = SlimG(grid="paper", normalize_features=None, random_state=seed).fit(graph, train=split.train, val=split.val)
+        model = SlimG(grid="paper", components=paper_components(normalize=None), random_state=seed)
+        model.fit(graph, train=split.train, val=split.val)
         assert record["accuracy"] == pytest.approx(np.mean((model.predict() == graph.labels)[split.test]), abs=1e-12)
         assert record["chosen"]["l1"] == model.l1_ and record["status"] == "ok" and record["protocol"] == "paper"
     assert records[0]["seconds"]["features"] == records[1]["seconds"]["features"]

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 from slimg import SlimG
+from slimg.components import paper_components
 from slimg.errors import InputError
 from slimg.lab import baselines
 from slimg.lab.baselines import LINEAR
@@ -140,7 +141,7 @@ def expected(estimator, seed):
 @pytest.mark.parametrize(
     ("name", "estimator"),
     [
-        ("slimg", SlimG(normalize_features=None)),
+        ("slimg", SlimG(components=list(paper_components(normalize=None)))),
         ("s2gc", LinearGNN("s2gc", normalize_features=None)),
         ("linear-gcn", LinearGNN("gcn", normalize_features=None)),
     ],

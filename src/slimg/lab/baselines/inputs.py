@@ -12,6 +12,7 @@ Dropout draws bits from a numpy generator: 0.5 takes one bit per entry, 15 times
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from slimg.components.components import Components, compute_components
-from slimg.components.features import dense_rows, prepare_features
+from slimg.components import Component, Components, Structure, compute_components, paper_components
+from slimg.components.row_scaling import dense_rows, prepare_features
 from slimg.engine.base import Array, Engine
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
@@ -50,12 +51,12 @@ class Inputs:
     @cached_property
     def components(self) -> torch.Tensor:
         """SlimG's P(A, X), its blocks side by side (n × Σ widths)."""
-        return _side_by_side(self._compute())
+        return _side_by_side(self._compute(paper_components(normalize=self.normalize)))
 
     @cached_property
     def structure(self) -> torch.Tensor:
         """SlimG's U (n × r)."""
-        return _side_by_side(self._compute(components=("U",)))
+        return _side_by_side(self._compute([Structure()]))
 
     @cached_property
     def attended(self) -> torch.Tensor:
@@ -76,10 +77,8 @@ class Inputs:
             self._operators[name] = operator("A_sym", strict_two_hops(adjacency)) if two else operator(name, adjacency)
         return self._operators[name]
 
-    def _compute(self, **options: Any) -> Components:
-        return compute_components(
-            self.graph, self.engine, normalize=self.normalize, random_state=self.random_state, **options
-        )
+    def _compute(self, components: Sequence[Component]) -> Components:
+        return compute_components(self.graph, self.engine, components=components, random_state=self.random_state)
 
 
 class SparseRows:

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 from slimg._sklearn import BaseEstimator
 from slimg.classifier import SlimG
 from slimg.errors import InputError, choices
+from slimg.lab.ablations import with_normalize
 from slimg.lab.baselines import grids
 from slimg.lab.baselines.correct_and_smooth import CorrectAndSmooth
 from slimg.lab.baselines.label_propagation import LabelPropagation
@@ -127,6 +128,8 @@ def set_known_params(estimator: Estimator, **params: Any) -> Estimator:
     LabelPropagation(random_state=3)
     """
     known = estimator.get_params(deep=False)
+    if isinstance(estimator, SlimG) and "normalize_features" in params:
+        params = {"components": with_normalize(estimator.components, params["normalize_features"]), **params}
     return estimator.set_params(**{key: value for key, value in params.items() if key in known})
 
 

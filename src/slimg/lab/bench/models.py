@@ -20,18 +20,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
 
-from slimg.classifier import SlimG
-from slimg.components.components import Components
-from slimg.components.options import COMPONENTS
+from slimg.classifier import UNPENALIZED, SlimG
+from slimg.components.compute import Components
 from slimg.errors import InputError, choices
 from slimg.graph import Graph, Split
 from slimg.lab import baselines
+from slimg.lab.ablations import NAMES, slimg_params
 from slimg.lab.baselines import LINEAR, grids
 from slimg.lab.baselines.base import best_of
 from slimg.lab.baselines.network import EPOCHS, PATIENCE
@@ -41,6 +41,8 @@ from slimg.lab.sanity.adapters import as_adapter
 from slimg.lab.user_code import load_object
 
 Settings: TypeAlias = dict[str, Any]
+ABLATIONS = ("pca", "k_row", "k_sym", "energy", "max_rank")
+"""Settings of components (`slimg.lab.ablations`); cells with the same ones share components."""
 
 PAPER = "paper"
 REDUCED = "reduced"
@@ -109,20 +111,20 @@ class SlimGKind:
     family = "slimg"
 
     def check(self, settings: Settings) -> None:
-        _known("slimg", settings, {**SlimG().get_params(), "timed": bool})
+        _known("slimg", settings, {*SlimG().get_params(), "timed", "sparsity", *ABLATIONS})
 
     def sharing(self, settings: Settings) -> Settings:
-        return {key: settings[key] for key in ("pca", "k_row", "k_sym", "energy", "max_rank") if key in settings}
+        return {key: settings[key] for key in ABLATIONS if key in settings}
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
-        wanted = {name for settings in several for name in settings.get("components", COMPONENTS)}
-        union = {**self.sharing(several[0]), "components": [name for name in COMPONENTS if name in wanted]}
-        parts = SlimG(normalize_features=normalize, **union).propagate(graph)
+        wanted = {name for settings in several for name in settings.get("components", NAMES)}
+        union = {**self.sharing(several[0]), "components": [name for name in NAMES if name in wanted]}
+        parts = SlimG(**slimg_params(union, normalize)).propagate(graph)
 
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
             given = {key: value for key, value in settings.items() if key != "timed"}
-            model = SlimG(normalize_features=normalize, random_state=seed, **given)
-            own = _restricted(parts, settings.get("components", COMPONENTS))
+            model = SlimG(random_state=seed, **slimg_params(given, normalize))
+            own = parts.select(each.name for each in model.components if each.name in parts.blocks)
             model.fit(seen, train=split.train, val=split.val, propagated=own)
             begun = time.perf_counter()
             answers = model.predict()
@@ -237,20 +239,9 @@ def _known(name: str, settings: Settings, known: Any) -> None:
             raise choices(f"setting of the model {name}", key, sorted(known))
 
 
-def _restricted(parts: Components, wanted: Any) -> Components:
-    """The blocks of some components; U, X, or the hops of row and sym."""
-    kept = [name for name in parts.names if _component(name) in wanted]
-    blocks, states = ({name: each[name] for name in kept} for each in (parts.blocks, parts.states))
-    return replace(parts, blocks=blocks, states=states)
-
-
-def _component(block: str) -> str:
-    return "row" if block.startswith("A_row") else "sym" if block.startswith("A_sym") else block
-
-
 def _training(model: SlimG, parts: Components, seen: Graph, split: Split, timed: bool) -> tuple[float, int | None]:
     """Seconds of what was chosen, along its path; or, if ``timed``, from zero, and the Newton steps that this takes."""
-    if not timed or not model.sparsity:
+    if not timed or model.grid == UNPENALIZED:
         return model.chosen_["seconds"], None
     alone = clone(model).set_params(grid=model.chosen_grid())
     alone.fit(seen, train=split.train, val=split.val, propagated=parts)

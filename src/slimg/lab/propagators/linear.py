@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from slimg.components.features import prepare_features
+from slimg.components.row_scaling import prepare_features
 from slimg.engine.base import Engine, RowMatrix
 from slimg.errors import InputError
 from slimg.graph.graph import Graph

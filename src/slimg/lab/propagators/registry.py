@@ -32,8 +32,8 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from slimg.components.components import Components
-from slimg.components.features import dense_rows, prepare_features
+from slimg.components.compute import Components
+from slimg.components.row_scaling import dense_rows, prepare_features
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
@@ -109,7 +109,7 @@ class Propagator:
         self.validate()
         engine = engine or MemoryEngine()
         x = self.features(graph, engine, normalize)
-        return Components(engine, x.shape[1], self.columns(graph, engine, x), notes=self.notes())
+        return Components(engine, self.columns(graph, engine, x), rank=x.shape[1], notes=self.notes())
 
     def features(self, graph: Graph, engine: Engine, normalize: str | None) -> RowMatrix:
         """X, prepared; dense, since hops fill it in."""
@@ -200,7 +200,7 @@ def together(
         _check_columns(engine, x.shape[0] if rows is None else len(rows), x.shape[1], len(named))
         row_matrices = Evaluation(engine, graph.adjacency, x).columns([block for *_, block in named], rows)
         for (owner, name, _), row_matrix in zip(named, row_matrices, strict=True):
-            parts = results.setdefault(id(owner), Components(engine, x.shape[1], notes=owner.notes()))
+            parts = results.setdefault(id(owner), Components(engine, rank=x.shape[1], notes=owner.notes()))
             parts.blocks[name] = row_matrix
     for each in propagators:
         if id(each) not in results:
@@ -213,7 +213,7 @@ def _picked(parts: Components, rows: Array | None) -> Components:
         return parts
     engine = parts.engine
     blocks = {name: engine.row_matrix(engine.rows(block, rows)) for name, block in parts.blocks.items()}
-    return Components(engine, parts.rank, blocks, notes=parts.notes)
+    return Components(engine, blocks, rank=parts.rank, notes=parts.notes)
 
 
 def _is_plain_formula(propagator: Propagator) -> bool:

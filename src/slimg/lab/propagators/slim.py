@@ -2,14 +2,14 @@
 
     U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X)
 
-It has no hyperparameters; `slimg.components.components` computes it.
+It has no hyperparameters; `slimg.components` computes it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from slimg.components.components import Components, compute_components
+from slimg.components.compute import Components, compute_components, paper_components
 from slimg.engine.base import Engine
 from slimg.graph.graph import Graph
 from slimg.lab.propagators.expressions import A_row, At_sym, Concatenation, Reduced, Structure, blocks, identity
@@ -31,4 +31,5 @@ class Slim(Propagator):
         return blocks(Structure(), Reduced(identity), Reduced(A_row**2), Reduced(At_sym**2))
 
     def __call__(self, graph: Graph, engine: Engine | None = None, *, normalize: str | None = "row") -> Components:
-        return compute_components(graph, engine, normalize=normalize, random_state=self.random_state)
+        components = paper_components(normalize=normalize)
+        return compute_components(graph, engine, components=components, random_state=self.random_state)

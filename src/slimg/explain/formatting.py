@@ -1,4 +1,4 @@
-"""An explanation in sentences, and for JSON."""
+"""An explanation as sentences and as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from slimg.explain.explanation import Explanation, Part, Term, plain
 from slimg.graph.columns import number_of
 
 MATTERS = 0.05
-"""Share of the largest part below which a component is not told in detail."""
+"""Share of the largest part below which a component is not described in detail."""
 
 
-def tell(explanation: Explanation, k: int = 4) -> str:
+def format_explanation(explanation: Explanation, k: int = 4) -> str:
     """Sentences; every number is for the predicted class against the mean of all classes."""
     probability = dict(zip(explanation.classes.tolist(), explanation.probabilities, strict=True))
     first, second = explanation.prediction, explanation.runner_up
@@ -26,9 +26,9 @@ def tell(explanation: Explanation, k: int = 4) -> str:
         f"Its score is {explanation.score(against='mean'):+.2f} against the mean of all classes, of which the bias is"
         f" {parts['bias']:+.2f}.",
     ]
-    told = [part for part in explanation.parts if not part.removed]
-    least = MATTERS * max((abs(parts[part.name]) for part in told), default=0.0)
-    for part in sorted(told, key=lambda part: -abs(parts[part.name])):
+    used = [part for part in explanation.parts if not part.removed]
+    least = MATTERS * max((abs(parts[part.name]) for part in used), default=0.0)
+    for part in sorted(used, key=lambda part: -abs(parts[part.name])):
         lines.append(_component(explanation, part, parts[part.name], k if abs(parts[part.name]) >= least else 0))
     removed = [part.title for part in explanation.parts if part.removed]
     if removed:
@@ -36,7 +36,7 @@ def tell(explanation: Explanation, k: int = 4) -> str:
     return "\n".join(lines)
 
 
-def as_dict(explanation: Explanation, k: int = 10) -> dict[str, Any]:
+def explanation_dict(explanation: Explanation, k: int = 10) -> dict[str, Any]:
     """Plain numbers, text and lists; lists over classes are in the order of ``classes``."""
     return {
         "node": plain(explanation.node),
@@ -59,7 +59,7 @@ def _component(explanation: Explanation, part: Part, value: float, k: int) -> st
     clauses = []
     if part.features is not None:
         clauses.append(_terms(explanation.top_features(part.name, k, against="mean")))
-    if part.name != "X" and len(part.source_ids):
+    if part.reach and len(part.source_ids):
         sources = explanation.top_sources(part.name, k, against="mean")
         clauses.append(f"from {number_of(len(part.source_ids), 'node')}: {_terms(sources, explanation.node)}")
     return f"{said}: {'; '.join(clauses)}." if clauses else f"{said}."
@@ -89,7 +89,7 @@ def _part_dict(explanation: Explanation, part: Part, k: int) -> dict[str, Any]:
         chosen = _chosen(part.features @ z, k)
         record["features"] = [
             {
-                "name": explanation.feature_name(int(j)),
+                "name": explanation.feature_name(int(j), part),
                 "value": float(part.values[j]),
                 "average": float(part.averages[j]),
                 "scores": part.features[j].tolist(),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from slimg.components.features import prepare_features, unit_rows, without_noise
+from slimg.components.row_scaling import prepare_features, unit_rows, without_noise
 from slimg.engine import MemoryEngine
 
 ENGINE = MemoryEngine(threads=2)

@@ -8,6 +8,7 @@ import pytest
 
 from explain_graphs import planted
 from slimg import SlimG
+from slimg.lab.ablations import slimg_components
 
 
 @pytest.fixture(scope="module")
@@ -57,5 +58,5 @@ def test_removed_components_are_named():
 
 
 def test_a_node_among_its_own_sources_is_itself():
-    model = SlimG(grid=[(1e-4, 1e-3)], components=("sym",)).fit(planted())
+    model = SlimG(grid=[(1e-4, 1e-3)], components=slimg_components(["sym"])).fit(planted())
     assert "itself" in model.explain("lone").text()

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from slimg import SlimG, sizes
-from slimg.engine import MemoryEngine, choice, estimate
+from slimg.components import estimate, paper_components
+from slimg.components.estimate import choose_engine
+from slimg.engine import MemoryEngine
 from slimg.engine.mapped import MappedEngine
 from slimg.engine.rates import Rates
 from slimg.errors import InputError
@@ -23,20 +25,20 @@ def small_graph(n=300):
 
 def test_engines_by_name(monkeypatch):
     graph = small_graph()
-    assert isinstance(choice.engine_for("memory", graph), MemoryEngine)
-    mapped = choice.engine_for("mapped", graph, "700MB")
+    assert isinstance(choose_engine("memory", graph), MemoryEngine)
+    mapped = choose_engine("mapped", graph, "700MB")
     assert isinstance(mapped, MappedEngine) and mapped.budget == 700 * 10**6
     own = MemoryEngine(threads=1)
-    assert choice.engine_for(own, graph) is own
+    assert choose_engine(own, graph) is own
     monkeypatch.setattr(estimate, "measure", lambda folder=None: RATES)
-    assert isinstance(choice.engine_for("auto", graph), MemoryEngine)
+    assert isinstance(choose_engine("auto", graph), MemoryEngine)
     with pytest.raises(InputError, match="memory must be a size"):
         SlimG(engine="auto", memory="lots").fit(graph)
 
 
 @pytest.mark.parametrize("engine", ["gpu", "reordered", 42, None, MemoryEngine, ["memory"]])
 def test_what_is_no_engine_is_refused_with_the_choices(engine):
-    for refused in (lambda: choice.engine_for(engine, small_graph()), lambda: SlimG(engine=engine).fit(small_graph())):
+    for refused in (lambda: choose_engine(engine, small_graph()), lambda: SlimG(engine=engine).fit(small_graph())):
         with pytest.raises(InputError, match=f"engine {re.escape(repr(engine))}.*auto, dask, mapped, memory"):
             refused()
 
@@ -46,7 +48,7 @@ def test_a_disk_without_room_for_the_whole_fit_is_refused_before_it_begins(tmp_p
     monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 90 * 10**6})())
     monkeypatch.setattr(MappedEngine, "map_rows", None)  # nothing is computed
     with pytest.raises(InputError, match=told):
-        SlimG(engine=MappedEngine("8GB", tmp_path), max_rank=4).fit(graph)
+        SlimG(engine=MappedEngine("8GB", tmp_path), components=paper_components(rank=4)).fit(graph)
 
 
 def test_files_of_a_killed_run_count_as_room(tmp_path, monkeypatch):

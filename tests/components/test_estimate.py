@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from slimg.cli import main
-from slimg.engine import estimate
-from slimg.engine.estimate import Sizes
+from slimg.components import estimate
+from slimg.components.estimate import Sizes
 from slimg.engine.rates import Rates
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
@@ -47,12 +47,12 @@ def test_memory_of_a_real_run_is_within_half_as_much_again(tmp_path):
     program = textwrap.dedent("""
         from pathlib import Path
         import numpy as np
-        from slimg.engine.estimate import Sizes, estimate
+        from slimg.components.estimate import Sizes, estimate
         from slimg.engine.memory import MemoryEngine
         from slimg.engine.rates import Rates
         from slimg.graph.adjacency import Adjacency
         from slimg.graph.graph import Graph
-        from slimg.components.components import compute_components
+        from slimg.components.compute import compute_components
         n = 50_000
         u, v = np.random.default_rng(0).integers(0, n, (2, 4 * n), dtype=np.int32)
         graph = Graph(Adjacency.from_edges(u, v, n)[0], np.random.default_rng(1).random((n, 96), np.float32))

@@ -10,9 +10,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA as SklearnPCA
 
-from slimg.components import components, compute_components
+from slimg.components import EnergyRank, Structure, compute, compute_components, paper_components
 from slimg.engine import MemoryEngine, buffers
 from slimg.graph import Graph
+from slimg.lab.ablations import slimg_components
 from slimg.linalg import pca
 
 
@@ -64,10 +65,11 @@ def test_components_equal_the_dense_formula(weighted, sparse_features):
 def test_one_after_the_other_equals_side_by_side_to_the_bit(monkeypatch, options):
     """Also where row matrices are written over by what is made from them, as large ones are."""
     _, x, graph = random_graph()
-    beside = compute_components(graph, **options)
-    monkeypatch.setattr(components, "SIDE_BY_SIDE", 0)
+    listed = slimg_components(**options)
+    beside = compute_components(graph, components=listed)
+    monkeypatch.setattr(compute, "SIDE_BY_SIDE", 0)
     monkeypatch.setattr(buffers, "LARGE", 1)
-    alone = compute_components(graph, **options)
+    alone = compute_components(graph, components=listed)
     np.testing.assert_array_equal(graph.features, x)
     assert beside.names == alone.names
     for name in beside.names:
@@ -77,7 +79,7 @@ def test_one_after_the_other_equals_side_by_side_to_the_bit(monkeypatch, options
 def test_large_sparse_features_stay_sparse_and_give_the_same(monkeypatch):
     a, x, graph = random_graph(sparse_features=True)
     _, expected = oracle(a, x)
-    monkeypatch.setattr(components, "GRAM_AT_MOST", 4)
+    monkeypatch.setattr(compute, "GRAM_AT_MOST", 4)
     monkeypatch.setattr(pca, "GRAM_AT_MOST", 4)
     result = compute_components(graph)
     for name, block in expected.items():
@@ -122,18 +124,18 @@ def test_rows_have_length_one_or_zero():
 def test_a_subset_of_components_keeps_their_columns():
     _, _, graph = random_graph()
     whole = compute_components(graph)
-    part = compute_components(graph, components=["sym", "X"])
+    part = compute_components(graph, components=slimg_components(["sym", "X"]))
     assert part.names == ("X", "A_sym^2 X") and part.rank == whole.rank
     for name in part.names:
         np.testing.assert_array_equal(part.blocks[name], whole.blocks[name])
-    assert compute_components(graph, components=("U",)).names == ("U",)
+    assert compute_components(graph, components=[Structure()]).names == ("U",)
 
 
 def test_several_hops_give_one_component_each():
     _, _, graph = random_graph()
-    result = compute_components(graph, components=["row", "sym"], k_row={4, 2}, k_sym=(1, 3))
+    result = compute_components(graph, components=slimg_components(["row", "sym"], k_row={4, 2}, k_sym=(1, 3)))
     assert result.names == ("A_row^2 X", "A_row^4 X", "A_sym^1 X", "A_sym^3 X")
-    single = compute_components(graph, components=["row"], k_row=4)
+    single = compute_components(graph, components=slimg_components(["row"], k_row=4))
     np.testing.assert_array_equal(result.blocks["A_row^4 X"], single.blocks["A_row^4 X"])
 
 
@@ -143,14 +145,15 @@ def test_hops_are_shared(monkeypatch):
     passes = []
     original = MemoryEngine.products
     monkeypatch.setattr(MemoryEngine, "products", lambda self, *args: passes.append(1) or original(self, *args))
-    compute_components(graph, engine, components=["row", "sym"], k_row={2, 4}, k_sym={2, 3}, pca=False)
+    listed = slimg_components(["row", "sym"], k_row={2, 4}, k_sym={2, 3}, pca=False)
+    compute_components(graph, engine, components=listed)
     assert len(passes) == 1 + 3 + 2
 
 
 @pytest.mark.parametrize("sparse_features", [False, True])
 def test_without_pca_the_propagated_features_themselves(sparse_features):
     a, x, graph = random_graph(sparse_features=sparse_features)
-    result = compute_components(graph, pca=False)
+    result = compute_components(graph, components=paper_components(pca=False))
     assert result.widths["X"] == x.shape[1]
     degree = a.sum(axis=1)
     row = np.divide(a, degree[:, None], out=np.zeros_like(a), where=degree[:, None] > 0)
@@ -160,20 +163,20 @@ def test_without_pca_the_propagated_features_themselves(sparse_features):
     length = np.linalg.norm(hops, axis=1, keepdims=True)
     expected = np.divide(hops, length, out=np.zeros_like(hops), where=length > 0)
     np.testing.assert_allclose(result.blocks["A_row^2 X"], expected, atol=1e-5)
-    assert result.states["X"] is None
+    assert result.fitted["X"].state.pca is None
 
 
 def test_raw_features():
     _, x, graph = random_graph()
-    result = compute_components(graph, components=["X"], normalize=None, pca=False)
+    result = compute_components(graph, components=slimg_components(["X"], normalize=None, pca=False))
     length = np.linalg.norm(x, axis=1, keepdims=True)
     np.testing.assert_allclose(result.blocks["X"] * length, x, atol=1e-5)
 
 
 def test_the_rank_is_capped():
     _, _, graph = random_graph(d=9)
-    assert compute_components(graph, max_rank=4).rank == 4
-    assert compute_components(graph, energy=1e-9).rank == 1
+    assert compute_components(graph, components=paper_components(rank=EnergyRank(max_rank=4))).rank == 4
+    assert compute_components(graph, components=paper_components(rank=EnergyRank(1e-9))).rank == 1
 
 
 def test_more_features_than_nodes():
@@ -189,7 +192,7 @@ def test_more_features_than_nodes():
 DIGEST = """
 import hashlib, sys
 sys.path.insert(0, {here!r})
-from test_components import digest
+from test_compute import digest
 print(digest())
 """
 
@@ -204,7 +207,7 @@ def digest():
     hashed = hashlib.sha256()
     for features, rank in ((x, 60), (rng.random((n, 40), dtype=np.float32), 40)):
         graph = Graph.from_arrays(a + a.T > 0, features=features)
-        for block in compute_components(graph, max_rank=rank).blocks.values():
+        for block in compute_components(graph, components=paper_components(rank=EnergyRank(max_rank=rank))).blocks.values():
             hashed.update(block.tobytes())
     return hashed.hexdigest()
 
@@ -227,3 +230,27 @@ def test_ranks_and_widths_of_cora(load_real):
     assert set(result.widths.values()) == {1052}
     for block in result.blocks.values():
         assert np.isfinite(block).all()
+
+
+@pytest.mark.parametrize("n", [60, 20])
+def test_fixed_ranks_are_kept_and_need_no_other(n):
+    """Each component has its own number of columns; U is not limited by the number of features."""
+    _, _, graph = random_graph(n=n, d=5)
+    listed = [Structure(rank=8), *slimg_components(["X"]), *paper_components(rank=2)[2:]]
+    result = compute_components(graph, components=listed)
+    alone = compute_components(graph, components=[Structure(rank=8)])
+    assert result.widths["U"] == 8 and result.widths["A_row^2 X"] == result.widths["A_sym^2 X"] == 2
+    np.testing.assert_array_equal(result.blocks["U"], alone.blocks["U"])
+    wide = compute_components(graph, components=paper_components(rank=4))
+    for name in ("A_row^2 X", "A_sym^2 X"):  # leading directions, up to the length of the row
+        both = [parts.blocks[name][5:, :2] for parts in (result, wide)]
+        np.testing.assert_allclose(*(rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in both), atol=1e-3)
+
+
+def test_components_with_different_preparations_stand_side_by_side():
+    _, _, graph = random_graph()
+    raw, row = slimg_components(["row"], normalize=None, k_row=1), slimg_components(["row"], k_row=2)
+    both = compute_components(graph, components=[*raw, *row])
+    for listed in (raw, row):
+        alone = compute_components(graph, components=listed)
+        np.testing.assert_array_equal(both.blocks[listed[0].name], alone.blocks[listed[0].name])

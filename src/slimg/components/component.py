@@ -1,0 +1,495 @@
+"""What a component is: a block of columns of P(A, X), from its formula to the explanation of a score.
+
+    P(A, X) = P₁ ‖ P₂ ‖ …        p_i = s_i / ‖s_i‖        scores_i = b + Σ_g p_g,i W_g
+
+A component computes the rows p (n × k) of a graph through an engine, and keeps a *state* with which it places nodes of
+other graphs (`Component.project`), takes a score back to features and neighbours (`Component.attribute`), and goes into a
+model file. `SlimG` is a list of components; everything else in slimg reaches them through this interface.
+
+A component of your own is a frozen dataclass with a name, a formula and a few methods; see CONTRIBUTING.md.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from threading import RLock
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from slimg.engine.base import Array, Engine, RowMatrix
+from slimg.errors import InputError
+from slimg.graph.graph import Graph
+from slimg.linalg.svd import SVDPlan, plan_svd
+
+if TYPE_CHECKING:
+    from slimg.components.estimate import Sizes
+
+MAX_RANK = 2048
+"""The most columns of a component, unless its rank says otherwise."""
+
+
+def check_whole(value: Any, name: str, otherwise: str = "") -> None:
+    """Refuse what is not a positive whole number."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise InputError(f"{name} must be a positive whole number{otherwise}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class EnergyRank:
+    """The paper's rule for the number of columns: as many as hold less than a share of ‖A‖_F².
+
+    r is the largest rank with σ₁² + … + σ_r² < energy · ‖A‖_F², where σ are the singular values of A; at least 1, at most
+    ``max_rank``, the number of nodes and the number of features.
+
+    Parameters
+    ----------
+    energy : float, default=0.9
+        The share, above 0 and at most 1.
+    max_rank : int, default=2048
+        The most columns.
+
+    Examples
+    --------
+    >>> from slimg.components import EnergyRank, Features
+    >>> Features(rank=EnergyRank(max_rank=256)).rank
+    EnergyRank(energy=0.9, max_rank=256)
+    """
+
+    energy: float = 0.9
+    max_rank: int = MAX_RANK
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.energy, (int, float, np.number)) or not 0 < self.energy <= 1:
+            raise InputError(f"energy must be a number above 0 and at most 1, not {self.energy!r}")
+        check_whole(self.max_rank, "max_rank")
+
+
+PAPER_RANK = EnergyRank()
+Rank = int | EnergyRank
+"""A fixed number of columns (fewer where the data has fewer directions), or the rule that decides it."""
+
+
+def check_rank(rank: Any) -> None:
+    """Refuse what is neither a positive whole number nor an `EnergyRank`."""
+    if not isinstance(rank, EnergyRank):
+        check_whole(rank, "rank", " or an EnergyRank")
+
+
+class Target(NamedTuple):
+    """Nodes to place: rows of a graph, which may be the fitted one or another.
+
+    Attributes
+    ----------
+    graph : Graph
+    rows : array of shape (m,)
+        Row numbers of the nodes.
+    known : array of shape (n,) or None
+        For each node of the graph its row in the fitted graph, −1 if it has none; None when it is the fitted graph.
+    """
+
+    graph: Graph
+    rows: Array
+    known: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """The part of one component in the scores of one node, before it is named.
+
+    Attributes
+    ----------
+    scores : array of shape (c,)
+        The part itself: p W.
+    length : float
+        ‖s‖, the length that the row was divided by.
+    sources, source_weights, source_scores : arrays of shape (m,), (m,) and (m, c)
+        Rows of the nodes it comes from, the weight of the paths from them, and what each contributes.
+    features : array of shape (d, c) or None
+        What each feature contributes; None for a component that is not made of features.
+    values, averages : arrays of shape (d,) or None
+        How much of each feature the node (or its neighbourhood) has, and the average node.
+    """
+
+    scores: Array
+    length: float
+    sources: Array
+    source_weights: Array
+    source_scores: Array
+    features: Array | None = None
+    values: Array | None = None
+    averages: Array | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a component takes on a graph, as counts that the speed of a machine turns into seconds.
+
+    Attributes
+    ----------
+    columns : int
+        Columns of the result (n × columns, float32).
+    held : int
+        Columns that stay in memory while later components are computed.
+    working : int
+        Further columns held while it is computed.
+    passes, pass_width : float and int
+        Passes over A, and columns of each.
+    single, double : float
+        Multiply-adds in float32 and float64.
+    streamed : float
+        Bytes read and written beside that.
+    moved : float
+        Bytes to and from files on the engine that keeps row matrices there.
+    """
+
+    columns: int
+    held: int = 0
+    working: int = 0
+    passes: float = 0.0
+    pass_width: int = 0
+    single: float = 0.0
+    double: float = 0.0
+    streamed: float = 0.0
+    moved: float = 0.0
+
+
+@dataclass
+class Context:
+    """What the components of one graph share while they are computed.
+
+    Attributes
+    ----------
+    graph : Graph
+    engine : Engine
+        Where row matrices live; all work on n rows goes through its operations.
+    random_state : int
+    """
+
+    graph: Graph
+    engine: Engine
+    random_state: int = 0
+    ranks: dict[Rank, int] = field(default_factory=dict)
+    _plans: dict[Rank, SVDPlan] = field(default_factory=dict)
+    _lock: RLock = field(default_factory=RLock)
+
+    @property
+    def least_side(self) -> int:
+        """The smaller number of nodes and features; a graph without features has as many as nodes."""
+        n, features = self.graph.adjacency.n, self.graph.features
+        return n if features is None else min(n, features.shape[1] or n)
+
+    def svd(self, rank: Rank) -> SVDPlan:
+        """The decomposition of A with this rank, which components share.
+
+        Returns
+        -------
+        SVDPlan
+        """
+        with self._lock:
+            if rank not in self._plans:
+                if isinstance(rank, EnergyRank):
+                    energy, cap = rank.energy, min(self.least_side, rank.max_rank)
+                else:
+                    energy, cap = np.inf, rank
+                self._plans[rank] = plan_svd(
+                    self.engine, self.graph.adjacency, energy=energy, max_rank=cap, random_state=self.random_state
+                )
+            return self._plans[rank]
+
+    def decompose(self, rank: Rank) -> SVDPlan:
+        """The decomposition of A with its rank known.
+
+        Returns
+        -------
+        SVDPlan
+        """
+        with self._lock:
+            plan = self.svd(rank)
+            if rank not in self.ranks:
+                plan.prepare()
+                self.ranks[rank] = plan.rank
+            return plan
+
+    def resolve(self, rank: Rank) -> int:
+        """The number of columns that a rank stands for; the paper's rule needs the singular values of A.
+
+        Returns
+        -------
+        int
+        """
+        if not isinstance(rank, EnergyRank):
+            return min(self.least_side, rank)
+        if not self.graph.adjacency.nnz:
+            return min(self.least_side, rank.max_rank)
+        with self._lock:
+            return self.ranks[rank] if rank in self.ranks else self.decompose(rank).rank
+
+    def release(self, rank: Rank) -> None:
+        """Forget a decomposition that no component needs any more; its rank stays known."""
+        self._plans.pop(rank, None)
+
+
+class Component(ABC):
+    """A named block of columns of P(A, X): a frozen dataclass whose fields are its options.
+
+    A subclass defines `name`, `formula`, `title`, `compute` and `project`; the other methods have defaults for a component
+    that depends on the node alone.
+
+    Attributes
+    ----------
+    needs_edges, needs_features : bool
+        Class attributes: what a graph must have for this component; without it, the component is left out with a note.
+    """
+
+    needs_edges: ClassVar[bool] = False
+    needs_features: ClassVar[bool] = False
+    kinds: ClassVar[dict[str, type[Component]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        Component.kinds[cls.__name__] = cls
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The short name, unique in a list of components, for example ``A_row^2 X``."""
+
+    @property
+    @abstractmethod
+    def formula(self) -> str:
+        """The formula, for example ``g(A_row² X)``."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """The component in words, for example ``its own features``."""
+
+    @property
+    def reach(self) -> int:
+        """Hops within which a change of edges or features of other nodes changes a row."""
+        return 0
+
+    @abstractmethod
+    def compute(self, context: Context) -> tuple[Any, RowMatrix]:
+        """Compute the rows of all nodes.
+
+        Parameters
+        ----------
+        context : Context
+            The graph, the engine and the seed.
+
+        Returns
+        -------
+        state : object
+            What `project` needs to place other nodes; see `to_arrays`.
+        rows : RowMatrix of shape (n, k)
+            Rows of length one, or zero (`slimg.components.row_scaling.unit_rows`).
+        """
+
+    @abstractmethod
+    def project(self, state: Any, target: Target) -> Array:
+        """Place nodes of any graph: rows s before they are divided by their length.
+
+        Parameters
+        ----------
+        state : object
+            The state that `compute` returned.
+        target : Target
+            The nodes.
+
+        Returns
+        -------
+        array of shape (m, k), float64
+        """
+
+    def attribute(self, state: Any, weights: Array, target: Target) -> list[Attribution]:
+        """Take the part p W of this component in the scores back to features and nodes.
+
+        The default attributes all of it to the node itself and, if `feature_names` gives names, to the columns of s.
+
+        Parameters
+        ----------
+        state : object
+            The state that `compute` returned.
+        weights : array of shape (k, c), float64
+            The weights of the component.
+        target : Target
+            The nodes.
+
+        Returns
+        -------
+        list of Attribution
+            One for each row of the target. Sources, and features if there are any, add up to the scores.
+        """
+        raw = self.project(state, target)
+        lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        unit = raw / np.where(lengths > 0, lengths, 1)[:, None]
+        named = self.feature_names(state) is not None
+        found = []
+        for row, values, p, length in zip(target.rows, raw, unit, lengths, strict=True):
+            scores = p @ weights
+            own = {"features": p[:, None] * weights, "values": values, "averages": np.zeros_like(values)} if named else {}
+            found.append(Attribution(scores, float(length), np.array([row]), np.ones(1), scores[None], **own))
+        return found
+
+    def feature_names(self, state: Any) -> tuple[str, ...] | None:
+        """Names of the features that `attribute` and `loadings` speak of; None: the features of the graph, if any."""
+        return None
+
+    def loadings(self, state: Any, weights: Array) -> Array | None:
+        """The weight of each feature for each class, before a row is divided by its length.
+
+        Parameters
+        ----------
+        state : object
+            The state that `compute` returned.
+        weights : array of shape (k, c)
+            The weights of the component.
+
+        Returns
+        -------
+        array of shape (d, c), or None for a component that is not made of features
+        """
+        return weights.astype(np.float64) if self.feature_names(state) is not None else None
+
+    def neighbour_scores(self, state: Any, weights: Array, target: Target) -> tuple[Array, Array]:
+        """What each edge of one node carries to its score, to rank edges in the search for a counterfactual.
+
+        Parameters
+        ----------
+        state : object
+            The state that `compute` returned.
+        weights : array of shape (k,), float64
+            The weights of one class, or of one class against others.
+        target : Target
+            A single node.
+
+        Returns
+        -------
+        neighbours, scores : arrays of shape (m,)
+            Rows of the neighbours, and what the edge to each carries; empty where edges do not matter.
+        """
+        return np.zeros(0, np.int64), np.zeros(0)
+
+    def cost(self, sizes: Sizes) -> Cost:
+        """What computing this component takes on a graph of these sizes.
+
+        Parameters
+        ----------
+        sizes : Sizes
+            Nodes, edges, features, classes and labelled nodes.
+
+        Returns
+        -------
+        Cost
+        """
+        return Cost(columns=1)
+
+    def to_arrays(self, state: Any) -> dict[str, Array]:
+        """Turn the state into named arrays for a model file.
+
+        Returns
+        -------
+        dict of str to array
+            The default takes a state that is such a dict already, or None.
+        """
+        return dict(state or {})
+
+    def from_arrays(self, arrays: dict[str, Array]) -> Any:
+        """Turn the arrays of a model file back into a state.
+
+        Returns
+        -------
+        object
+        """
+        return arrays
+
+    def options(self) -> dict[str, Any]:
+        """The options, as ``__init__`` takes them.
+
+        Returns
+        -------
+        dict of str to object
+        """
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedComponent:
+    """A component with its state: what places nodes and explains scores, without the rows of the fitted graph.
+
+    Attributes
+    ----------
+    component : Component
+    state : object
+    """
+
+    component: Component
+    state: Any = field(repr=False)
+
+    def rows(self, target: Target) -> tuple[Array, Array]:
+        """Rows of P for nodes of any graph.
+
+        Returns
+        -------
+        rows : array of shape (m, k), float64
+        lengths : array of shape (m,)
+            ‖s‖, by which the rows were divided.
+        """
+        raw = self.component.project(self.state, target)
+        length = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        return raw / np.where(length > 0, length, 1)[:, None], length
+
+
+def check_components(components: Any) -> list[Component]:
+    """The list of components that was given, checked.
+
+    Raises
+    ------
+    InputError
+        If it is not a list of components, is empty, or has two of one name.
+    """
+    known = ", ".join(f"{kind}()" for kind in Component.kinds if not kind.startswith("_"))
+    if isinstance(components, (str, Component)) or not isinstance(components, Sequence):
+        raise InputError(f"components must be a list of components such as [{known}], not {components!r}")
+    for each in components:
+        if not isinstance(each, Component):
+            raise InputError(f"unknown component {each!r}: components are objects, choose from {known}")
+    if not components:
+        raise InputError(f"components must have at least one component, of {known}; the list is empty")
+    names = [each.name for each in components]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"two components have the name {twice[0]!r}: remove one, or give them different options")
+    return list(components)
+
+
+def available_components(components: Any, graph: Graph) -> tuple[list[Component], tuple[str, ...]]:
+    """Which components a graph can have.
+
+    Returns
+    -------
+    available : list of Component
+    notes : tuple of str
+        One sentence if some were left out.
+
+    Raises
+    ------
+    InputError
+        If none can be computed, or the graph has neither edges nor features.
+    """
+    wanted = check_components(components)
+    edges, features = graph.adjacency.nnz > 0, graph.features is not None and graph.features.shape[1] > 0
+    if not edges and not features:
+        raise InputError("the graph has neither edges nor features: there is nothing to learn from, add one of them")
+    kept = [each for each in wanted if (edges or not each.needs_edges) and (features or not each.needs_features)]
+    if len(kept) == len(wanted):
+        return kept, ()
+    lacking, only = ("features", "Structure()") if edges else ("edges", "Features()")
+    left_out = ", ".join(each.name for each in wanted if each not in kept)
+    if not kept:
+        raise InputError(f"components {left_out} need {lacking}, but the graph has none: use components=[{only}]")
+    return kept, (f"No {lacking}: components {left_out} are left out; used: {', '.join(each.name for each in kept)}.",)

@@ -1,0 +1,321 @@
+"""Memory, disk and time of a fit before it begins, on each engine, and which engine to take.
+
+Each component says what it costs (`Component.cost`): columns held, passes over A, multiply-adds, bytes. For n nodes and e
+stored entries (twice the edges), all row matrices in float32:
+
+    in memory   graph 32n + 4e + 4nd,  then the larger of U and of the components of features (their sum, on a small graph),
+                or the components with the copies of labelled rows that learning makes
+    mapped      the budget; at least the process, vectors of nodes and one gathered column;
+                disk as the row matrices, with 2d more: files go when the next operation is finished
+    dask        on all workers together as in memory, the gathered halo of each beside it
+
+Seconds are those counts times the rates of this machine (`slimg.engine.rates`), and products with the labelled rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slimg.components.component import Component, Cost, EnergyRank, Rank
+from slimg.components.compute import PAPER_COMPONENTS, SIDE_BY_SIDE
+from slimg.components.features import FeatureComponent
+from slimg.engine.base import Engine
+from slimg.engine.choice import check_engine, engine_for
+from slimg.engine.mapped import MappedEngine
+from slimg.engine.rates import Rates, measure
+from slimg.errors import InputError
+from slimg.graph.graph import Graph
+from slimg.linalg.krylov import LanczosLayout, lanczos_layout
+from slimg.sizes import as_bytes, available_memory, resident, show_bytes
+
+PRODUCTS, BESIDE = 450, 6
+"""Products with the labelled rows for a path of penalties, and what is done beside them, as a number of classes."""
+COMFORT = 0.8
+"""Share of the free memory that may be planned with."""
+COMPILE = 4.0
+"""Seconds for compiled kernels to be loaded, and for what does not grow."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a graph that decide what a fit costs.
+
+    Parameters
+    ----------
+    nodes, edges, features : int
+        Edges are undirected.
+    classes, labelled : int
+        Classes, and the nodes learned and selected from.
+    weighted : bool
+        Whether edges have weights.
+
+    Examples
+    --------
+    >>> from slimg.components.estimate import Sizes
+    >>> Sizes(nodes=2_449_029, edges=61_859_140, features=100).features
+    100
+    """
+
+    nodes: int
+    edges: int
+    features: int
+    classes: int = 2
+    labelled: int = 0
+    weighted: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "edges", "features", "classes", "labelled"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < (1 if name == "nodes" else 0):
+                raise InputError(f"estimate needs {name} as a whole number, not {value!r}")
+
+    @classmethod
+    def of(cls, graph: Graph) -> Sizes:
+        """The sizes of a graph.
+
+        Returns
+        -------
+        Sizes
+        """
+        weighted = graph.adjacency.weights is not None
+        return cls(graph.n, graph.edges, graph.d, max(2, len(graph.classes)), len(graph.labelled), weighted)
+
+    def rank(self, rank: Rank) -> int:
+        """The most columns that a rank can give.
+
+        Returns
+        -------
+        int
+        """
+        if not isinstance(rank, EnergyRank):
+            return min(self.nodes, rank)
+        return min(self.nodes, self.features or self.nodes, rank.max_rank)
+
+    def lanczos(self, rank: Rank) -> LanczosLayout:
+        """How U of that rank is decomposed.
+
+        Returns
+        -------
+        LanczosLayout
+        """
+        return lanczos_layout(self.nodes, self.rank(rank))
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes of memory (all workers together), bytes of disk, and seconds."""
+
+    memory: int
+    disk: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The needs of each engine and the recommended one; printing it shows a table."""
+
+    sizes: Sizes
+    engines: dict[str, Need]
+    recommended: str
+    reason: str
+
+    def __str__(self) -> str:
+        lines = [f"{'engine':<10}{'memory':>12}{'disk':>12}{'time':>12}"]
+        for name, need in self.engines.items():
+            disk = show_bytes(need.disk) if need.disk else "none"
+            lines.append(f"{name:<10}{show_bytes(need.memory):>12}{disk:>12}{show_seconds(need.seconds):>12}")
+        return "\n".join([*lines, f"recommended: {self.recommended} ({self.reason})"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        engines = {name: vars(need) for name, need in self.engines.items()}
+        return {"sizes": vars(self.sizes), "engines": engines, "recommended": self.recommended, "reason": self.reason}
+
+
+def estimate(
+    what: Graph | Sizes,
+    *,
+    components: Sequence[Component] = PAPER_COMPONENTS,
+    memory: int | None = None,
+    workers: int = 2,
+    folder: str | Path | None = None,
+    rates: Rates | None = None,
+) -> Estimate:
+    """Estimate memory, disk and time of a fit on each engine.
+
+    Parameters
+    ----------
+    what : Graph or Sizes
+        The graph, or its sizes alone.
+    components : sequence of Component, default=PAPER_COMPONENTS
+        What is computed.
+    memory : int or None, default=None
+        The budget in bytes; None is most of what is free now.
+    workers : int, default=2
+        Workers of a Dask cluster.
+    folder : path-like or None, default=None
+        Where work files would be, to measure the speed of that disk.
+    rates : Rates or None, default=None
+        The speed of the machine; None measures it, which takes about two seconds.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> from slimg.components.estimate import Sizes, estimate
+    >>> from slimg.engine.rates import Rates
+    >>> rates = Rates(entry=5e-9, line=1.5e-9, single=1e-11, double=4e-11, stream=1e-10, disk=2e-9)
+    >>> estimate(Sizes(nodes=20_000, edges=90_000, features=500), rates=rates).recommended
+    'memory'
+    """
+    sizes = Sizes.of(what) if isinstance(what, Graph) else what
+    rates = rates or measure(folder)
+    costs = _costs(sizes, components)
+    free = available_memory() or 2**62
+    budget = min(memory or int(COMFORT * free), free)
+    inside = _in_memory(sizes, costs, rates)
+    mapped = _mapped(sizes, costs, rates, inside, budget)
+    spread = _on_cluster(sizes, inside, workers)
+    if inside.memory <= budget:
+        chosen, reason = "memory", f"{show_bytes(inside.memory)} of {show_bytes(budget)}"
+    elif mapped.memory <= budget:
+        chosen = "mapped"
+        reason = f"in memory it would take {show_bytes(inside.memory)}, and {show_bytes(budget)} may be used"
+    else:
+        chosen, reason = "dask", f"one column of {sizes.nodes:,} nodes does not fit into {show_bytes(budget)}"
+    return Estimate(sizes, {"memory": inside, "mapped": mapped, "dask": spread}, chosen, reason)
+
+
+def choose_engine(
+    engine: Any,
+    graph: Graph,
+    memory: str | int | None = None,
+    components: Sequence[Component] | None = None,
+) -> Engine:
+    """The engine of a name, a Dask client, or an engine itself.
+
+    Parameters
+    ----------
+    engine : str, Engine or Dask client
+        A name as in `slimg.engine.choice.NAMES`; "auto" takes the one that `estimate` recommends for the graph.
+    graph : Graph
+    memory : str, int or None, default=None
+        The budget of "mapped" and "auto"; None is most of what is free.
+    components : sequence of Component or None, default=None
+        What will be computed: an engine of files whose disk has no room for it is refused.
+
+    Returns
+    -------
+    Engine
+    """
+    check_engine(engine, memory)
+    if isinstance(engine, str) and engine == "auto":
+        budget = None if memory is None else as_bytes(memory)
+        engine = estimate(graph, components=components or PAPER_COMPONENTS, memory=budget).recommended
+    found = engine_for(engine, memory)
+    if isinstance(found, MappedEngine) and components is not None:
+        sizes = Sizes.of(graph)
+        found.require_room(_work_files(sizes, _costs(sizes, components)))
+    return found
+
+
+def columns_through(sizes: Sizes, components: Sequence[Component] = PAPER_COMPONENTS) -> float:
+    """Columns that a fit takes through A, about: those of U, then those of the hops, whose first pass is shared.
+
+    Returns
+    -------
+    float
+    """
+    far = [each for each in _available(sizes, components) if isinstance(each, FeatureComponent) and each.hops]
+    hops = sum(each.hops - 1 for each in far) + bool(far)
+    others = [each for each in _available(sizes, components) if each not in far]
+    costs = [each.cost(sizes) for each in others]
+    return sum(cost.passes * cost.pass_width for cost in costs) + hops * sizes.features
+
+
+def show_seconds(seconds: float) -> str:
+    """Seconds, minutes or hours."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """Costs of U and the like, and of components of features."""
+
+    structure: list[Cost]
+    features: list[Cost]
+
+    @property
+    def all(self) -> list[Cost]:
+        return [*self.structure, *self.features]
+
+    def total(self, name: str) -> float:
+        return sum(getattr(cost, name) for cost in self.all)
+
+
+def _available(sizes: Sizes, components: Sequence[Component]) -> list[Component]:
+    has = {"edges": sizes.edges > 0, "features": sizes.features > 0}
+    return [
+        each
+        for each in components
+        if (has["edges"] or not each.needs_edges) and (has["features"] or not each.needs_features)
+    ]
+
+
+def _costs(sizes: Sizes, components: Sequence[Component]) -> _Costs:
+    found = _available(sizes, components)
+    features = [each.cost(sizes) for each in found if isinstance(each, FeatureComponent)]
+    return _Costs([each.cost(sizes) for each in found if not isinstance(each, FeatureComponent)], features)
+
+
+def _row_matrices(sizes: Sizes, costs: _Costs) -> int:
+    """Bytes of row matrices at the peak; the last component of features is written over what it is made from."""
+    structure = max((cost.working for cost in costs.structure), default=0)
+    held = sum(cost.held for cost in costs.all) - max((cost.held for cost in costs.features), default=0)
+    hops = sum(cost.working for cost in costs.features) + held
+    together = bool(costs.features) and sizes.nodes * sizes.features <= SIDE_BY_SIDE
+    return 4 * sizes.nodes * (structure + hops if together else max(structure, hops))
+
+
+def _work_files(sizes: Sizes, costs: _Costs) -> int:
+    """Bytes of work files at the peak of a fit on the engine of files."""
+    return _row_matrices(sizes, costs) + 8 * sizes.nodes * sizes.features
+
+
+def _graph_bytes(sizes: Sizes) -> int:
+    entries = 2 * sizes.edges
+    return 32 * sizes.nodes + (8 if sizes.weighted else 4) * entries + 4 * sizes.nodes * sizes.features
+
+
+def _in_memory(sizes: Sizes, costs: _Costs, rates: Rates) -> Need:
+    n, rows, columns = sizes.nodes, sizes.labelled or sizes.nodes // 20, costs.total("columns")
+    passes = sum(cost.passes * rates.product(2 * sizes.edges, cost.pass_width) for cost in costs.all)
+    dense = costs.total("single") * rates.single + costs.total("double") * rates.double
+    learning = PRODUCTS * 2 * rows * columns * (sizes.classes + BESIDE) * rates.single
+    predict = n * columns * sizes.classes * rates.single
+    seconds = COMPILE + passes + dense + costs.total("streamed") * rates.stream + learning + predict
+    results = 4 * n * columns + 5 * 4 * rows * columns
+    memory = resident() + _graph_bytes(sizes) + max(_row_matrices(sizes, costs), results)
+    return Need(int(memory), 0, seconds)
+
+
+def _mapped(sizes: Sizes, costs: _Costs, rates: Rates, inside: Need, budget: int) -> Need:
+    """In memory, and what moves to and from files."""
+    least = resident() + 48 * sizes.nodes + (128 << 20)
+    seconds = inside.seconds + costs.total("moved") * rates.disk
+    return Need(max(least, min(budget, inside.memory)), _work_files(sizes, costs), seconds)
+
+
+def _on_cluster(sizes: Sizes, inside: Need, workers: int) -> Need:
+    """Halos of each worker beside the row matrices; passes shared, with the rows that travel taking as long as they do."""
+    return Need(inside.memory + 4 * sizes.nodes * sizes.features * workers, 0, 10 + 2 * inside.seconds / workers)

@@ -1,0 +1,158 @@
+"""U: the place of a node in the network.
+
+    A = U Σ Vᵀ truncated        s_i = (U Σ)_i = Σ_j A_ij V_j        p_i = s_i / ‖s_i‖
+
+The rank is that of `EnergyRank` or fixed. For the fitted graph A V is U Σ again, since A is symmetric; for new nodes it
+folds them in. A node whose V is not known (it is new) gives nothing to its neighbours. A row of U Σ that is only rounding
+(of a part of the graph that no kept column reaches) becomes zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from slimg.components.component import PAPER_RANK, Attribution, Component, Context, Cost, Rank, Target, check_rank
+from slimg.components.neighbourhood import gathered
+from slimg.components.row_scaling import rounding_of, unit_rows, without_noise
+from slimg.engine.base import Array, Engine, RowMatrix
+from slimg.engine.memory import MemoryEngine
+from slimg.linalg.svd import Spectrum
+
+if TYPE_CHECKING:
+    from slimg.components.estimate import Sizes
+
+
+class StructureState(NamedTuple):
+    """Singular vectors and values of the fitted A, and the engine where the vectors live."""
+
+    spectrum: Spectrum
+    engine: Engine
+
+    def right_vectors(self, nodes: Array, known: Array | None) -> Array:
+        """V (m × r) of nodes of a graph; zero where it is not known."""
+        places = nodes if known is None else known[nodes]
+        there = places >= 0
+        out = np.zeros((len(nodes), self.spectrum.rank))
+        if there.any():
+            out[there] = self.engine.rows(self.spectrum.vectors, places[there])
+        return out * np.sign(self.spectrum.eigenvalues)
+
+
+@dataclass(frozen=True)
+class Structure(Component):
+    """U, the left singular vectors of A times their singular values, rows of length one.
+
+    Parameters
+    ----------
+    rank : int or EnergyRank, default=EnergyRank()
+        The number of columns, or the rule that decides it.
+
+    Examples
+    --------
+    >>> from slimg.components import Structure
+    >>> component = Structure(rank=64)
+    >>> component.name, component.formula
+    ('U', 'U')
+    """
+
+    rank: Rank = PAPER_RANK
+
+    needs_edges: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_rank(self.rank)
+
+    @property
+    def name(self) -> str:
+        """``U``."""
+        return "U"
+
+    @property
+    def formula(self) -> str:
+        """``U``."""
+        return "U"
+
+    @property
+    def title(self) -> str:
+        """The component in words."""
+        return "its place in the network"
+
+    @property
+    def reach(self) -> int:
+        """One hop: a row is made of the rows of its neighbours."""
+        return 1
+
+    def compute(self, context: Context) -> tuple[StructureState, RowMatrix]:
+        """Compute U Σ of the graph's A with rows of length one."""
+        plan = context.decompose(self.rank)
+        spectrum, rows = plan.solve_rows(lambda block, sigma: unit_rows(block, rounding_of(sigma)))
+        return StructureState(spectrum, context.engine), rows
+
+    def project(self, state: StructureState, target: Target) -> Array:
+        """A V of the nodes."""
+        links, reached = _links(target)
+        raw = links @ state.right_vectors(reached, target.known)
+        return without_noise(raw, rounding_of(state.spectrum.singular_values))
+
+    def attribute(self, state: StructureState, weights: Array, target: Target) -> list[Attribution]:
+        """Attribute scores to direct neighbours: Σ_j A_ij V_j W / ‖s_i‖."""
+        raw = self.project(state, target)
+        lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        links, reached = _links(target)
+        own = state.right_vectors(reached, target.known) @ weights
+        found = []
+        for k, length in enumerate(lengths):
+            part = slice(links.indptr[k], links.indptr[k + 1])
+            places, strength = links.indices[part], links.data[part]
+            scores = strength[:, None] * own[places] * (1 / length if length > 0 else 0.0)
+            found.append(Attribution(scores.sum(axis=0), float(length), reached[places], strength, scores))
+        return found
+
+    def neighbour_scores(self, state: StructureState, weights: Array, target: Target) -> tuple[Array, Array]:
+        """What each edge carries: A_ij V_j w."""
+        links = gathered(target.graph.adjacency, target.rows)
+        return links.indices, links.data * (state.right_vectors(links.indices, target.known) @ weights)
+
+    def cost(self, sizes: Sizes) -> Cost:
+        """Blocks of columns through A, each against the basis twice, and the vectors from it."""
+        return _cost(self.rank, sizes)
+
+    def to_arrays(self, state: StructureState) -> dict[str, Array]:
+        """Singular vectors (n × r) and eigenvalues (r)."""
+        vectors = state.engine.to_array(state.spectrum.vectors)
+        return {"vectors": vectors, "eigenvalues": np.asarray(state.spectrum.eigenvalues)}
+
+    def from_arrays(self, arrays: dict[str, Array]) -> StructureState:
+        """The state of a model file, in memory."""
+        return StructureState(Spectrum(arrays["vectors"], arrays["eigenvalues"]), MemoryEngine())
+
+
+def _links(target: Target) -> tuple[csr_array, Array]:
+    """A[rows, reached], float64, and reached: the neighbours of the rows, ascending."""
+    links = gathered(target.graph.adjacency, target.rows)
+    reached, place = np.unique(links.indices, return_inverse=True)
+    return csr_array((links.data, place, links.indptr), shape=(len(target.rows), len(reached))), reached
+
+
+def _cost(rank: Rank, sizes: Sizes) -> Cost:
+    layout = sizes.lanczos(rank)
+    n, r, width, basis = sizes.nodes, sizes.rank(rank), layout.width, layout.basis
+    steps = layout.columns / width
+    against = 2 * steps * n * 0.6 * basis
+    return Cost(
+        columns=r,
+        held=0 if layout.is_sketched else 2 * r,
+        working=basis + r + 4 * width,
+        passes=steps,
+        pass_width=width,
+        single=against * width + n * basis * r,
+        double=6 * steps * n * width * width,
+        streamed=4 * against,
+        moved=4 * against + 4 * n * (8 * layout.columns + 2 * r) + 8 * sizes.edges * steps,
+    )
+
+
