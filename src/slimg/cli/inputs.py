@@ -215,8 +215,10 @@ def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, 
 
     table: pd.DataFrame = inputs.table
     columns = prediction_columns(classes, chances)
-    if path.suffix != ".parquet":  # the fewest digits that give the same float32
-        columns = {name: c.astype(str).astype(float) if c.dtype.kind == "f" else c for name, c in columns.items()}
+    for name in list(columns)[1:]:
+        columns[name] = columns[name].astype("float32")
+        if path.suffix != ".parquet":  # the fewest digits that give the same float32
+            columns[name] = columns[name].astype(str).astype(float)
     prefix = "slimg_" if set(columns) & set(table.columns) else ""
     new = pd.DataFrame({prefix + name: column for name, column in columns.items()}, index=table.index)
     separator = inputs.separator if inputs.separator in (",", ";", "|", "\t") else ","
