@@ -47,7 +47,7 @@ def test_every_propagator_is_a_classifier(name):
 
 
 def test_it_is_the_propagator_with_early_stopping():
-    model = fitted("sgc", wd=0.0)
+    model = fitted("sgc", weight_decay=0.0)
     p = get("sgc")(GRAPH).blocks["Ã_sym^2 X"]
     direct = fit_stopped(p[SPLIT.train], GRAPH.codes[SPLIT.train], 3, 0.0, (p[SPLIT.val], GRAPH.codes[SPLIT.val]))
     np.testing.assert_array_equal(model.coef_["Ã_sym^2 X"], direct.weights)
@@ -57,7 +57,7 @@ def test_it_is_the_propagator_with_early_stopping():
 
 def test_with_time_enough_it_is_scikit_learns_optimum():
     wd = 1e-2
-    model = LinearGNN("lr", wd=wd, normalize_features=None, patience=1000, epochs=1000)
+    model = LinearGNN("lr", weight_decay=wd, normalize_features=None, patience=1000, epochs=1000)
     model.fit(GRAPH, train=SPLIT.train, val=SPLIT.val)
     x = np.hstack([GRAPH.features, np.ones((GRAPH.n, 1))])
     theirs = LogisticRegression(C=1 / (wd * len(SPLIT.train)), fit_intercept=False, tol=1e-10, max_iter=10_000)
@@ -73,7 +73,7 @@ def test_the_papers_grid_is_searched_where_nothing_is_fixed():
     assert len(LinearGNN("gcnii").settings()) == 12 and len(LinearGNN("gcnii", K=8).settings()) == 3
     model = fitted("s2gc")
     assert len(model.selection_) == 5 * 2
-    assert {(r["alpha"], r["wd"]) for r in model.selection_} == {
+    assert {(r["alpha"], r["weight_decay"]) for r in model.selection_} == {
         (alpha, wd) for alpha in (0.01, 0.03, 0.05, 0.07, 0.09) for wd in (0.0, 5e-4)
     }
 
@@ -81,7 +81,7 @@ def test_the_papers_grid_is_searched_where_nothing_is_fixed():
 def test_the_best_on_validation_is_chosen_and_ties_go_to_the_lower_loss():
     model = fitted("s2gc")
     best = max(model.selection_, key=lambda r: (r["val_accuracy"], -r["val_loss"]))
-    assert (model.propagator_.alpha, model.wd_) == (best["alpha"], best["wd"])
+    assert (model.propagator_.alpha, model.weight_decay_) == (best["alpha"], best["weight_decay"])
     assert np.mean((model.predict() == GRAPH.labels)[SPLIT.val]) == pytest.approx(best["val_accuracy"], abs=0.02)
 
 
@@ -107,7 +107,7 @@ def test_without_validation_rows_folds_choose_and_all_labels_are_learned_from():
     assert len(model.selection_) == 10
     best = max(model.selection_, key=lambda r: (r["val_accuracy"], -r["val_loss"]))
     p = model.components_.labelled_rows(SPLIT.train)
-    refit = fit_stopped(p, GRAPH.codes[SPLIT.train], 3, model.wd_, epochs=best["epoch"])
+    refit = fit_stopped(p, GRAPH.codes[SPLIT.train], 3, model.weight_decay_, epochs=best["epoch"])
     np.testing.assert_allclose(model.coef_["P"], refit.weights, atol=1e-5 * np.abs(refit.weights).max())
     assert np.mean((model.predict() == GRAPH.labels)[SPLIT.test]) > 0.7
 
@@ -120,7 +120,7 @@ def test_classes_without_training_rows_are_not_predicted():
 
 
 def test_scikit_learn_conventions():
-    model = LinearGNN("dgc", K=50, T=5, wd=0.0, random_state=3)
+    model = LinearGNN("dgc", K=50, T=5, weight_decay=0.0, random_state=3)
     copy = clone(model)
     assert copy.get_params() == model.get_params()
     assert copy.get_params()["T"] == 5 and copy.get_params()["propagator"] == "dgc"
@@ -164,8 +164,8 @@ def test_notes_tell_of_random_attention():
         ({"propagator": "sgc", "T": 3}, "sgc has no hyperparameter 'T': choose one of K"),
         ({"propagator": "sgc", "K": -2}, "sgc: K must be a whole number of at least 0, not -2"),
         ({"propagator": get("sgc"), "K": 3}, "sgc is given with its hyperparameters: K cannot be set again"),
-        ({"wd": -1.0}, "wd must be None, a weight decay of at least 0, or several of them, not -1.0"),
-        ({"wd": ()}, "wd must be None"),
+        ({"weight_decay": -1.0}, "weight_decay must be None, a number of at least 0, or several, not -1.0"),
+        ({"weight_decay": ()}, "weight_decay must be None"),
         ({"cv": 1}, "cv must be a whole number of at least 2, not 1"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1, not 0"),
         ({"engine": "gpu"}, "unknown engine 'gpu'"),

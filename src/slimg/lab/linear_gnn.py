@@ -1,8 +1,8 @@
 """`LinearGNN`: any propagator as a classifier.
 
-    P = P(A, X)                                                                     `propagate.registry`
-    min_W  mean CE over the labelled rows of P + (wd/2) ‖W‖²,  stopped early        `learn.early_stopping`
-    over the grid  wd ∈ {0, 5e-4} × the propagator's own (the paper's last table); the best on validation predicts every node
+    P = P(A, X)                                                                     `lab.propagators`
+    min_W  mean CE over the labelled rows of P + (weight_decay/2) ‖W‖²,  stopped early        `learn.early_stopping`
+    over the grid  weight_decay ∈ {0, 5e-4} × the propagator's own (the paper's last table); the best on validation predicts
 
 Propagators of the grid that are functions of the same operator share its hops, and only the labelled rows of each are kept;
 P is computed for all nodes once, for the setting that was chosen.
@@ -40,26 +40,59 @@ class LinearGNN(WithHyperparameters):
 
     Parameters
     ----------
-    propagator : a name (see `slimg.lab.propagators.names`) or a `Propagator`
-    wd : weight decay, or several to choose from; None for the paper's 0 and 5e-4
-    epochs, patience : see `slimg.learn.early_stopping`
-    cv : folds when no validation rows are given (fewer if a class has fewer labelled nodes)
-    normalize_features : "row" divides each row of X by its sum; None takes X as it is
-    engine, memory : where the work is done and its budget, as in `SlimG`
-    random_state : seeds the folds
-    **hyperparameters : of the propagator; those that are not given take the paper's grid, or its default without one
+    propagator : str or Propagator, default="sgc"
+        A name (see `slimg.lab.propagators.names`) or a propagator with its hyperparameters.
+    weight_decay : float, sequence of float or None, default=None
+        Weight decay, or several to choose from; None for the paper's 0 and 5e-4.
+    epochs, patience : int, default=100, 5
+        See `slimg.learn.early_stopping`.
+    cv : int, default=5
+        Folds when no validation rows are given (fewer if a class has fewer labelled nodes).
+    normalize_features : "row" or None, default="row"
+        "row" divides each row of X by its sum; None takes X as it is.
+    engine, memory : default="memory", None
+        Where the work is done and its budget, as in `SlimG`.
+    random_state : int, default=0
+        Seed of the folds.
+    **hyperparameters
+        Of the propagator; those that are not given take the paper's grid, or their default without one.
 
     Attributes
     ----------
-    classes_, coef_ ({block: (width, classes)}), intercept_, propagator_ (as chosen), wd_, components_, notes_, seconds_,
-    selection_ : one record per setting: its hyperparameters, wd, val_accuracy, val_loss, epoch, seconds
+    classes_ : ndarray of shape (c,)
+        Classes of the training rows.
+    coef_ : dict of str to ndarray of shape (width, c)
+        Weights by block of columns.
+    intercept_ : ndarray of shape (c,)
+        Intercept of each class.
+    propagator_ : Propagator
+        The one that was chosen.
+    weight_decay_ : float
+        The one that was chosen.
+    components_ : Components
+        Columns of P(A, X) for all nodes.
+    selection_ : list of dict
+        A record per setting: its hyperparameters, weight_decay, val_accuracy, val_loss, epoch, seconds.
+    notes_ : tuple of str
+        Notes on the graph and the propagation.
+    seconds_ : dict of str to float
+        Of propagation and learning.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> from slimg.lab.linear_gnn import LinearGNN
+    >>> x = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> graph = Graph.from_edges([(0, 1), (1, 2), (3, 4), (4, 5)], features=x, labels=["a", "a", None, "b", "b", None])
+    >>> LinearGNN("sgc", K=1).fit(graph).predict().tolist()
+    ['a', 'a', 'a', 'b', 'b', 'b']
     """
 
     def __init__(
         self,
         propagator: str | Propagator = "sgc",
         *,
-        wd: float | Sequence[float] | None = None,
+        weight_decay: float | Sequence[float] | None = None,
         epochs: int = EPOCHS,
         patience: int = PATIENCE,
         cv: int = 5,
@@ -70,7 +103,7 @@ class LinearGNN(WithHyperparameters):
         **hyperparameters: Any,
     ):
         self.propagator = propagator
-        self.wd = wd
+        self.weight_decay = weight_decay
         self.epochs = epochs
         self.patience = patience
         self.cv = cv
@@ -87,10 +120,20 @@ class LinearGNN(WithHyperparameters):
 
         Parameters
         ----------
-        train, val : row numbers or boolean masks; only the labels of these rows are read. Without ``train`` all labelled
-            nodes are used; without ``val`` the setting is chosen by stratified cross-validation, and fitted again on all
-            of ``train`` for as many epochs as the folds took on average.
-        propagated : what `propagate` returned for this graph; with several splits of a graph it is needed once
+        graph : Graph
+            The graph; only the labels of ``train`` and ``val`` are read.
+        y : None
+            Not used: labels belong to the graph.
+        train, val : row numbers or boolean masks, optional
+            Without ``train`` all labelled nodes are used; without ``val`` the setting is chosen by stratified
+            cross-validation, and fitted again on all of ``train`` for as many epochs as the folds took on average.
+        propagated : list, optional
+            What `propagate` returned for this graph; with several splits of a graph it is needed once.
+
+        Returns
+        -------
+        LinearGNN
+            The fitted estimator.
         """
         self._check(graph, y)
         train_rows, val_rows = check_train_val(graph, train, val)
@@ -118,7 +161,12 @@ class LinearGNN(WithHyperparameters):
         return self
 
     def settings(self) -> list[Propagator]:
-        """The propagator with each combination of the hyperparameters that are not fixed."""
+        """Return the propagator with each combination of the hyperparameters that are not fixed.
+
+        Returns
+        -------
+        list of Propagator
+        """
         if isinstance(self.propagator, Propagator):
             if self.hyperparameters:
                 given = ", ".join(self.hyperparameters)
@@ -132,7 +180,17 @@ class LinearGNN(WithHyperparameters):
         return [get(self.propagator, **self.hyperparameters, **each) for each in combinations]
 
     def propagate(self, graph: Graph) -> Propagated:
-        """Each setting with its P(A, X) for all nodes, which `fit` computes as far as it needs unless it is given."""
+        """Compute P(A, X) for all nodes and each setting; `fit` computes what it needs unless this is given.
+
+        Parameters
+        ----------
+        graph : Graph
+            Its labels are not read.
+
+        Returns
+        -------
+        list of (Propagator, Components)
+        """
         settings = self.settings()
         engine = choose_engine(self.engine, graph, self.memory)
         return list(zip(settings, self._components(settings, graph, engine), strict=True))
@@ -168,13 +226,13 @@ class LinearGNN(WithHyperparameters):
         tried: list[tuple[int, float, Stopped]] = []
         self.selection_ = []
         for place, matrix in enumerate(rows):
-            for wd in self._weight_decays():
+            for weight_decay in self._weight_decays():
                 begun = time.perf_counter()
-                stopped = learner.learn(matrix, wd)
-                tried.append((place, wd, stopped))
-                self.selection_.append(_record(settings[place], wd, stopped, time.perf_counter() - begun))
-        place, self.wd_, stopped = min(tried, key=lambda each: (-each[2].val_accuracy, each[2].val_loss))
-        return place, learner.finish(rows[place], self.wd_, stopped)
+                stopped = learner.learn(matrix, weight_decay)
+                tried.append((place, weight_decay, stopped))
+                self.selection_.append(_record(settings[place], weight_decay, stopped, time.perf_counter() - begun))
+        place, self.weight_decay_, stopped = min(tried, key=lambda each: (-each[2].val_accuracy, each[2].val_loss))
+        return place, learner.finish(rows[place], self.weight_decay_, stopped)
 
     def _keep(self, graph: Graph, parts: Components, stopped: Stopped) -> None:
         self.components_, self.notes_ = parts, (*graph.notes, *parts.notes)
@@ -182,10 +240,10 @@ class LinearGNN(WithHyperparameters):
         self.intercept_ = stopped.intercept
 
     def _weight_decays(self) -> tuple[float, ...]:
-        given = WEIGHT_DECAYS if self.wd is None else self.wd
+        given = WEIGHT_DECAYS if self.weight_decay is None else self.weight_decay
         values = tuple(given) if isinstance(given, Sequence | np.ndarray) else (given,)
-        if not values or not all(isinstance(wd, int | float | np.number) and 0 <= wd < np.inf for wd in values):
-            raise InputError(f"wd must be None, a weight decay of at least 0, or several of them, not {self.wd!r}")
+        if not values or not all(isinstance(each, int | float | np.number) and 0 <= each < np.inf for each in values):
+            raise InputError(f"weight_decay must be None, a number of at least 0, or several, not {self.weight_decay!r}")
         return values
 
     def _check(self, graph: Any, y: Any) -> None:
@@ -207,28 +265,28 @@ class _Learner:
     def __init__(self, codes: Array, classes: int, training: int, model: LinearGNN):
         self.codes, self.classes, self.training, self.model = codes, classes, training, model
 
-    def learn(self, matrix: Array, wd: float) -> Stopped:
+    def learn(self, matrix: Array, weight_decay: float) -> Stopped:
         """With the epoch that is best on the validation rows, or with means over folds and the weights of none."""
         if self.training < len(self.codes):
-            return self._stopped(matrix, wd, *np.split(np.arange(len(self.codes)), [self.training]))
+            return self._stopped(matrix, weight_decay, *np.split(np.arange(len(self.codes)), [self.training]))
         folds = stratified_folds(self.codes, self.model.cv, self.model.random_state)
-        runs = [self._stopped(matrix, wd, *fold) for fold in folds]
+        runs = [self._stopped(matrix, weight_decay, *fold) for fold in folds]
         accuracy, loss, epoch = np.mean([(each.val_accuracy, each.val_loss, each.epoch) for each in runs], axis=0)
         return Stopped(np.empty((0, self.classes)), np.empty(0), round(epoch), float(accuracy), float(loss))
 
-    def finish(self, matrix: Array, wd: float, stopped: Stopped) -> Stopped:
+    def finish(self, matrix: Array, weight_decay: float, stopped: Stopped) -> Stopped:
         """The same after validation rows; after folds, learned from all rows for as many epochs."""
         if self.training < len(self.codes):
             return stopped
-        return fit_stopped(matrix, self.codes, self.classes, wd, epochs=stopped.epoch)
+        return fit_stopped(matrix, self.codes, self.classes, weight_decay, epochs=stopped.epoch)
 
-    def _stopped(self, matrix: Array, wd: float, fit: Array, check: Array) -> Stopped:
+    def _stopped(self, matrix: Array, weight_decay: float, fit: Array, check: Array) -> Stopped:
         codes, model = self.codes, self.model
         validation = matrix[check], codes[check]
-        return fit_stopped(matrix[fit], codes[fit], self.classes, wd, validation, model.epochs, model.patience)
+        return fit_stopped(matrix[fit], codes[fit], self.classes, weight_decay, validation, model.epochs, model.patience)
 
 
-def _record(propagator: Propagator, wd: float, stopped: Stopped, seconds: float) -> dict[str, Any]:
+def _record(propagator: Propagator, weight_decay: float, stopped: Stopped, seconds: float) -> dict[str, Any]:
     values = {name: getattr(propagator, name) for name in propagator.hyperparameters()}
     scores = {"val_accuracy": stopped.val_accuracy, "val_loss": stopped.val_loss}
-    return {**values, "wd": wd, **scores, "epoch": stopped.epoch, "seconds": seconds}
+    return {**values, "weight_decay": weight_decay, **scores, "epoch": stopped.epoch, "seconds": seconds}

@@ -10,7 +10,7 @@ pytest.importorskip("torch_geometric")
 from slimg.components.compute import compute_components  # noqa: E402
 from slimg.engine import MemoryEngine  # noqa: E402
 from slimg.errors import InputError  # noqa: E402
-from slimg.lab.baselines import grids  # noqa: E402
+from slimg.lab.baselines import network as grids  # noqa: E402
 from slimg.lab.baselines.architectures import Shape, build  # noqa: E402
 from slimg.lab.baselines.inputs import Inputs  # noqa: E402
 
@@ -26,7 +26,7 @@ def logits(name, graph, **setting):
     torch.manual_seed(0)
     inputs = Inputs(graph, MemoryEngine(1))
     shape = Shape(graph.d, CLASSES, graph.n, HIDDEN, 0.5, np.random.default_rng(0))
-    module = build(name, shape, inputs, {"lr": 0.01, "wd": 0.0, **setting})
+    module = build(name, shape, inputs, {"lr": 0.01, "weight_decay": 0.0, **setting})
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(0, 0.7)

@@ -1,21 +1,25 @@
-"""Networks as estimators: they learn, they repeat themselves, they say what they need."""
+"""Networks as classifiers, and their grids, which equal the paper's last table."""
 
+import math
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from baseline_graphs import communities, graph_with_isolated
 from sklearn.base import clone
 
+from slimg.errors import InputError
+from slimg.lab.baselines.network import PAPER, QUICK, Network, grid_settings
+
 pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 from slimg import Graph
 from slimg.engine import MemoryEngine
-from slimg.errors import InputError, MissingExtra
+from slimg.errors import MissingExtra
 from slimg.graph import splits
-from slimg.lab.baselines import grids
-from slimg.lab.baselines.network import Network
 
 GRAPH = communities()
 LARGER = communities(1200)
@@ -31,7 +35,7 @@ def accuracy(model):
     return np.mean(model.predict()[SPLIT.test] == GRAPH.labels[SPLIT.test])
 
 
-@pytest.mark.parametrize("name", grids.PAPER)
+@pytest.mark.parametrize("name", PAPER)
 def test_each_network_beats_the_majority_clearly(name):
     model = fitted(name)
     assert accuracy(model) > 0.65, "half of the nodes are of the larger class"
@@ -40,7 +44,7 @@ def test_each_network_beats_the_majority_clearly(name):
     assert (model.classes_[probabilities.argmax(axis=1)] == model.predict()).all()
     record = model.selection_[0]
     assert 1 <= record["epoch"] <= record["epochs"] <= 60
-    assert set(model.setting_) == set(grids.PAPER[name]) and set(model.seconds_) == {"features", "learning"}
+    assert set(model.setting_) == set(PAPER[name]) and set(model.seconds_) == {"features", "learning"}
 
 
 @pytest.mark.parametrize("name", ["gcn", "gat", "slimg_nonlinear"])
@@ -69,7 +73,7 @@ def test_threads_change_no_bit(name):
 def test_a_setting_learns_the_same_whatever_was_tried_before_it():
     several = fitted("gcn", grid=[{"lr": 0.002}, {"lr": 0.05}, {"lr": 0.01}], epochs=20)
     for record in several.selection_:
-        alone = fitted("gcn", grid="quick", lr=record["lr"], wd=record["wd"], epochs=20)
+        alone = fitted("gcn", grid="quick", lr=record["lr"], weight_decay=record["weight_decay"], epochs=20)
         assert alone.selection_[0] | {"seconds": 0} == record | {"seconds": 0}
     order = [(-each["val_accuracy"], each["val_loss"]) for each in several.selection_]
     chosen = several.selection_[order.index(min(order))]
@@ -126,7 +130,7 @@ def test_parameters_are_those_of_scikit_learn():
         ({"epochs": 0}, "epochs must be a whole number of at least 1, not 0"),
         ({"dropout": 1.0}, "dropout must be a share from 0 to below 1, not 1.0"),
         ({"random_state": -1}, "random_state must be a whole number"),
-        ({"depth": 3}, "gcn has no hyperparameter 'depth': choose one of wd, lr, K"),
+        ({"depth": 3}, "gcn has no hyperparameter 'depth': choose one of weight_decay, lr, K"),
         ({"normalize_features": "unit"}, "unknown normalize_features 'unit'"),
         ({"engine": "gpu"}, "unknown engine 'gpu'"),
     ],
@@ -139,7 +143,7 @@ def test_what_cannot_be_used_is_named(options, said):
 
 def test_features_and_extras_that_lack_are_named(monkeypatch):
     bare = Graph(GRAPH.adjacency, labels=GRAPH.labels)
-    with pytest.raises(InputError, match="the network gcn needs features, which the graph has not"):
+    with pytest.raises(InputError, match="the network gcn needs features"):
         Network("gcn").fit(bare)
     monkeypatch.setitem(sys.modules, "torch_geometric", None)
     with pytest.raises(MissingExtra, match=r"the network gcn needs torch_geometric: install .*slimg\[gnn\]"):
@@ -157,5 +161,84 @@ def test_cora(load_real, name, least):
     """The paper reports 76.0, 80.0 and, for logistic regression, 51.5 % at its full protocol."""
     graph = load_real("cora")
     split = splits.stratified(graph)
-    model = Network(name, grid=[{"lr": 0.01, "wd": 5e-4}], epochs=70).fit(graph, train=split.train, val=split.val)
+    model = Network(name, grid=[{"lr": 0.01, "weight_decay": 5e-4}], epochs=70).fit(graph, train=split.train, val=split.val)
     assert np.mean(model.predict()[split.test] == graph.labels[split.test]) > least
+
+
+TEX = Path(__file__).resolve().parents[4] / "shared" / "paper" / "slimg-kdd23.tex"
+ROWS = {"GCN": "gcn", "SAGE": "sage", "GCNII": "gcnii", "H$_2$GCN": "h2gcn", "APPNP": "appnp", "GPR-GNN": "gprgnn",
+        "GAT": "gat"}  # fmt: skip
+NAMES = {"\\alpha": "alpha", "\\theta": "theta", "wd": "weight_decay"}
+
+
+def table():
+    """{method: {hyperparameter: values}} of the table labelled tab:hyper."""
+    if not TEX.exists():
+        pytest.skip("the paper's text is not there")
+    text = TEX.read_text()
+    body = text[text.index("Search space of hyperparameters.") : text.index("\\label{tab:hyper}")]
+    found = {}
+    for line in body.splitlines():
+        if "&" not in line or "$" not in line:
+            continue
+        method, given = (part.strip() for part in line.split("&", 1))
+        if method not in ROWS:
+            continue
+        pairs = re.findall(r"(\\?[A-Za-z_{}0-9]+)=(\[[^\]]*\]|[^,\$]+)", given.replace("\\\\", ""))
+        found[method] = {NAMES.get(key, key): [number(v) for v in value.strip("[]").split(",")] for key, value in pairs}
+    return found
+
+
+def number(text):
+    return float(re.sub(r"e\^\{(-?\d+)\}", r"e\1", text.strip()))
+
+
+@pytest.mark.parametrize(("row", "name"), ROWS.items())
+def test_the_grid_is_the_papers(row, name):
+    assert {key: [float(v) for v in values] for key, values in PAPER[name].items()} == table()[row]
+
+
+def test_numbers_of_settings():
+    counts = {name: len(grid_settings(name, "paper", {})) for name in PAPER}
+    assert [counts[name] for name in ROWS.values()] == [6, 6, 72, 12, 6, 24, 6]
+    assert all(counts[name] == 6 for name in ("mlp2", "slimg_mlp3", "slimg_nonlinear", "linkx"))
+
+
+def test_the_quick_grid_is_a_part_of_the_papers():
+    for name in PAPER:
+        whole, part = grid_settings(name, "paper", {}), grid_settings(name, "quick", {})
+        assert len(part) < len(whole) and all(each in whole for each in part)
+        assert list(QUICK[name]) == list(PAPER[name])
+
+
+def test_fixed_values_leave_the_grid_and_lists_are_taken_as_given():
+    assert len(grid_settings("gcnii", "paper", {"K": 3, "alpha": 0.3})) == 6
+    assert {each["K"] for each in grid_settings("gcnii", "paper", {"K": 3})} == {3}
+    assert grid_settings("gcn", [{"lr": 1.0}, {}], {"weight_decay": 0.25}) == [
+        {"weight_decay": 0.25, "lr": 1.0, "K": 2},
+        {"weight_decay": 0.25, "lr": 0.01, "K": 2},
+    ]
+
+
+def test_records_of_earlier_versions_say_wd():
+    assert grid_settings("gcn", [{"lr": 1.0, "wd": 0.5}], {}) == [{"weight_decay": 0.5, "lr": 1.0, "K": 2}]
+    assert grid_settings("gcn", "paper", {"wd": 0.25, "lr": 1.0}) == [{"weight_decay": 0.25, "lr": 1.0, "K": 2}]
+
+
+@pytest.mark.parametrize(
+    ("name", "grid", "fixed", "said"),
+    [
+        ("gcn", "big", {}, "unknown grid 'big': choose one of a list of settings, paper, quick"),
+        ("gcn", "paper", {"alpha": 0.1}, "gcn has no hyperparameter 'alpha': choose one of weight_decay, lr, K"),
+        ("gcn", [{"K": 0}], {}, "gcn: K = 0 cannot be used: a whole number of at least 1 is needed"),
+        ("gcn", "paper", {"lr": math.nan}, "gcn: lr = nan cannot be used: a number above 0 is needed"),
+        ("gcn", "paper", {"weight_decay": math.inf}, "gcn: weight_decay = inf cannot be used: a number of"),
+        ("appnp", "paper", {"alpha": 2}, "appnp: alpha = 2 cannot be used: a share between 0 and 1 is needed"),
+        ("gcn", [3], {}, "gcn: a grid is paper, quick, or a list of mappings"),
+        ("gcn", [], {}, "gcn: the grid holds no setting"),
+    ],
+)
+def test_grids_with_unusable_values_are_refused(name, grid, fixed, said):
+    with pytest.raises(InputError) as error:
+        grid_settings(name, grid, fixed)
+    assert str(error.value).startswith(said)

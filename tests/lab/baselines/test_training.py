@@ -9,13 +9,13 @@ torch = pytest.importorskip("torch")
 from slimg.engine import MemoryEngine  # noqa: E402
 from slimg.lab.baselines.base import Targets  # noqa: E402
 from slimg.lab.baselines.inputs import Inputs  # noqa: E402
-from slimg.lab.baselines.training import apart, train  # noqa: E402
+from slimg.lab.baselines.training import isolated, train  # noqa: E402
 
 GRAPH = communities()
 INPUTS = Inputs(GRAPH, MemoryEngine(1))
 CODES = GRAPH.labels.astype(np.int64)
 TARGETS = Targets(CODES, 2, np.arange(20), np.arange(20, 60))
-OPTIONS = {"lr": 0.05, "wd": 0.0, "epochs": 40, "patience": 40, "random_state": 0}
+OPTIONS = {"lr": 0.05, "weight_decay": 0.0, "epochs": 40, "patience": 40, "random_state": 0}
 
 
 class Scripted(torch.nn.Module):
@@ -62,7 +62,7 @@ def test_adam_minimises_the_stated_objective():
 
     wd = 0.1
     fixed = Targets(CODES, 2, np.arange(60), iterations=1500)
-    learned = train(Linear, INPUTS, fixed, **{**OPTIONS, "wd": wd, "lr": 0.02})
+    learned = train(Linear, INPUTS, fixed, **{**OPTIONS, "weight_decay": wd, "lr": 0.02})
     x = np.hstack([INPUTS.x.numpy()[:60], np.ones((60, 1))]).astype(float)
 
     def objective(flat):
@@ -78,7 +78,7 @@ def test_random_numbers_and_threads_of_torch_are_left_alone():
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        with pytest.raises(KeyboardInterrupt), apart(3):
+        with pytest.raises(KeyboardInterrupt), isolated(3):
             assert torch.get_num_threads() == 1
             torch.rand(5)
             raise KeyboardInterrupt

@@ -5,16 +5,17 @@ from importlib.resources import files
 
 import pytest
 
-from slimg.lab.baselines import LINEAR, grids
+from slimg.lab.baselines import LINEAR
+from slimg.lab.baselines.network import PAPER
 from slimg.lab.bench.models import is_reduced, kind, protocol
 
 
-@pytest.mark.parametrize("name", [*grids.PAPER, *LINEAR])
+@pytest.mark.parametrize("name", [*PAPER, *LINEAR])
 def test_without_settings_a_model_of_the_paper_has_its_protocol(name):
     assert protocol({"kind": name}) == "paper" and not is_reduced({"kind": name})
 
 
-@pytest.mark.parametrize("name", list(grids.PAPER))
+@pytest.mark.parametrize("name", list(PAPER))
 @pytest.mark.parametrize("given", [{"epochs": 999}, {"patience": 3}, {"grid": "quick"}, {"grid": [{}]}, {"wd": 0.0}])
 def test_whatever_a_network_is_spared_makes_it_reduced(name, given):
     kind(name).check(given)

@@ -52,7 +52,7 @@ class Shape:
 
 def build(name: str, shape: Shape, inputs: Inputs, setting: dict[str, Any]) -> Module:
     """The network of that name; ``setting`` holds its hyperparameters and those of Adam, which are left out."""
-    options = {key: value for key, value in setting.items() if key not in ("lr", "wd")}
+    options = {key: value for key, value in setting.items() if key not in ("lr", "weight_decay")}
     return _BUILDERS[name](shape, inputs, **options)
 
 

@@ -42,6 +42,17 @@ class Targets:
     check: Array | None = None
     iterations: int | None = None
 
+    def validate(self, scores: Array) -> tuple[float, float]:
+        """Return accuracy and mean cross-entropy of softmax(scores) on the rows to check; NaN without any."""
+        if self.check is None:
+            return float("nan"), float("nan")
+        codes, rows = self.codes[self.check], np.asarray(scores[self.check], np.float64)
+        return float((rows.argmax(axis=1) == codes).mean()), log_loss(rows, codes)
+
+    def learned(self, scores: Array) -> Learned:
+        """Return scores that took no iterations, with how they do on the rows to check."""
+        return Learned(scores, *self.validate(scores))
+
 
 @dataclass(frozen=True)
 class Learned:
@@ -103,7 +114,7 @@ class Baseline(BaseEstimator):
 
     def predict_proba(self) -> Array:
         """Probabilities of all nodes; columns as `classes_`."""
-        return self._probabilities(self.decision_function())
+        return softmax(self.decision_function())
 
     def _prepare(self, graph: Graph, targets: Targets) -> Any:
         """What all settings share."""
@@ -112,9 +123,6 @@ class Baseline(BaseEstimator):
     def _learn(self, inputs: Any, setting: dict[str, Any], targets: Targets) -> Learned:
         """Scores with one setting."""
         raise NotImplementedError
-
-    def _probabilities(self, scores: Array) -> Array:
-        return softmax(scores)
 
     def _notes(self, graph: Graph) -> tuple[str, ...]:
         return ()
@@ -172,14 +180,6 @@ class Baseline(BaseEstimator):
         given = getattr(self, "normalize_features", None)
         if given not in ("row", None):
             raise choices("normalize_features", given, ["row", "None"])
-
-
-def judged(scores: Array, targets: Targets) -> tuple[float, float]:
-    """Accuracy and mean cross-entropy of softmax(scores) on the rows to check; NaN without any."""
-    if targets.check is None:
-        return float("nan"), float("nan")
-    codes, rows = targets.codes[targets.check], np.asarray(scores[targets.check], np.float64)
-    return float((rows.argmax(axis=1) == codes).mean()), log_loss(rows, codes)
 
 
 def best_of(selection: list[dict[str, Any]]) -> int:

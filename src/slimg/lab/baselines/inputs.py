@@ -34,14 +34,15 @@ SPARSE_BELOW = 0.15
 class Inputs:
     """What the networks are computed from; each part is made when it is first asked for and shared by all settings."""
 
-    def __init__(self, graph: Graph, engine: Engine, normalize: str | None = "row", random_state: int = 0):
-        self.graph, self.engine, self.normalize, self.random_state = graph, engine, normalize, random_state
+    def __init__(self, graph: Graph, engine: Engine, normalize_features: str | None = "row", random_state: int = 0):
+        self.graph, self.engine, self.random_state = graph, engine, random_state
+        self.normalize_features = normalize_features
         self._operators: dict[str, Operator] = {}
 
     @cached_property
     def x(self) -> torch.Tensor | SparseRows:
         """Prepared features (n × d)."""
-        row_matrix = prepare_features(self.engine, self.graph.features, self.normalize)
+        row_matrix = prepare_features(self.engine, self.graph.features, self.normalize_features)
         if self.engine.is_sparse(row_matrix):
             if row_matrix.nnz < SPARSE_BELOW * row_matrix.shape[0] * row_matrix.shape[1]:
                 return SparseRows.of(row_matrix, self.engine)
@@ -152,11 +153,11 @@ def strict_two_hops(adjacency: Adjacency) -> Adjacency:
     matrix = adjacency.to_scipy()
     matrix.data = np.ones_like(matrix.data)
     reached = matrix @ matrix
-    apart = sp.csr_array(reached - reached.multiply(matrix))
-    apart.setdiag(0)
-    apart.eliminate_zeros()
-    apart.data[:] = 1
-    found, _ = Adjacency.from_scipy(apart)
+    two_hops = sp.csr_array(reached - reached.multiply(matrix))
+    two_hops.setdiag(0)
+    two_hops.eliminate_zeros()
+    two_hops.data[:] = 1
+    found, _ = Adjacency.from_scipy(two_hops)
     return found
 
 

@@ -26,18 +26,15 @@ from slimg._sklearn import BaseEstimator
 from slimg.classifier import SlimG
 from slimg.errors import InputError, choices
 from slimg.lab.ablations import with_normalize
-from slimg.lab.baselines import grids
-from slimg.lab.baselines.correct_and_smooth import CorrectAndSmooth
-from slimg.lab.baselines.label_propagation import LabelPropagation
-from slimg.lab.baselines.network import Network
-from slimg.lab.baselines.scikit_network import CLASSIFIERS, ScikitNetwork
+from slimg.lab.baselines.network import PAPER, Network, current_names
+from slimg.lab.baselines.smoothing import CLASSIFIERS, CorrectAndSmooth, LabelPropagation, ScikitNetwork
 from slimg.lab.linear_gnn import LinearGNN
 from slimg.lab.propagators import names as propagators
 from slimg.lab.propagators.registry import kind_of
 
 LINEAR = ("lr", "reg_kernel", "diff_kernel", "rw_kernel", "sgc", "dgc", "s2gc", "g2cn")
 """Models of the paper that are linear themselves."""
-NETWORKS = tuple(grids.PAPER)
+NETWORKS = tuple(PAPER)
 """Names of the nonlinear networks."""
 QUICK = "-quick"
 """Behind the name of a network: with the reduced grid."""
@@ -92,12 +89,12 @@ def get(name: str, **params: Any) -> Any:
     >>> baselines.get("label_propagation", alpha=0.9)
     LabelPropagation(alpha=0.9)
     """
-    makers = _makers()
+    makers, params = _makers(), current_names(params)
     full = str(name).removesuffix(QUICK)
     if full not in makers or (full != name and full not in NETWORKS):
         raise choices("model", name, list(makers))
     make, own = makers[full]
-    hidden = ("propagator", "network", "classifier", "hyperparameters", "options")
+    hidden = ("propagator", "network", "classifier", "hyperparameters")
     known = [each for each in (*inspect.signature(make).parameters, *own) if each not in hidden]
     for given in params:
         if given not in known:
@@ -140,6 +137,6 @@ def _makers() -> dict[str, tuple[Callable[..., Any], list[str]]]:
     found: dict[str, tuple[Callable[..., Any], list[str]]] = {"slimg": (SlimG, [])}
     for name, propagator in linear.items():
         found[name] = partial(LinearGNN, propagator), list(inspect.signature(kind_of(propagator)).parameters)
-    found |= {name: (partial(Network, name), list(grids.PAPER[name])) for name in NETWORKS}
+    found |= {name: (partial(Network, name), list(PAPER[name])) for name in NETWORKS}
     found |= {"label_propagation": (LabelPropagation, []), "correct_and_smooth": (CorrectAndSmooth, [])}
-    return found | {name: (partial(ScikitNetwork, name), options) for name, options in CLASSIFIERS.items()}
+    return found | {name: (partial(ScikitNetwork, name), options) for name, (_, options) in CLASSIFIERS.items()}

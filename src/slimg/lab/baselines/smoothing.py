@@ -1,4 +1,4 @@
-"""Spreading values over a graph, as label propagation and Correct & Smooth do.
+"""Models that spread values along the edges: label propagation, Correct & Smooth, and classifiers of scikit-network.
 
     spread(B, α) = (1 − α) Σ_{k≥0} αᵏ A_sym^k B = (1 − α) (I − α A_sym)⁻¹ B           B: n × c, 0 ≤ α < 1
 
@@ -7,20 +7,214 @@ The limit of H ← α A_sym H + (1 − α) B, taken by conjugate gradients: I �
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
 
 from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.errors import InputError
+from slimg.engine.memory import MemoryEngine
+from slimg.errors import InputError, choices, require
 from slimg.graph.adjacency import Adjacency
+from slimg.graph.graph import Graph
+from slimg.lab.baselines.base import Baseline, Learned, Targets
+from slimg.lab.hyperparameters import WithHyperparameters
 from slimg.lab.propagators.inverse import solve
 from slimg.linalg.operators import operator
 
 LEAST = 1e-12
 """Probability that stands for zero in a logarithm."""
+CLASSIFIERS = {
+    "pagerank": ("PageRankClassifier", ["damping_factor", "solver", "n_iter", "tol", "n_jobs"]),
+    "diffusion": ("DiffusionClassifier", ["n_iter", "centering", "scale"]),
+    "nearest_neighbours": ("NNClassifier", ["n_neighbors", "embedding_method", "normalize"]),
+}
+"""Name → class of scikit-network and its options."""
+PROJECTION_COLUMNS = 64
+
+
+class LabelPropagation(Baseline):
+    """Label propagation by its closed form; features are not read.
+
+        F = spread(Y, α)          Y: one-hot labels of the training rows, zero elsewhere (n × c)
+
+    The probabilities of a node are its row of F divided by its sum; a node that no label reaches has the shares of the
+    classes among the training rows. Zhou et al., Learning with Local and Global Consistency, NeurIPS 2003.
+
+    Parameters
+    ----------
+    alpha : float or sequence of float, default=(0.5, 0.8, 0.9, 0.95)
+        Share that comes from neighbours, from 0 to below 1, or several to choose from.
+    cv : int, default=5
+        Folds when no validation rows are given.
+    engine : "memory" or engine, default="memory"
+        Where the work is done.
+    random_state : int, default=0
+        Seed of the folds.
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | Sequence[float] = (0.5, 0.8, 0.9, 0.95),
+        cv: int = 5,
+        engine: Any = "memory",
+        random_state: int = 0,
+    ):
+        self.alpha = alpha
+        self.cv = cv
+        self.engine = engine
+        self.random_state = random_state
+
+    def settings(self) -> list[dict[str, Any]]:
+        """Return one setting per α."""
+        return [{"alpha": value} for value in _shares("alpha", self.alpha)]
+
+    def _learn(self, inputs: Graph, setting: dict[str, Any], targets: Targets) -> Learned:
+        labels = one_hot(targets.codes, targets.fit, targets.classes)
+        found = spread(_engine(self.engine), inputs.adjacency, labels, setting["alpha"])
+        return targets.learned(log_probabilities(found, labels.mean(axis=0) / labels.mean(axis=0).sum()))
+
+
+class CorrectAndSmooth(Baseline):
+    """Correct & Smooth: a model's predictions, corrected by its errors on the training rows and smoothed over the graph.
+
+        Z: probabilities of the base model (n × c), Y: one-hot labels, T: the training rows
+        E = Y − Z on T, zero elsewhere;   Ê = spread(E, α₁);   σ = mean over T of ‖E_i‖₁
+        Z'ᵢ = Zᵢ + σ Êᵢ / ‖Êᵢ‖₁           correct: errors are as large as the known ones, in the direction that was spread
+        F = spread(G, α₂),  G = Y on T, Z' elsewhere                                  smooth
+
+    Huang et al., Combining Label Propagation and Simple Models Out-performs Graph Neural Networks, ICLR 2021.
+
+    Parameters
+    ----------
+    base : str or estimator, default="lr"
+        A name of `slimg.lab.baselines.names`, or an estimator with ``fit(graph, train=, val=)`` and ``predict_proba()``.
+    base_params : mapping or None, default=None
+        Parameters of a base given by name.
+    correct, smooth : float or sequence of float, default=(0.5, 0.8, 0.95)
+        α₁ and α₂, each from 0 to below 1, or several to choose from.
+    cv : int, default=5
+        Folds when no validation rows are given.
+    normalize_features : "row" or None, default="row"
+        Passed to a base given by name that has this parameter.
+    engine : "memory" or engine, default="memory"
+        Where the work is done.
+    random_state : int, default=0
+        Seed of the folds and of a base given by name.
+    """
+
+    def __init__(
+        self,
+        base: Any = "lr",
+        *,
+        base_params: Mapping[str, Any] | None = None,
+        correct: float | Sequence[float] = (0.5, 0.8, 0.95),
+        smooth: float | Sequence[float] = (0.5, 0.8, 0.95),
+        cv: int = 5,
+        normalize_features: str | None = "row",
+        engine: Any = "memory",
+        random_state: int = 0,
+    ):
+        self.base = base
+        self.base_params = base_params
+        self.correct = correct
+        self.smooth = smooth
+        self.cv = cv
+        self.normalize_features = normalize_features
+        self.engine = engine
+        self.random_state = random_state
+
+    def settings(self) -> list[dict[str, Any]]:
+        """Return one setting per pair of α₁ and α₂."""
+        pairs = product(_shares("correct", self.correct), _shares("smooth", self.smooth))
+        return [{"correct": first, "smooth": second} for first, second in pairs]
+
+    def _prepare(self, graph: Graph, targets: Targets) -> _BasePredictions:
+        predictions = _BasePredictions(self._base, graph)
+        if targets.check is not None:
+            predictions.probabilities(targets)
+        return predictions
+
+    def _learn(self, inputs: _BasePredictions, setting: dict[str, Any], targets: Targets) -> Learned:
+        base, labels = inputs.probabilities(targets), one_hot(targets.codes, targets.fit, targets.classes)
+        engine, adjacency = _engine(self.engine), inputs.graph.adjacency
+        found = corrected_and_smoothed(engine, adjacency, base, labels, targets.fit, setting["correct"], setting["smooth"])
+        return targets.learned(log_probabilities(found, base))
+
+    def _base(self) -> Any:
+        from slimg.lab.baselines.registry import get, set_known_params
+
+        if not isinstance(self.base, str):
+            if self.base_params:
+                raise InputError("base_params are for a base given by name: set the parameters of the estimator itself")
+            return clone(self.base)
+        given = self.base_params or {}
+        usual = {"random_state": self.random_state, "normalize_features": self.normalize_features}
+        return set_known_params(get(self.base, **given), **{key: usual[key] for key in usual if key not in given})
+
+
+class ScikitNetwork(WithHyperparameters, Baseline):
+    """A classifier of scikit-network, which reads edges and labels alone; needs ``slimg[compare]``.
+
+        pagerank             one personalised PageRank per class; the class with the largest answers
+        diffusion            heat from the labelled nodes; each class compared with its mean temperature
+        nearest_neighbours   the three nearest labelled nodes in a space made from the graph: a random projection, the
+                             embedding of scikit-network whose result is set by a seed
+
+    Parameters
+    ----------
+    classifier : "pagerank", "diffusion" or "nearest_neighbours", default="pagerank"
+        Which one.
+    cv : int, default=5
+        Folds when no validation rows are given.
+    random_state : int, default=0
+        Seed of the folds and of the random projection.
+    **hyperparameters
+        Options of the class of scikit-network, such as ``damping_factor``.
+    """
+
+    def __init__(self, classifier: str = "pagerank", *, cv: int = 5, random_state: int = 0, **hyperparameters: Any):
+        self.classifier = classifier
+        self.cv = cv
+        self.random_state = random_state
+        self.hyperparameters = hyperparameters
+
+    def _prepare(self, graph: Graph, targets: Targets) -> sp.csr_matrix:
+        if graph.edges == 0:
+            raise InputError(f"{self.classifier} needs edges, but the graph has none: use slimg or lr")
+        self._create()
+        return sp.csr_matrix(graph.adjacency.to_scipy())
+
+    def _learn(self, inputs: sp.csr_matrix, setting: Mapping[str, Any], targets: Targets) -> Learned:
+        labels = np.full(len(targets.codes), -1)
+        labels[targets.fit] = targets.codes[targets.fit]
+        found = self._create().fit(inputs, labels=labels).predict_proba()
+        prior = np.bincount(targets.codes[targets.fit], minlength=targets.classes) / len(targets.fit)
+        values = found.toarray() if sp.issparse(found) else np.asarray(found)
+        return targets.learned(log_probabilities(np.nan_to_num(values), prior))
+
+    def _create(self) -> Any:
+        if self.classifier not in CLASSIFIERS:
+            raise choices("classifier", self.classifier, list(CLASSIFIERS))
+        kind = getattr(require("sknetwork.classification", "compare", self.classifier), CLASSIFIERS[self.classifier][0])
+        options = dict(self.hyperparameters)
+        if self.classifier == "nearest_neighbours" and "embedding_method" not in options:
+            embedding = require("sknetwork.embedding", "compare", self.classifier)
+            options["embedding_method"] = embedding.RandomProjection(
+                PROJECTION_COLUMNS, random_state=int(self.random_state)
+            )
+        try:
+            return kind(**options)
+        except TypeError as error:
+            raise InputError(f"{self.classifier} of scikit-network does not take these options: {error}") from None
 
 
 def spread(engine: Engine, adjacency: Adjacency, values: Array, alpha: float) -> Array:
-    """Values of all nodes after spreading (n × c, float32)."""
+    """Return the values of all nodes after spreading (n × c, float32)."""
     matrix = operator("A_sym", adjacency)
 
     def system(row_matrix: RowMatrix) -> RowMatrix:
@@ -33,8 +227,22 @@ def spread(engine: Engine, adjacency: Adjacency, values: Array, alpha: float) ->
         raise InputError(f"α = {alpha!r} is too near to 1 for this graph, choose a smaller one ({error})") from None
 
 
+def corrected_and_smoothed(
+    engine: Engine, adjacency: Adjacency, base: Array, labels: Array, train: Array, correct: float, smooth: float
+) -> Array:
+    """Return F of `CorrectAndSmooth` (n × c)."""
+    errors = np.zeros_like(labels)
+    errors[train] = labels[train] - base[train]
+    direction = spread(engine, adjacency, errors, correct)
+    length = np.abs(direction).sum(axis=1, keepdims=True)
+    size = np.abs(errors[train]).sum(axis=1).mean()
+    corrected = base + size * np.divide(direction, length, out=np.zeros_like(direction), where=length > 0)
+    corrected[train] = labels[train]
+    return spread(engine, adjacency, corrected, smooth)
+
+
 def log_probabilities(values: Array, otherwise: Array) -> Array:
-    """Logarithms of rows divided by their sum, entries below zero taken as zero; rows without any get ``otherwise``."""
+    """Return logarithms of rows divided by their sum, negative entries taken as zero; empty rows get ``otherwise``."""
     positive = np.maximum(values, 0).astype(np.float64)
     total = positive.sum(axis=1, keepdims=True)
     share = np.where(total > 0, positive / np.where(total > 0, total, 1), otherwise)
@@ -42,7 +250,34 @@ def log_probabilities(values: Array, otherwise: Array) -> Array:
 
 
 def one_hot(codes: Array, rows: Array, classes: int) -> Array:
-    """n × classes, 1 at the class of each of the rows."""
+    """Return n × classes, 1 at the class of each of the rows."""
     found = np.zeros((len(codes), classes), np.float32)
     found[rows, codes[rows]] = 1
     return found
+
+
+class _BasePredictions:
+    """The base model's probabilities, learned once for each set of training rows."""
+
+    def __init__(self, create: Callable[[], Any], graph: Graph):
+        self.create, self.graph = create, graph
+        self._found: dict[bytes, Array] = {}
+
+    def probabilities(self, targets: Targets) -> Array:
+        key = targets.fit.tobytes()
+        if key not in self._found:
+            base = self.create().fit(self.graph, train=targets.fit, val=targets.check)
+            self._found[key] = np.asarray(base.predict_proba(), np.float32)
+        return self._found[key]
+
+
+def _engine(given: Any) -> Engine:
+    return MemoryEngine() if isinstance(given, str) else given
+
+
+def _shares(name: str, given: Any) -> tuple[float, ...]:
+    """One or several shares from 0 to below 1."""
+    values = tuple(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else (given,)
+    if not values or not all(isinstance(each, int | float | np.number) and 0 <= each < 1 for each in values):
+        raise InputError(f"{name} must be a share from 0 to below 1, or several of them, not {given!r}")
+    return tuple(float(each) for each in values)

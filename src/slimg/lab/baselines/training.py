@@ -1,6 +1,6 @@
 """The one training loop of the networks.
 
-    min over weights  mean CE over the rows to learn from  +  (wd/2) ‖weights‖²          Adam, all nodes at once
+    min over weights  mean CE over the rows to learn from  +  (weight_decay/2) ‖weights‖²          Adam, all nodes at once
 
 After each epoch (one step) the accuracy on the rows to check is taken without dropout; the run ends after ``epochs``, or
 after ``patience`` epochs without a better one, and the first epoch with the best accuracy is kept. Without such rows it runs
@@ -20,12 +20,12 @@ import numpy as np
 import torch
 
 from slimg.engine.blas import one_thread
-from slimg.lab.baselines.base import Learned, Targets, judged
+from slimg.lab.baselines.base import Learned, Targets
 from slimg.lab.baselines.inputs import Inputs
 
 
 @contextmanager
-def apart(random_state: int) -> Iterator[None]:
+def isolated(random_state: int) -> Iterator[None]:
     """torch and BLAS on one thread, torch's random numbers from this seed; all settings return to what they were."""
     threads = torch.get_num_threads()
     with one_thread(), torch.random.fork_rng(devices=[]):
@@ -43,15 +43,15 @@ def train(
     targets: Targets,
     *,
     lr: float,
-    wd: float,
+    weight_decay: float,
     epochs: int,
     patience: int,
     random_state: int,
 ) -> Learned:
     """A network's scores at the epoch kept; its model is the network with the weights of that epoch."""
-    with apart(random_state):
+    with isolated(random_state):
         module = make()
-        optimizer = torch.optim.Adam(module.parameters(), lr=lr, weight_decay=wd, fused=True)
+        optimizer = torch.optim.Adam(module.parameters(), lr=lr, weight_decay=weight_decay, fused=True)
         rows = torch.from_numpy(targets.fit)
         codes = torch.from_numpy(targets.codes[targets.fit])
         run = _Best(targets)
@@ -60,15 +60,15 @@ def train(
             if not _step(module, optimizer, inputs, rows, codes):
                 break
             if targets.check is not None or epoch == last:
-                run.look(module, inputs, epoch)
+                run.update(module, inputs, epoch)
             if epoch - run.epoch >= patience and targets.check is not None:
                 break
         return run.finish(module, epoch)
 
 
-def rehearse(make: Callable[[], torch.nn.Module], inputs: Inputs) -> None:
+def warm_up(make: Callable[[], torch.nn.Module], inputs: Inputs) -> None:
     """Compute all that a network reads, by building it and running it once."""
-    with apart(0), torch.no_grad():
+    with isolated(0), torch.no_grad():
         make().eval()(inputs)
 
 
@@ -93,11 +93,11 @@ class _Best:
         self.accuracy, self.loss = -1.0, float("inf")
         self.weights: dict[str, Any] = {}
 
-    def look(self, module: Any, inputs: Inputs, epoch: int) -> None:
+    def update(self, module: Any, inputs: Inputs, epoch: int) -> None:
         module.eval()
         with torch.no_grad():
             scores = module(inputs).numpy()
-        accuracy, loss = judged(scores, self.targets)
+        accuracy, loss = self.targets.validate(scores)
         if self.targets.check is not None and not accuracy > self.accuracy:
             return
         if not np.isfinite(scores).all():

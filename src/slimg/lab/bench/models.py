@@ -32,9 +32,10 @@ from slimg.errors import InputError, choices
 from slimg.graph import Graph, Split
 from slimg.lab import baselines
 from slimg.lab.ablations import NAMES, slimg_params
-from slimg.lab.baselines import LINEAR, grids
+from slimg.lab.baselines import LINEAR
 from slimg.lab.baselines.base import best_of
-from slimg.lab.baselines.network import EPOCHS, PATIENCE
+from slimg.lab.baselines.network import EPOCHS, PATIENCE, current_names, grid_settings
+from slimg.lab.baselines.network import PAPER as PAPER_GRIDS
 from slimg.lab.linear_gnn import LinearGNN
 from slimg.lab.propagators.registry import kind_of
 from slimg.lab.sanity.adapters import as_adapter
@@ -151,7 +152,7 @@ class LinearKind:
         _known(self.name, settings, own | set(LinearGNN().get_params()) - {"propagator"})
 
     def sharing(self, settings: Settings) -> Settings:
-        return {key: value for key, value in settings.items() if key not in ("wd", "epochs", "patience")}
+        return {key: value for key, value in settings.items() if key not in ("weight_decay", "epochs", "patience")}
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         begun = time.perf_counter()
@@ -260,13 +261,13 @@ def protocol(model: dict[str, Any]) -> str:
     str
     """
     kind = model["kind"]
-    settings = {key: value for key, value in model.items() if key != "kind"}
+    settings = current_names({key: value for key, value in model.items() if key != "kind"})
     if kind == "slimg":
         return _of_slimg(settings)
     if kind in LINEAR:
         given = ", ".join(f"{key} {value}" for key, value in settings.items() if key not in ("normalize_features", "cv"))
         return f"{REDUCED}: {given}" if given else PAPER
-    return _of_network(kind, settings) if kind in grids.PAPER else "own"
+    return _of_network(kind, settings) if kind in PAPER_GRIDS else "own"
 
 
 def is_reduced(model: dict[str, Any]) -> bool:
@@ -287,9 +288,9 @@ def _of_slimg(settings: dict[str, Any]) -> str:
 
 
 def _of_network(kind: str, settings: dict[str, Any]) -> str:
-    own = {key: value for key, value in settings.items() if key in grids.PAPER[kind]}
-    tried = grids.settings(kind, settings.get("grid", "paper"), own)
-    listed = grids.settings(kind, "paper", {})
+    own = {key: value for key, value in settings.items() if key in PAPER_GRIDS[kind]}
+    tried = grid_settings(kind, settings.get("grid", "paper"), own)
+    listed = grid_settings(kind, "paper", {})
     epochs, patience = settings.get("epochs", EPOCHS), settings.get("patience", PATIENCE)
     if tried == listed and (epochs, patience) == (EPOCHS, PATIENCE):
         return PAPER
