@@ -103,7 +103,7 @@ def run(case: str, model: str, features: str, seeds: list[int]) -> Records:
     """One model on one graph: each setting is propagated once, each seed learns with all of them."""
     graph = prepared(case, features)
     settings = list(_settings(model))
-    propagated = together(settings, graph, MemoryEngine(), normalize=None)
+    propagated = together(settings, graph, MemoryEngine(), normalize_features=None)
     columns = [torch.as_tensor(each.labelled_rows(np.arange(graph.n)), dtype=torch.float32) for each in propagated]
     codes = torch.as_tensor(graph.codes).long()
     records: Records = []

@@ -13,7 +13,7 @@ from slimg.graph import splits
 from slimg.lab.bench import graphs
 from slimg.lab.bench.store import Cell
 from slimg.lab.bench.worker import failure, run_batch
-from slimg.lab.propagators import size
+from slimg.lab.propagators import inverse
 
 TALKING = """
 import numpy as np, sys
@@ -101,7 +101,7 @@ def test_a_graph_that_cannot_be_loaded_fails_every_cell_of_it(monkeypatch, tmp_p
 
 
 def test_what_propagate_refuses_as_too_large_is_out_of_memory(monkeypatch):
-    monkeypatch.setattr(size, "available_memory", lambda: 1 << 10)
+    monkeypatch.setattr(inverse, "available_memory", lambda: 1 << 10)
     (record,) = ran(cells({"kind": "sgc"}))
     assert record["status"] == "oom" and "of memory and 0.0 GiB are free" in record["error"]
 

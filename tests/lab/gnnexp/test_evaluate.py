@@ -145,7 +145,7 @@ def test_blocks_equal_those_in_double_precision(blocks, weighted):
     exact = list(Propagator(blocks)(a, x).values())
     propagator = Linearization("Derived", blocks, ()).register("derived")
     for features in (x, sparse.csr_array(x)):
-        components = propagator(Graph.from_arrays(a, features), normalize=None)
+        components = propagator(Graph.from_arrays(a, features), normalize_features=None)
         columns = components.labelled_rows(np.arange(80))
         np.testing.assert_allclose(columns, np.hstack(exact), rtol=1e-4, atol=1e-4)
 

@@ -37,7 +37,7 @@ def test_the_registered_propagator_of_the_same_name_has_these_blocks(name):
     for case in list(cases())[::3]:
         _, blocks = lemma.prove(case.a, case.x, np.random.default_rng(0))
         graph = Graph.from_arrays(case.a, case.x)
-        components = propagate.get(name, **lemma.hyperparameters)(graph, normalize=None)
+        components = propagate.get(name, **lemma.hyperparameters)(graph, normalize_features=None)
         registered = components.labelled_rows(np.arange(len(case.a)))
         # an entry of GDC's diffusion that lies within its precision of ε may fall on either side
         tolerance = 5 * lemmas.THRESHOLD if name == "gdc" else 1e-4

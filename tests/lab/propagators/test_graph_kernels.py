@@ -1,4 +1,4 @@
-"""The three kernels equal the paper's formulas, formed; L is zero on isolated nodes."""
+"""Graph kernels and SlimG's columns against their formulas."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import scipy.linalg
 from propagate_oracles import GRAPHS, assert_equals, dense_a, dense_x, laplacian
 
 from slimg.errors import InputError
-from slimg.lab.propagators import get
+from slimg.lab.propagators import compute_components, get
 
 graphs = pytest.mark.parametrize("graph", GRAPHS, ids=range(10))
 
@@ -42,3 +42,14 @@ def test_isolated_nodes_keep_their_features():
 def test_sigma_must_be_positive():
     with pytest.raises(InputError, match="reg_kernel: sigma must be a number above 0, not 0"):
         get("reg_kernel", sigma=0)
+
+
+def test_slimg_is_the_four_components():
+    registered, direct = get("slimg")(GRAPHS[3]), compute_components(GRAPHS[3])
+    assert registered.names == direct.names == ("U", "X", "A_row^2 X", "A_sym^2 X")
+    for name in direct.names:
+        assert np.array_equal(registered.blocks[name], direct.blocks[name])
+
+
+def test_it_has_no_hyperparameters():
+    assert get("slimg").hyperparameters() == {}

@@ -1,12 +1,14 @@
-"""Conjugate gradients against a dense solve, and what is said when they fail."""
+"""Conjugate gradients, sparse PageRank, and the refusal of what does not fit."""
 
 import numpy as np
 import pytest
-from propagate_oracles import OpaqueEngine
+from propagate_oracles import GRAPHS, OpaqueEngine, dense_a, tilde_sym
 
 from slimg.engine import MemoryEngine
-from slimg.errors import InputError
-from slimg.lab.propagators.inverse import solve
+from slimg.errors import InputError, TooLarge
+from slimg.lab.propagators import get, inverse
+from slimg.lab.propagators.expressions import Diffused
+from slimg.lab.propagators.inverse import check_size, diffused, solve
 
 engine = MemoryEngine(threads=1)
 
@@ -54,3 +56,44 @@ def test_a_matrix_that_is_not_definite_is_refused_by_its_residual():
     right = np.ones((50, 1), np.float32)
     with pytest.raises(InputError, match="conjugate gradients did not converge"):
         solve(engine, lambda row_matrix: (matrix @ row_matrix).astype(np.float32), right)
+
+
+def page_rank(graph, alpha):
+    return alpha * np.linalg.inv(np.eye(graph.n) - (1 - alpha) * tilde_sym(dense_a(graph)))
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=range(10))
+@pytest.mark.parametrize(("alpha", "threshold"), [(0.15, 1e-2), (0.05, 1e-3)])
+def test_it_keeps_the_entries_from_the_threshold_on(graph, alpha, threshold):
+    s = diffused(MemoryEngine(), graph.adjacency, Diffused(alpha, threshold).base, threshold)
+    dense = page_rank(graph, alpha)
+    np.testing.assert_allclose(s.to_scipy().toarray(), np.where(dense >= threshold, dense, 0), atol=1e-6)
+
+
+def test_blocks_of_columns_do_not_show(monkeypatch):
+    adjacency, base = GRAPHS[3].adjacency, Diffused(0.15, 1e-3).base
+    whole = diffused(MemoryEngine(), adjacency, base, 1e-3)
+    monkeypatch.setattr(inverse, "COLUMNS", 7)
+    parts = diffused(MemoryEngine(), adjacency, base, 1e-3)
+    assert np.array_equal(whole.indptr, parts.indptr) and np.array_equal(whole.indices, parts.indices)
+
+
+def test_its_size_is_said_before_the_work_begins(monkeypatch):
+    monkeypatch.setattr("slimg.lab.propagators.inverse.available_memory", lambda: 1000)
+    with pytest.raises(InputError, match=r"a diffusion with about \d+ entries per node needs 0\.0 GiB of memory"):
+        diffused(MemoryEngine(), GRAPHS[0].adjacency, Diffused(0.15, 1e-4).base, 1e-4)
+
+
+def test_sizes_are_said(monkeypatch):
+    monkeypatch.setattr(inverse, "available_memory", lambda: 3 << 30)
+    check_size(MemoryEngine(), 3 << 30, "P")
+    with pytest.raises(TooLarge, match=r"P needs 4\.0 GiB of memory and 3\.0 GiB are free: ask for fewer hops"):
+        check_size(MemoryEngine(), 4 << 30, "P")
+    check_size(OpaqueEngine(), 4 << 30, "P")
+    assert issubclass(TooLarge, InputError) and issubclass(TooLarge, MemoryError)
+
+
+def test_a_propagator_refuses_before_it_starts(monkeypatch):
+    monkeypatch.setattr(inverse, "available_memory", lambda: 1 << 20)
+    with pytest.raises(InputError, match=r"P\(A, X\) with 60,006 columns for 40 nodes needs 0\.0 GiB"):
+        get("gprgnn", K=10_000)(GRAPHS[0])

@@ -103,13 +103,13 @@ def test_an_unknown_propagator_lists_all_of_them():
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_graph_without_features(name):
-    with pytest.raises(InputError, match=f"{name} needs features, which the graph has not"):
+    with pytest.raises(InputError, match=f"{name} needs features"):
         get(name)(Graph(GRAPHS[0].adjacency))
 
 
 def test_raw_features_are_taken_as_they_are():
     graph = GRAPHS[1]
-    np.testing.assert_allclose(get("lr")(graph, normalize=None).blocks["X"], graph.features)
+    np.testing.assert_allclose(get("lr")(graph, normalize_features=None).blocks["X"], graph.features)
 
 
 def test_together_gives_what_each_gives_alone():

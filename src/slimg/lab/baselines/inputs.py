@@ -52,7 +52,7 @@ class Inputs:
     @cached_property
     def components(self) -> torch.Tensor:
         """SlimG's P(A, X), its blocks side by side (n × Σ widths)."""
-        return _side_by_side(self._compute(paper_components(normalize=self.normalize)))
+        return _side_by_side(self._compute(paper_components(normalize=self.normalize_features)))
 
     @cached_property
     def structure(self) -> torch.Tensor:

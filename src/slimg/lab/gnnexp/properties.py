@@ -57,7 +57,7 @@ from slimg.lab.propagators.expressions import (
     Sum,
     operators_of,
 )
-from slimg.lab.propagators.registry import FAMILIES, Propagator, get, kind_of
+from slimg.lab.propagators.registry import Propagator, get, kind_of
 from slimg.lab.propagators.spectrum import response
 from slimg.lab.sanity.case import CASES
 
@@ -133,7 +133,7 @@ def properties(name: str, **hyperparameters: Any) -> Properties:
     return Properties(
         name=name,
         title=kind.title,
-        type=_type(kind),
+        type=kind.family,
         formula=text(formula),
         latex=latex(formula),
         reference=kind.reference,
@@ -151,13 +151,6 @@ def properties(name: str, **hyperparameters: Any) -> Properties:
 
 def _true(facts: dict[Any, bool]) -> tuple[Any, ...]:
     return tuple(fact for fact, holds in facts.items() if holds)
-
-
-def _type(kind: type[Propagator]) -> str:
-    family = kind.__module__.rpartition(".")[2]
-    if not kind.__module__.startswith("slimg.lab.propagators.") or family not in FAMILIES:
-        return "own"
-    return {"kernels": "kernel", "slim": "SlimG"}.get(family, family)
 
 
 def _columns(blocks: tuple[Expression | Over, ...]) -> str:

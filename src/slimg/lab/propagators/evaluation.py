@@ -1,8 +1,8 @@
 """Expressions on row matrices: E X by an engine, without forming E.
 
 Functions of one operator are sums over its recurrence, which all blocks in that operator share
-(`slimg.lab.propagators.recurrence`); inverses are solved by conjugate gradients (`slimg.lab.propagators.inverse`); diffusions are
-sparse matrices (`slimg.lab.propagators.diffusion`); all other forms are applied from the inside out.
+(`slimg.lab.propagators.spectrum`); inverses are solved by conjugate gradients and diffusions are sparse matrices
+(`slimg.lab.propagators.inverse`); all other forms are applied from the inside out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
-from slimg.lab.propagators.diffusion import diffused
 from slimg.lab.propagators.expressions import (
     Attention,
     Chain,
@@ -35,9 +34,8 @@ from slimg.lab.propagators.expressions import (
     parts_of,
     walk,
 )
-from slimg.lab.propagators.inverse import solve
-from slimg.lab.propagators.recurrence import combination, functions_of
-from slimg.lab.propagators.spectrum import INTERVALS, SYMMETRIC, coefficients
+from slimg.lab.propagators.inverse import diffused, solve
+from slimg.lab.propagators.spectrum import INTERVALS, SYMMETRIC, coefficients, combination, functions_of
 from slimg.linalg.operators import operator
 
 Vectors = Callable[[Any, int], Array]

@@ -4,6 +4,16 @@
 
 Each column of B (n × k) has its own α and β, and one application of M serves all of them. At the end the residual
 b − Mx is computed afresh: what the recurrence believes is no proof.
+
+Personalised PageRank that stays sparse.
+
+    S = f(Ã_sym),  kept: entries S_ij ≥ ε             f(λ) = α / (1 − (1 − α) λ)
+
+A block of columns of S is f(Ã_sym) times columns of the identity (`slimg.lab.propagators.recurrence`: some thirty hops),
+exact to float32. S is symmetric, so its columns are its rows; only entries from ε on are kept, and n × `COLUMNS` is all
+that is ever dense. The work is O(n · nnz), as that of any method that decides every entry of S.
+
+The size of S is estimated from a sample of its columns before the work begins.
 """
 
 from __future__ import annotations
@@ -11,15 +21,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import sparse
 
 from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.errors import InputError
+from slimg.engine.memory import MemoryEngine
+from slimg.errors import InputError, TooLarge
+from slimg.graph.adjacency import Adjacency
+from slimg.lab.propagators.expressions import At_sym, Expression
+from slimg.lab.propagators.spectrum import functions_of
+from slimg.linalg.operators import operator
+from slimg.sizes import available_memory
 
 TOLERANCE = 1e-7
 """Residual of the recurrence at which a column is finished, relative to its right-hand side."""
 ACCEPTED = 1e-5
 """Residual that float32 must reach, computed afresh."""
 MOST_ITERATIONS = 1000
+COLUMNS = 1 << 9
+SAMPLE = 1 << 5
+ENTRY_BYTES = 8
 
 
 def solve(
@@ -81,3 +101,42 @@ def _products(a: Array, b: Array) -> Array:
 
 def _ratio(above: Array, below: Array, where: Array) -> Array:
     return np.divide(above, below, out=np.zeros_like(above), where=where & (below > 0)).astype(np.float32)
+
+
+def diffused(engine: Engine, adjacency: Adjacency, function: Expression, threshold: float) -> Adjacency:
+    """S as CSR with weights, its diagonal included; ``function`` is f as an expression in Ã_sym."""
+    n = adjacency.n
+    sample = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
+    per_row = _rows(engine, adjacency, function, threshold, sample).nnz / len(sample)
+    check_size(engine, int(2 * n * per_row * ENTRY_BYTES), f"a diffusion with about {per_row:,.0f} entries per node")
+    starts = range(0, n, COLUMNS)
+    parts = [_rows(engine, adjacency, function, threshold, np.arange(s, min(s + COLUMNS, n))) for s in starts]
+    whole = sparse.vstack(parts, format="csr")
+    return Adjacency(whole.indptr.astype(np.int64), whole.indices.astype(adjacency.indices.dtype), whole.data)
+
+
+def _rows(
+    engine: Engine, adjacency: Adjacency, function: Expression, threshold: float, nodes: Array
+) -> sparse.csr_array:
+    """These rows of S."""
+    units = np.zeros((adjacency.n, len(nodes)), np.float32)
+    units[nodes, np.arange(len(nodes))] = 1
+    hops = operator(At_sym.name, adjacency)
+    x = engine.row_matrix(units)
+    (columns,) = functions_of(engine, At_sym.name, lambda row_matrix: hops.apply(engine, row_matrix), [function], x)
+    dense = engine.to_array(columns).T
+    return sparse.csr_array(np.where(dense >= threshold, dense, np.float32(0)))
+
+
+def check_size(engine: Engine, needed: int, what: str) -> None:
+    """Refuse what an engine that keeps its row matrices in memory cannot hold; ``needed`` in bytes."""
+    free = available_memory()
+    if isinstance(engine, MemoryEngine) and free is not None and needed > free:
+        raise TooLarge(
+            f"{what} needs {_gigabytes(needed)} of memory and {_gigabytes(free)} are free:"
+            " ask for fewer hops or columns, or use an engine that keeps its arrays in files"
+        )
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 2**30:,.1f} GiB"

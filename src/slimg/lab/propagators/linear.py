@@ -23,24 +23,28 @@ from slimg.lab.propagators.expressions import A_sym, At_sym, Concatenation, Expr
 from slimg.lab.propagators.registry import Propagator, count, positive, register, share
 
 
+class _Linear(Propagator):
+    family = "linear"
+
+
 @register("lr", title="LR", reference="logistic regression on the features")
 @dataclass(frozen=True)
-class LR(Propagator):
+class LR(_Linear):
     """X."""
 
     def formula(self) -> Expression:
         return identity
 
-    def features(self, graph: Graph, engine: Engine, normalize: str | None) -> RowMatrix:
+    def features(self, graph: Graph, engine: Engine, normalize_features: str | None) -> RowMatrix:
         """X, prepared; a sparse X stays sparse, since no hop fills it in."""
         if graph.features is None:
-            return super().features(graph, engine, normalize)
-        return prepare_features(engine, graph.features, normalize)
+            return super().features(graph, engine, normalize_features)
+        return prepare_features(engine, graph.features, normalize_features)
 
 
 @register("sgc", title="SGC", reference="Wu et al., Simplifying Graph Convolutional Networks, ICML 2019")
 @dataclass(frozen=True)
-class SGC(Propagator):
+class SGC(_Linear):
     """Ã_sym^K X."""
 
     K: int = count(2)
@@ -53,7 +57,7 @@ class SGC(Propagator):
     "dgc", title="DGC", reference="Wang et al., Dissecting the Diffusion Process in Linear Graph Networks, NeurIPS 2021"
 )
 @dataclass(frozen=True)
-class DGC(Propagator):
+class DGC(_Linear):
     """[(1 − T/K) I + (T/K) Ã_sym]^K X: K steps of Euler's method for the heat equation up to time T ≤ K."""
 
     K: int = count(200, least=1)
@@ -72,7 +76,7 @@ class DGC(Propagator):
 
 @register("s2gc", title="S²GC", reference="Zhu and Koniusz, Simple Spectral Graph Convolution, ICLR 2021")
 @dataclass(frozen=True)
-class S2GC(Propagator):
+class S2GC(_Linear):
     """Σ_{k=1}^K (α I + (1 − α) Ã_sym^k) X."""
 
     K: int = count(16, least=1)
@@ -85,7 +89,7 @@ class S2GC(Propagator):
 
 @register("g2cn", title="G²CN", reference="Li et al., G²CN: Graph Gaussian Convolution Networks, ICML 2022")
 @dataclass(frozen=True)
-class G2CN(Propagator):
+class G2CN(_Linear):
     """‖_{i=1}^N [I − (T_i/K)((b_i − 1) I + A_sym)²]^K X: Gaussian filters around the eigenvalues 1 − b_i.
 
     T is one number for all N filters, or one for each.

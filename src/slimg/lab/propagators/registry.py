@@ -19,7 +19,7 @@ or as a class, when hyperparameters have bounds, a grid, or the columns are no f
         power: float = positive(0.5)
 
         def columns(self, graph, engine, x):
-            return {"degree": engine.row matrix(graph.adjacency.degree()[:, None] ** self.power)}
+            return {"degree": engine.row_matrix(graph.adjacency.degree()[:, None] ** self.power)}
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ from slimg.errors import InputError, choices
 from slimg.graph.graph import Graph
 from slimg.lab.propagators.evaluation import Evaluation
 from slimg.lab.propagators.expressions import Concatenation, Expression, Hop, Identity, Power
-from slimg.lab.propagators.size import check_size
+from slimg.lab.propagators.inverse import check_size
 
-FAMILIES = ("linear", "decoupled", "coupled", "attention", "kernels", "slim")
-WORKING_TALLS = 4
+MODULES = ("linear", "networks", "kernels")
+"""Where propagators are defined, in the order of the paper's table."""
+WORKING_MATRICES = 4
 FREE = {"free": True}
 """Metadata of a field that is no hyperparameter of the model: vectors that a network learns, or a seed."""
 _REGISTRY: dict[str, type[Propagator]] = {}
@@ -70,13 +71,19 @@ def positive(default: float) -> Any:
 class Propagator:
     """Base of all propagators: a frozen dataclass whose fields are its hyperparameters.
 
-    Class attributes
-    ----------------
-    name, title : as in the registry and as in print.
-    reference : where the network was published.
-    grid : hyperparameter → values that `LinearGNN` tries when it is not fixed (the paper's last table).
+    Attributes
+    ----------
+    family : str
+        Kind of model: "linear", "decoupled", "coupled", "attention", "kernel", "SlimG" or "own".
+    name, title : str
+        In the registry and in print.
+    reference : str
+        Where the network was published.
+    grid : mapping of str to sequence
+        Hyperparameter → values that `LinearGNN` tries when it is not fixed (the paper's last table).
     """
 
+    family: ClassVar[str] = "own"
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
     reference: ClassVar[str] = ""
@@ -104,18 +111,18 @@ class Propagator:
             if test is not None and not (_is_number(value) and test(value)):
                 raise InputError(f"{self.name}: {each.name} must be {each.metadata['needed']}, not {value!r}")
 
-    def __call__(self, graph: Graph, engine: Engine | None = None, *, normalize: str | None = "row") -> Components:
-        """Named column blocks of P(A, X) for all nodes; ``normalize=None`` takes X as it is (synthetic graphs)."""
+    def __call__(self, graph: Graph, engine: Engine | None = None, *, normalize_features: str | None = "row") -> Components:
+        """Named column blocks of P(A, X) for all nodes; ``normalize_features=None`` takes X as it is (synthetic graphs)."""
         self.validate()
         engine = engine or MemoryEngine()
-        x = self.features(graph, engine, normalize)
+        x = self.features(graph, engine, normalize_features)
         return Components(engine, self.columns(graph, engine, x), rank=x.shape[1], notes=self.notes())
 
-    def features(self, graph: Graph, engine: Engine, normalize: str | None) -> RowMatrix:
+    def features(self, graph: Graph, engine: Engine, normalize_features: str | None) -> RowMatrix:
         """X, prepared; dense, since hops fill it in."""
         if graph.features is None:
-            raise InputError(f"the propagator {self.name} needs features, which the graph has not: use slimg")
-        row_matrix = prepare_features(engine, graph.features, normalize)
+            raise InputError(f"the propagator {self.name} needs features, but the graph has none: use slimg")
+        row_matrix = prepare_features(engine, graph.features, normalize_features)
         return engine.map_rows(dense_rows, row_matrix) if engine.is_sparse(row_matrix) else row_matrix
 
     def notes(self) -> tuple[str, ...]:
@@ -188,14 +195,14 @@ def together(
     propagators: Sequence[Propagator],
     graph: Graph,
     engine: Engine,
-    normalize: str | None = "row",
+    normalize_features: str | None = "row",
     rows: Array | None = None,
 ) -> list[Components]:
     """P(A, X) for each propagator, for all nodes or these rows; formulas in the same operator share its hops."""
     results: dict[int, Components] = {}
     plain = [each for each in propagators if _is_plain_formula(each)]
     if plain:
-        x = plain[0].features(graph, engine, normalize)
+        x = plain[0].features(graph, engine, normalize_features)
         named = [(each, name, block) for each in plain for name, block in each.blocks().items()]
         _check_columns(engine, x.shape[0] if rows is None else len(rows), x.shape[1], len(named))
         row_matrices = Evaluation(engine, graph.adjacency, x).columns([block for *_, block in named], rows)
@@ -204,7 +211,7 @@ def together(
             parts.blocks[name] = row_matrix
     for each in propagators:
         if id(each) not in results:
-            results[id(each)] = _picked(each(graph, engine, normalize=normalize), rows)
+            results[id(each)] = _picked(each(graph, engine, normalize_features=normalize_features), rows)
     return [results[id(each)] for each in propagators]
 
 
@@ -223,9 +230,9 @@ def _is_plain_formula(propagator: Propagator) -> bool:
 
 
 def _registry() -> dict[str, type[Propagator]]:
-    """Families register themselves when they are imported, which is now."""
-    for family in FAMILIES:
-        import_module(f"slimg.lab.propagators.{family}")
+    """The modules register their propagators when they are imported, which is now."""
+    for module in MODULES:
+        import_module(f"slimg.lab.propagators.{module}")
     return _REGISTRY
 
 
@@ -263,7 +270,7 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def _check_columns(engine: Engine, n: int, d: int, blocks: int) -> None:
-    check_size(engine, 4 * n * d * (blocks + WORKING_TALLS), f"P(A, X) with {blocks * d:,} columns for {n:,} nodes")
+    check_size(engine, 4 * n * d * (blocks + WORKING_MATRICES), f"P(A, X) with {blocks * d:,} columns for {n:,} nodes")
 
 
 def _whole(least: int) -> Callable[[Any], bool]:
