@@ -9,7 +9,7 @@ Personalised PageRank that stays sparse.
 
     S = f(Ã_sym),  kept: entries S_ij ≥ ε             f(λ) = α / (1 − (1 − α) λ)
 
-A block of columns of S is f(Ã_sym) times columns of the identity (`slimg.lab.propagators.recurrence`: some thirty hops),
+A block of columns of S is f(Ã_sym) times columns of the identity (`slimg.lab.propagators.spectrum`: some thirty hops),
 exact to float32. S is symmetric, so its columns are its rows; only entries from ε on are kept, and n × `COLUMNS` is all
 that is ever dense. The work is O(n · nnz), as that of any method that decides every entry of S.
 
