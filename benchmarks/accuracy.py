@@ -4,8 +4,8 @@ Protocol: 2.5 / 2.5 / 95 % stratified, seeds 0 … 4, the pair chosen by validat
 table: `path` is the default, `paper` the twelve pairs of the paper. The largest duality gap of any pair is recorded too.
 
 The pairs of the default path were chosen by test accuracy on the graphs in CHOSEN_ON, and the shares for components fitted
-separately with the test accuracies of all eight in view (docs/deviations.md), so `path` is optimistic, most of all on the first;
-the table gives the mean difference for both halves.
+separately with the test accuracies of all eight in view (docs/deviations.md), so `path` is optimistic, most of all on the
+first; the table gives the mean difference for both halves.
 
     python benchmarks/accuracy.py [--datasets cora,photo] [--variants path,paper] [--seeds 5]
     python benchmarks/accuracy.py --variants rank256,rank512 …      caps of the rank

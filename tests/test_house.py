@@ -6,7 +6,6 @@ from tools.count_lines import LIMITS, code_lines, count, totals
 from tools.imports import MOVED, against_the_order, imports, loaded, room
 
 
-@pytest.mark.xfail(reason="the classifier still imports explain and report")
 def test_rooms_import_only_from_those_before_them_and_never_from_the_laboratory():
     assert against_the_order() == []
 

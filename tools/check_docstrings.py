@@ -111,11 +111,28 @@ def findings(package: str) -> Iterator[str]:
         return
     for name, value in surface(package):
         wanted = CHECKS | ({"EX01"} if package in EXAMPLES and name.count(".") == 1 else set())
+        wanted -= _inherited_checks(name, value)
         for code, message in validate(name)["errors"]:
             if code in wanted and not (code in ("PR01", "PR02") and _is_record(value)):
                 yield f"{name}: {code} {message}"
         if _is_record(value) and (missing := _undocumented_fields(value)):
             yield f"{name}: PR01 Fields {missing} are documented neither as parameters nor as attributes"
+
+
+def _inherited_checks(name: str, value: Any) -> set[str]:
+    """Checks that the docstring of an overridden method of a base class satisfies: its sections are not repeated.
+
+    The override itself may have one line, which says what is particular to it, or none: ``help`` and editors then show
+    that of the base class.
+    """
+    package, class_name, member = [*name.rsplit(".", 2), "", ""][:3]
+    cls = getattr(importlib.import_module(package), class_name, None) if package.startswith("slimg") else None
+    own = (getattr(value, "__doc__", None) or "").strip()
+    if not inspect.isclass(cls) or len(own.splitlines()) > 1:
+        return set()
+    defined = [base.__dict__[member] for base in cls.__mro__ if member in base.__dict__ and base.__module__.startswith("slimg")]
+    documented = any((getattr(each, "__doc__", None) or "").strip() for each in defined[1:])
+    return {"GL08", "PR01", "RT01", "YD01"} if documented else set()
 
 
 def _members(cls: type) -> Iterator[tuple[str, Any]]:

@@ -15,12 +15,15 @@ from typing import NamedTuple
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "slimg"
 ORDER = (
-    *("base", "graph", "io", "engine", "linalg", "components"),
+    *("shared", "graph", "io", "engine", "linalg", "components"),
     *("learn", "classifier", "inference", "explain", "report", "cli", "lab"),
 )
-"""Rooms in the order of the flow of data: a room imports from itself and from those before it."""
-FILES = {"classifier": "classifier", "fitted": "classifier", "pipeline": "classifier", "__main__": "cli"}
-"""Rooms of modules at the top; the others (errors, progress, sizes, …) are ``base`` and import nothing but one another."""
+"""Rooms in the order of the flow of data: a room imports from itself and from those before it.
+
+A method may import a later room when it is called: a fitted model predicts, explains and draws.
+"""
+FILES = {**dict.fromkeys(("base", "classifier", "fitted", "pipeline"), "classifier"), "__main__": "cli"}
+"""Rooms of modules at the top; the others (errors, progress, sizes, …) are ``shared`` and import nothing but one another."""
 MOVED = {"slimg.baselines", "slimg.datasets", "slimg.gnnexp", "slimg.graph.disk", "slimg.propagate", "slimg.sanity"}
 """Modules that only name a new place."""
 
@@ -58,7 +61,7 @@ def room(module: str) -> str:
         One of `ORDER`.
     """
     part = [*module.split("."), ""][1]
-    return FILES.get(part, part if part in ORDER else "base")
+    return FILES.get(part, part if part in ORDER else "shared")
 
 
 def imports() -> list[Import]:

@@ -2,9 +2,9 @@
 
     python benchmarks/scale/sizing.py /data/products --network 1.25     # GB/s of each worker's network
 
-Measured: the rates of this machine (`slimg.engine.rates`) and, on the given graph, the share of a row matrix's rows that one of W
-partitions asks of the others (its halo). The rest follows from the passes: the columns of U through A, a fused hop and
-two more with d columns each (`columns_through`). Memory is that of the estimate, shared out, and one halo of d columns
+Measured: the rates of this machine (`slimg.engine.rates`) and, on the given graph, the share of a row matrix's rows that
+one of W partitions asks of the others (its halo). The rest follows from the passes: the columns of U through A, a fused hop
+and two more with d columns each (`columns_through`). Memory is that of the estimate, shared out, and one halo of d columns
 beside it.
 """
 

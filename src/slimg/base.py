@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from slimg._sklearn import BaseEstimator
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.checks import check_train_val

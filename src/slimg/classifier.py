@@ -18,6 +18,7 @@ from slimg.base import check_graph, check_whole_number
 from slimg.components.component import Component, check_components
 from slimg.components.compute import PAPER_COMPONENTS, Components, compute_components
 from slimg.components.estimate import Estimate, Sizes, choose_engine, columns_through, estimate
+from slimg.engine.base import Array
 from slimg.engine.choice import check_engine
 from slimg.errors import InputError
 from slimg.fitted import FittedModel
@@ -72,11 +73,13 @@ class SlimG(FittedModel):
     coef_ : dict of str to array of shape (width, c)
         Weights of each component; a component that the penalty removed is exactly zero.
     intercept_ : array of shape (c,)
+        The intercept of each class.
     zero_components_ : tuple of str
         Components whose weights are exactly zero.
     dual_gap_ : float
         How far from the optimum the weights can be at most, as a share of the loss at W = 0.
     converged_ : bool
+        Whether ``tol`` was reached.
     n_iter_ : int
         Newton steps.
     selection_ : list of dict
@@ -88,9 +91,11 @@ class SlimG(FittedModel):
     components_ : Components
         The rows of P.
     graph_ : Graph
+        The fitted graph; a model loaded from a file has none.
     data_ : dict
         Counts of nodes, edges, features and labelled nodes.
     feature_names_ : tuple of str or None
+        Names of the features, if the graph has them.
     notes_ : tuple of str
         What was noticed about the graph and left out, one sentence each.
     seconds_ : dict of str to float
@@ -111,6 +116,17 @@ class SlimG(FittedModel):
     >>> model.predict().tolist()
     ['left', 'left', 'left', 'right', 'right', 'right']
     """
+
+    zero_components_: tuple[str, ...]
+    dual_gap_: float
+    converged_: bool
+    n_iter_: int
+    selection_: list[dict[str, Any]]
+    rank_: int
+    notes_: tuple[str, ...]
+    seconds_: dict[str, float]
+    trained_on_: Array
+    held_out_scores_: Array | None
 
     def __init__(
         self,
@@ -200,10 +216,12 @@ class SlimG(FittedModel):
         Parameters
         ----------
         graph : Graph
+            Edges, features or both; labels are not read.
 
         Returns
         -------
         Components
+            The rows, for ``fit(graph, propagated=...)``.
         """
         check_graph(graph)
         wanted, progress = check_components(self.components), progress_for(self.verbose)
@@ -222,6 +240,7 @@ class SlimG(FittedModel):
         Returns
         -------
         Estimate
+            What each engine would take, and the one that is recommended.
         """
         budget = None if self.memory is None else as_bytes(self.memory)
         return estimate(what, components=check_components(self.components), memory=budget)

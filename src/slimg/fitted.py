@@ -68,12 +68,12 @@ class FittedModel(BaseNodeClassifier):
 
     @property
     def l1_(self) -> float:
-        """λ₁ of the chosen penalties."""
+        """The λ₁ that was chosen."""
         return self.chosen_["l1"]
 
     @property
     def group_(self) -> float:
-        """λ₂ of the chosen penalties; the largest λ of components learned separately."""
+        """The λ₂ that was chosen; the largest λ of components learned separately."""
         return self.chosen_["group"]
 
     @property
@@ -83,7 +83,7 @@ class FittedModel(BaseNodeClassifier):
 
     @property
     def separate_penalties_(self) -> dict[str, float] | None:
-        """λ of each component if components learned separately were chosen, else None."""
+        """The λ of each component if components learned separately were chosen, else None."""
         return self.chosen_["separate"]
 
     @property
@@ -98,11 +98,12 @@ class FittedModel(BaseNodeClassifier):
         return self._scorer
 
     def chosen_grid(self) -> list[Any]:
-        """What was chosen, as a ``grid`` of its own: a `fit` with it tries nothing else.
+        """Give the chosen penalties as a ``grid`` of one candidate: a `fit` with it tries nothing else.
 
         Returns
         -------
         list
+            One triple (l1, group, joint), or one mapping {component: λ}.
         """
         check_is_fitted(self)
         return [self.separate_penalties_ or (self.l1_, self.group_, self.joint_)]
@@ -196,6 +197,7 @@ class FittedModel(BaseNodeClassifier):
         Returns
         -------
         FoldIn
+            Scores of all nodes of the grown graph, and which of them are new or changed.
         """
         from slimg.inference.fold_in import check_alike, fold_in
 
@@ -262,6 +264,7 @@ class FittedModel(BaseNodeClassifier):
         Returns
         -------
         Explanation
+            The score of each class as a sum over components, features and neighbours.
         """
         return self.explain_all([node], graph)[0]
 
@@ -278,6 +281,7 @@ class FittedModel(BaseNodeClassifier):
         Returns
         -------
         list of Explanation
+            One for each node, in their order.
         """
         from slimg.explain.explainer import explain_rows
 
@@ -309,6 +313,7 @@ class FittedModel(BaseNodeClassifier):
         Returns
         -------
         Counterfactual
+            The edges left out, and the scores before and after.
         """
         from slimg.explain import counterfactual as counterfactuals
 
@@ -353,6 +358,7 @@ class FittedModel(BaseNodeClassifier):
         Returns
         -------
         Summary
+            Weights of the components, and the features that speak most for and against each class.
         """
         from slimg.explain.summary import Summary
 
@@ -367,11 +373,12 @@ class FittedModel(BaseNodeClassifier):
         return Plots(self)
 
     def component_weights(self) -> dict[str, float]:
-        """‖W_g‖_F of each component: exactly zero for those that the group penalty removed.
+        """Measure the weight of each component, ‖W_g‖_F.
 
         Returns
         -------
         dict of str to float
+            Component → norm; exactly zero for those that the group penalty removed.
         """
         check_is_fitted(self)
         return {name: float(np.linalg.norm(weights)) for name, weights in self.coef_.items()}

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from slimg._sklearn import BaseEstimator, ClassifierMixin, TransformerMixin
 from slimg.classifier import SlimG
 from slimg.components.component import Component
-from slimg.components.compute import PAPER_COMPONENTS, compute_components
+from slimg.components.compute import PAPER_COMPONENTS, Components, compute_components
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import as_column
@@ -35,20 +35,54 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     graph : Graph
-    model : SlimG or None
-        What is fitted; None is ``SlimG()``. Its parameters can be searched as ``model__NAME`` when it is given.
+        Edges and features of all nodes; its own labels are not read.
+    model : SlimG or None, default=None
+        The model to fit, which is cloned; None is ``SlimG()``. Its parameters can be searched as ``model__NAME`` when it is
+        given.
 
     Attributes
     ----------
-    model_ : the fitted SlimG;  classes_
+    model_ : SlimG
+        The fitted model.
+    classes_ : array of shape (c,)
+        The labels, sorted.
+
+    Examples
+    --------
+    >>> from slimg import Graph, NodeClassifier, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> classifier = NodeClassifier(Graph.from_edges(edges), SlimG(grid=[(0, 1e-2)]))
+    >>> classifier.fit(["a", "b", "e", "f"], ["left", "left", "right", "right"]).predict(["c", "d"]).tolist()
+    ['left', 'right']
     """
 
-    def __init__(self, graph: Graph, model: SlimG | None = None):
+    model_: SlimG
+    classes_: Array
+
+    def __init__(self, graph: Graph, model: SlimG | None = None) -> None:
         self.graph = graph
         self.model = model
 
     def fit(self, X: Any, y: Any) -> NodeClassifier:
-        """Learn from the nodes with these ids and labels; the model's own folds choose the pair."""
+        """Learn from the nodes with these ids and labels; the folds of the model choose the penalties.
+
+        Parameters
+        ----------
+        X : array-like of shape (m,) or (m, 1)
+            Ids of nodes.
+        y : array-like of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        NodeClassifier
+            The fitted classifier itself.
+
+        Raises
+        ------
+        InputError
+            If an id is not in the graph, or X and y differ in length.
+        """
         rows = rows_of(self.graph, X)
         labels = as_column(y, "y")
         if len(labels) != len(rows):
@@ -61,14 +95,50 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Array:
+        """Predict the labels of nodes.
+
+        Parameters
+        ----------
+        X : array-like of shape (m,) or (m, 1)
+            Ids of nodes.
+
+        Returns
+        -------
+        array of shape (m,)
+            One label for each node.
+        """
         check_is_fitted(self)
         return self.model_.predict()[rows_of(self.graph, X)]
 
     def predict_proba(self, X: Any) -> Array:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (m,) or (m, 1)
+            Ids of nodes.
+
+        Returns
+        -------
+        array of shape (m, c)
+            Columns as `classes_`.
+        """
         check_is_fitted(self)
         return self.model_.predict_proba()[rows_of(self.graph, X)]
 
     def decision_function(self, X: Any) -> Array:
+        """Compute the score of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (m,) or (m, 1)
+            Ids of nodes.
+
+        Returns
+        -------
+        array of shape (m, c)
+            Columns as `classes_`.
+        """
         check_is_fitted(self)
         return self.model_.decision_function()[rows_of(self.graph, X)]
 
@@ -81,6 +151,7 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     graph : Graph
+        Edges, features or both, of all nodes; labels are not read.
     components : sequence of Component, default=PAPER_COMPONENTS
         The blocks of columns (`slimg.components`).
     random_state : int, default=0
@@ -88,8 +159,25 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    components_ : the components;  widths_ : {component: columns}, the ``groups`` of a sparse-group classifier
+    components_ : Components
+        The rows of all nodes.
+    widths_ : dict of str to int
+        Component → number of columns: the ``groups`` of a sparse-group classifier.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimGFeatures
+    >>> from slimg.components import Structure
+    >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> features = SlimGFeatures(graph, components=[Structure(rank=2)]).fit()
+    >>> features.transform(["d", "a"]).shape
+    (2, 2)
+    >>> features.get_feature_names_out().tolist()
+    ['U 0', 'U 1']
     """
+
+    components_: Components
+    widths_: dict[str, int]
 
     def __init__(
         self,
@@ -97,13 +185,26 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
         *,
         components: Sequence[Component] = PAPER_COMPONENTS,
         random_state: int = 0,
-    ):
+    ) -> None:
         self.graph = graph
         self.components = components
         self.random_state = random_state
 
     def fit(self, X: Any = None, y: Any = None) -> SlimGFeatures:
-        """Compute the components of the graph; X and y are not needed."""
+        """Compute the components of the graph.
+
+        Parameters
+        ----------
+        X : array-like, default=None
+            Not used: the components are those of the whole graph.
+        y : array-like, default=None
+            Not used: components do not depend on labels.
+
+        Returns
+        -------
+        SlimGFeatures
+            The fitted transformer itself.
+        """
         if not isinstance(self.graph, Graph):
             raise InputError(f"SlimGFeatures needs a slimg.Graph, not {type(self.graph)}")
         self.components_ = compute_components(self.graph, components=self.components, random_state=self.random_state)
@@ -111,18 +212,53 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Array:
-        """Rows (m × columns, float32) of the nodes with these ids."""
+        """Take the rows of some nodes.
+
+        Parameters
+        ----------
+        X : array-like of shape (m,) or (m, 1)
+            Ids of nodes.
+
+        Returns
+        -------
+        array of shape (m, Σ widths), float32
+            One row for each id.
+        """
         check_is_fitted(self)
         return self.components_.labelled_rows(rows_of(self.graph, X))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """``U 0``, ``U 1``, …, ``A_sym^2 X 99``."""
+        """Name the columns, for example ``U 0``, ``U 1``, …, ``A_sym^2 X 99``.
+
+        Parameters
+        ----------
+        input_features : array-like, default=None
+            Not used: scikit-learn's signature.
+
+        Returns
+        -------
+        array of shape (Σ widths,)
+            One string for each column.
+        """
         check_is_fitted(self)
         return np.array([f"{name} {k}" for name, width in self.widths_.items() for k in range(width)], object)
 
 
 def rows_of(graph: Any, ids: Any) -> Array:
-    """Rows of the nodes with these ids."""
+    """Find the rows of nodes by their ids.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph of the nodes.
+    ids : array-like of shape (m,) or (m, 1)
+        Ids of nodes.
+
+    Returns
+    -------
+    array of shape (m,)
+        Row numbers.
+    """
     if not isinstance(graph, Graph):
         raise InputError(f"graph must be a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
     return graph.positions(as_column(ids, "X"), "X")

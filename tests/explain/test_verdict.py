@@ -26,7 +26,8 @@ def curve(rise=0.03, error=0.01, end=0.9):
 def evidence(u=0.8, x=0.8, both=0.9, graph=0.1, features=0.1, hops=0.05, **more):
     alone = {"U": accuracy(u, 0.01 if u > 0.52 else 0.5), "X": accuracy(x, 0.01 if x > 0.52 else 0.5)}
     given = {
-        "titles": TITLES, "examined": 100, "majority": 0.6, "alone": alone, "all": accuracy(both, None), "without": {"U": alone["X"]},
+        "titles": TITLES, "examined": 100, "majority": 0.6, "alone": alone, "all": accuracy(both, None),
+        "without": {"U": alone["X"]},
         "gains": {"graph": Gain(graph, 0.01), "features": Gain(features, 0.01), "hops": Gain(hops, 0.01)},
         "restated": 0.02, "curve": curve(end=both), "isolated": (), "duplicates": (), "suspicious": (),
     }  # fmt: skip
@@ -117,7 +118,8 @@ def test_recommendations(relation, kind, found, words):
 
 
 def test_rare_classes_are_named():
-    assert "Label more nodes of 'c'" in " ".join(format_recommendations("homophily", "semantic", evidence(), {**CLASSES, "c": 3}))
+    advice = format_recommendations("homophily", "semantic", evidence(), {**CLASSES, "c": 3})
+    assert "Label more nodes of 'c'" in " ".join(advice)
 
 
 def test_the_numbers_behind():

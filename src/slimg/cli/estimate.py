@@ -25,7 +25,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     for name, what in (("nodes", "nodes"), ("edges", "undirected edges"), ("features", "columns of features"),
                        ("classes", "classes"), ("labelled", "labelled nodes")):  # fmt: skip
         parser.add_argument(f"--{name}", metavar="N", help=f"number of {what}, such as 120k or 2.4M")
-    parser.add_argument("--memory", metavar="SIZE", help="memory that may be used, such as 4GB (default: most of what is free)")
+    parser.add_argument("--memory", metavar="SIZE", help="memory to use at most, as 4GB (default: most of what is free)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="workers of a Dask cluster (default: 2)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser

@@ -67,7 +67,8 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     reading.add_argument("--separator", metavar="CHAR", help=r"separator of text files: , ; | \t")
     reading.add_argument("--encoding", metavar="NAME", help="encoding of text files (default: utf-8)")
     reading.add_argument("--no-header", action="store_true", help="text files begin with values, not with column names")
-    reading.add_argument("--missing", metavar="STRINGS", help=f"strings read as missing, as A,B (default: {','.join(MISSING)})")
+    missing = f"strings read as missing, as A,B (default: {','.join(MISSING)})"
+    reading.add_argument("--missing", metavar="STRINGS", help=missing)
     reading.add_argument("--unlabelled", metavar="VALUE", help="value of the label that means unknown")
     reading.add_argument("--directed", action=argparse.BooleanOptionalAction, default=None,
                          help="whether (u, v) and (v, u) are two edges, of which the larger weight counts")  # fmt: skip

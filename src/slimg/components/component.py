@@ -84,6 +84,7 @@ class Target(NamedTuple):
     Attributes
     ----------
     graph : Graph
+        The graph of the nodes.
     rows : array of shape (m,)
         Row numbers of the nodes.
     known : array of shape (n,) or None
@@ -163,9 +164,13 @@ class Context:
     Attributes
     ----------
     graph : Graph
+        The graph whose rows are computed.
     engine : Engine
         Where row matrices live; all work on n rows goes through its operations.
     random_state : int
+        Seeds the start of iterative decompositions.
+    ranks : dict of Rank to int
+        Ranks that are known: rule → number of columns.
     """
 
     graph: Graph
@@ -182,11 +187,17 @@ class Context:
         return n if features is None else min(n, features.shape[1] or n)
 
     def svd(self, rank: Rank) -> SVDPlan:
-        """The decomposition of A with this rank, which components share.
+        """Plan the decomposition of A with this rank, which components share.
+
+        Parameters
+        ----------
+        rank : int or EnergyRank
+            The number of columns, or the rule that decides it.
 
         Returns
         -------
         SVDPlan
+            The plan; nothing is computed yet.
         """
         with self._lock:
             if rank not in self._plans:
@@ -200,11 +211,17 @@ class Context:
             return self._plans[rank]
 
     def decompose(self, rank: Rank) -> SVDPlan:
-        """The decomposition of A with its rank known.
+        """Decompose A until its rank is known.
+
+        Parameters
+        ----------
+        rank : int or EnergyRank
+            The number of columns, or the rule that decides it.
 
         Returns
         -------
         SVDPlan
+            The plan, prepared.
         """
         with self._lock:
             plan = self.svd(rank)
@@ -214,11 +231,17 @@ class Context:
             return plan
 
     def resolve(self, rank: Rank) -> int:
-        """The number of columns that a rank stands for; the paper's rule needs the singular values of A.
+        """Find the number of columns that a rank stands for; the paper's rule needs the singular values of A.
+
+        Parameters
+        ----------
+        rank : int or EnergyRank
+            The number of columns, or the rule that decides it.
 
         Returns
         -------
         int
+            The number of columns.
         """
         if not isinstance(rank, EnergyRank):
             return min(self.least_side, rank)
@@ -228,7 +251,13 @@ class Context:
             return self.ranks[rank] if rank in self.ranks else self.decompose(rank).rank
 
     def release(self, rank: Rank) -> None:
-        """Forget a decomposition that no component needs any more; its rank stays known."""
+        """Forget a decomposition that no component needs any more; its rank stays known.
+
+        Parameters
+        ----------
+        rank : int or EnergyRank
+            The rank it was planned with.
+        """
         self._plans.pop(rank, None)
 
 
@@ -303,6 +332,7 @@ class Component(ABC):
         Returns
         -------
         array of shape (m, k), float64
+            One row for each node of the target.
         """
 
     def attribute(self, state: Any, weights: Array, target: Target) -> list[Attribution]:
@@ -336,7 +366,18 @@ class Component(ABC):
         return found
 
     def feature_names(self, state: Any) -> tuple[str, ...] | None:
-        """Names of the features that `attribute` and `loadings` speak of; None: the features of the graph, if any."""
+        """Name the features that `attribute` and `loadings` refer to.
+
+        Parameters
+        ----------
+        state : object
+            The state that `compute` returned.
+
+        Returns
+        -------
+        tuple of str or None
+            None stands for the features of the graph, if it has any.
+        """
         return None
 
     def loadings(self, state: Any, weights: Array) -> Array | None:
@@ -351,7 +392,8 @@ class Component(ABC):
 
         Returns
         -------
-        array of shape (d, c), or None for a component that is not made of features
+        array of shape (d, c) or None
+            None for a component that is not made of features.
         """
         return weights.astype(np.float64) if self.feature_names(state) is not None else None
 
@@ -385,11 +427,17 @@ class Component(ABC):
         Returns
         -------
         Cost
+            Columns, passes over A, multiply-adds and bytes.
         """
         return Cost(columns=1)
 
     def to_arrays(self, state: Any) -> dict[str, Array]:
         """Turn the state into named arrays for a model file.
+
+        Parameters
+        ----------
+        state : object
+            The state that `compute` returned.
 
         Returns
         -------
@@ -401,18 +449,25 @@ class Component(ABC):
     def from_arrays(self, arrays: dict[str, Array]) -> Any:
         """Turn the arrays of a model file back into a state.
 
+        Parameters
+        ----------
+        arrays : dict of str to array
+            What `to_arrays` returned.
+
         Returns
         -------
         object
+            The state, for `project` and `attribute`.
         """
         return arrays
 
     def options(self) -> dict[str, Any]:
-        """The options, as ``__init__`` takes them.
+        """Give the options as ``__init__`` takes them.
 
         Returns
         -------
         dict of str to object
+            Name of the option → value.
         """
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
@@ -424,18 +479,26 @@ class FittedComponent:
     Attributes
     ----------
     component : Component
+        The component, with its options.
     state : object
+        What `Component.compute` returned.
     """
 
     component: Component
     state: Any = field(repr=False)
 
     def rows(self, target: Target) -> tuple[Array, Array]:
-        """Rows of P for nodes of any graph.
+        """Compute rows of P for nodes of any graph.
+
+        Parameters
+        ----------
+        target : Target
+            The nodes.
 
         Returns
         -------
         rows : array of shape (m, k), float64
+            Rows of length one, or zero.
         lengths : array of shape (m,)
             ‖s‖, by which the rows were divided.
         """
@@ -445,7 +508,17 @@ class FittedComponent:
 
 
 def check_components(components: Any) -> list[Component]:
-    """The list of components that was given, checked.
+    """Check a list of components.
+
+    Parameters
+    ----------
+    components : sequence of Component
+        What was given.
+
+    Returns
+    -------
+    list of Component
+        The same components.
 
     Raises
     ------
@@ -468,11 +541,19 @@ def check_components(components: Any) -> list[Component]:
 
 
 def available_components(components: Any, graph: Graph) -> tuple[list[Component], tuple[str, ...]]:
-    """Which components a graph can have.
+    """Find the components that a graph can have.
+
+    Parameters
+    ----------
+    components : sequence of Component
+        What was given.
+    graph : Graph
+        The graph.
 
     Returns
     -------
     available : list of Component
+        Those that do not need edges or features which the graph lacks.
     notes : tuple of str
         One sentence if some were left out.
 

@@ -47,7 +47,7 @@ TASK_NODES = 1 << 13
 def paper_components(
     *, rank: Rank = PAPER_RANK, pca: bool = True, normalize: str | None = "row"
 ) -> tuple[Component, ...]:
-    """The paper's four components with the same options: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X).
+    """Make the paper's four components with the same options: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X).
 
     Parameters
     ----------
@@ -61,6 +61,7 @@ def paper_components(
     Returns
     -------
     tuple of Component
+        Structure, Features, and PropagatedFeatures of both kinds.
 
     Examples
     --------
@@ -126,7 +127,7 @@ class Components:
         return {name: slice(int(a), int(b)) for name, a, b in zip(self.blocks, edges[:-1], edges[1:], strict=True)}
 
     def select(self, names: Iterable[str]) -> Components:
-        """Some of the components, which are not computed again.
+        """Take some of the components, which are not computed again.
 
         Parameters
         ----------
@@ -136,13 +137,14 @@ class Components:
         Returns
         -------
         Components
+            The chosen ones, in the order of the names.
         """
         kept = list(names)
         blocks, fitted = ({name: each[name] for name in kept} for each in (self.blocks, self.fitted))
         return Components(self.engine, blocks, fitted, self.rank, self.notes, self.seconds)
 
     def labelled_rows(self, index: Array) -> Array:
-        """Some rows of P side by side.
+        """Take some rows of P, the blocks side by side.
 
         Parameters
         ----------
@@ -152,6 +154,7 @@ class Components:
         Returns
         -------
         array of shape (m, Σ widths), float32, C order
+            One row for each entry of the index.
         """
         index = np.asarray(index)
         size = int(np.count_nonzero(index)) if index.dtype == bool else len(index)
@@ -161,15 +164,17 @@ class Components:
         return out
 
     def linear(self, weights: Mapping[str, Array]) -> RowMatrix:
-        """Σ_g P_g W_g for all nodes, in one pass; components whose weights are all zero are not read.
+        """Compute Σ_g P_g W_g for all nodes in one pass; components whose weights are all zero are not read.
 
         Parameters
         ----------
         weights : mapping of str to array of shape (width, c)
+            Component → weights.
 
         Returns
         -------
         RowMatrix of shape (n, c)
+            Scores without an intercept.
         """
         used = {name: np.ascontiguousarray(each, np.float32) for name, each in weights.items() if np.any(each)}
         if not used:

@@ -102,7 +102,18 @@ class FeatureComponent(Component):
 
     @abstractmethod
     def operator(self, adjacency: Adjacency) -> Operator | None:
-        """The operator over a graph's A; None without hops."""
+        """Make the operator over a graph's A.
+
+        Parameters
+        ----------
+        adjacency : Adjacency
+            A.
+
+        Returns
+        -------
+        Operator or None
+            None without hops.
+        """
 
     @property
     def reach(self) -> int:
@@ -114,7 +125,7 @@ class FeatureComponent(Component):
         raise InputError(f"{self.name} is computed with slimg.components.compute_components")
 
     def project(self, state: FeatureState, target: Target) -> Array:
-        """(Opʰ x − μ) Cᵀ of the nodes, touching only their neighbourhood."""
+        """Compute (Opʰ x − μ) Cᵀ of the nodes, touching only their neighbourhood."""
         graph, rows, _ = target
         way = self._steps(graph, rows)
         if way is None:
@@ -125,7 +136,7 @@ class FeatureComponent(Component):
         return way.apply(state.projected(far) + state.shift) - state.shift
 
     def loadings(self, state: FeatureState, weights: Array) -> Array:
-        """β = Cᵀ W."""
+        """Compute β = Cᵀ W."""
         return state.loadings(weights)[1]
 
     def attribute(self, state: FeatureState, weights: Array, target: Target) -> list[Attribution]:
@@ -196,7 +207,7 @@ class FeatureComponent(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Features(FeatureComponent):
-    """g(X), the features of the node itself.
+    """The features of the node itself: g(X).
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True, kw_only=True)
 class PropagatedFeatures(FeatureComponent):
-    """g(A_row^h X) or g(Ã_sym^h X), the features of the neighbourhood.
+    """The features of the neighbourhood: g(A_row^h X) or g(Ã_sym^h X).
 
     Parameters
     ----------

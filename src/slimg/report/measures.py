@@ -65,7 +65,8 @@ def per_class(counts: np.ndarray) -> list[dict[str, float | None]]:
     for code in range(len(counts)):
         right, true, predicted = counts[code, code], counts[code].sum(), counts[:, code].sum()
         precision, recall = _share(right, predicted), _share(right, true)
-        rows.append({"precision": precision, "recall": recall, "f1": _share(2 * right, true + predicted), "nodes": int(true)})
+        f1 = _share(2 * right, true + predicted)
+        rows.append({"precision": precision, "recall": recall, "f1": f1, "nodes": int(true)})
     return rows
 
 

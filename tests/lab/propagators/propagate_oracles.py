@@ -109,7 +109,8 @@ class OpaqueEngine:
         return Opaque(self.inner.sketch(matrix, k, random_state))
 
     def map_rows(self, fn, *row_matrices, overwrite_input=False):
-        return Opaque(self.inner.map_rows(fn, *(row_matrix._value for row_matrix in row_matrices), overwrite_input=overwrite_input))
+        values = (row_matrix._value for row_matrix in row_matrices)
+        return Opaque(self.inner.map_rows(fn, *values, overwrite_input=overwrite_input))
 
     def sum_rows(self, fn, *row_matrices):
         return self.inner.sum_rows(fn, *(row_matrix._value for row_matrix in row_matrices))
