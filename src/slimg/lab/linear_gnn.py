@@ -18,24 +18,23 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from slimg.base import BaseNodeClassifier, check_graph, check_whole_number
 from slimg.components.compute import Components
 from slimg.components.estimate import choose_engine
 from slimg.engine.base import Array, Engine
 from slimg.engine.choice import check_engine
 from slimg.errors import InputError
-from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
 from slimg.lab.hyperparameters import WithHyperparameters
 from slimg.lab.propagators.registry import Propagator, get, kind_of, together
 from slimg.learn.early_stopping import EPOCHS, PATIENCE, Stopped, fit_stopped
 from slimg.learn.labelled import stratified_folds
-from slimg.learn.loss import softmax
 
 WEIGHT_DECAYS = (0.0, 5e-4)
 Propagated = list[tuple[Propagator, Components]]
 
 
-class LinearGNN(WithHyperparameters):
+class LinearGNN(WithHyperparameters, BaseNodeClassifier):
     """A registered propagator with logistic regression: ``LinearGNN("dgc", K=200, T=5).fit(graph).predict()``.
 
     Parameters
@@ -136,8 +135,9 @@ class LinearGNN(WithHyperparameters):
             The fitted estimator.
         """
         self._check(graph, y)
-        train_rows, val_rows = check_train_val(graph, train, val)
-        labelled = train_rows if val_rows is None else np.concatenate([train_rows, val_rows])
+        given = self._fit_rows(graph, train, val)
+        labelled = given.train if given.val is None else np.concatenate([given.train, given.val])
+        codes = given.codes if given.val_codes is None else np.concatenate([given.codes, given.val_codes])
         begun = time.perf_counter()
         settings = self.settings() if propagated is None else [each for each, _ in propagated]
         engine = choose_engine(self.engine, graph, self.memory) if propagated is None else propagated[0][1].engine
@@ -149,7 +149,7 @@ class LinearGNN(WithHyperparameters):
         else:
             rows = [parts.labelled_rows(labelled) for _, parts in propagated]
         gathered = time.perf_counter()
-        place, stopped = self._select(graph, settings, rows, labelled, len(train_rows))
+        place, stopped = self._select(settings, rows, _Learner(codes, len(given.classes), len(given.train), self))
         selected = time.perf_counter()
         self.propagator_ = settings[place]
         parts = propagated[place][1] if propagated else self._components([self.propagator_], graph, engine)[0]
@@ -201,28 +201,13 @@ class LinearGNN(WithHyperparameters):
         parts = self.components_
         return parts.engine.to_array(parts.linear(self.coef_)) + self.intercept_
 
-    def predict(self) -> Array:
-        """One label per node, in graph order, of the labels' own type."""
-        return self.classes_[self.decision_function().argmax(axis=1)]
-
-    def predict_proba(self) -> Array:
-        """Probabilities of all nodes; columns as `classes_`."""
-        return softmax(self.decision_function())
-
     def _components(
         self, settings: list[Propagator], graph: Graph, engine: Engine, rows: Array | None = None
     ) -> list[Components]:
         return together(settings, graph, engine, self.normalize_features, rows)
 
-    def _select(
-        self, graph: Graph, settings: list[Propagator], rows: list[Array], labelled: Array, training: int
-    ) -> tuple[int, Stopped]:
+    def _select(self, settings: list[Propagator], rows: list[Array], learner: _Learner) -> tuple[int, Stopped]:
         """Learn with every setting and weight decay; which setting is best, what it learned, and records of all."""
-        present = np.unique(graph.codes[labelled[:training]])
-        self.classes_ = graph.classes[present]
-        code_of = np.full(len(graph.classes), -1)
-        code_of[present] = np.arange(len(present))
-        learner = _Learner(code_of[graph.codes[labelled]], len(present), training, self)
         tried: list[tuple[int, float, Stopped]] = []
         self.selection_ = []
         for place, matrix in enumerate(rows):
@@ -247,16 +232,11 @@ class LinearGNN(WithHyperparameters):
         return values
 
     def _check(self, graph: Any, y: Any) -> None:
-        if not isinstance(graph, Graph):
-            raise InputError(f"fit needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
-        if y is not None:
-            raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
+        check_graph(graph, y)
         check_engine(self.engine, self.memory)
         self._weight_decays()
         for name, least in (("cv", 2), ("epochs", 1), ("patience", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+            check_whole_number(getattr(self, name), name, least)
 
 
 class _Learner:

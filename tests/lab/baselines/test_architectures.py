@@ -7,6 +7,7 @@ from baseline_graphs import dense, graph_with_isolated
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
+from slimg.components import Structure  # noqa: E402
 from slimg.components.compute import compute_components  # noqa: E402
 from slimg.engine import MemoryEngine  # noqa: E402
 from slimg.errors import InputError  # noqa: E402
@@ -155,7 +156,7 @@ def test_the_ablations_mlp_reads_slimgs_components(layers):
 def test_the_ablations_nonlinear_transformation():
     graph = graph_with_isolated()
     m = dense(graph)
-    structure = compute_components(graph, MemoryEngine(1), components=("U",)).blocks["U"].astype(float)
+    structure = compute_components(graph, MemoryEngine(1), components=[Structure()]).blocks["U"].astype(float)
     found, w = logits("slimg_nonlinear", graph)
     parts = [mlp(w, "parts.0.", structure, 2), mlp(w, "parts.1.", m["X"], 2)]
     parts += [gcn(w, f"parts.{place}.", m["X"], m[hop], 2) for place, hop in ((2, "A_row"), (3, "Ã_sym"))]

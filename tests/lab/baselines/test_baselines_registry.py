@@ -68,7 +68,7 @@ def test_only_known_parameters_are_set():
         ("gcn", {"depth": 2}, "gcn has no parameter 'depth': choose one of grid, hidden, dropout, epochs, "),
         ("sgc", {"depth": 2}, "sgc has no parameter 'depth': choose one of weight_decay, epochs, "),
         ("label_propagation", {"depth": 2}, "label_propagation has no parameter 'depth': choose one of alpha, "),
-        ("slimg", {"depth": 2}, "slimg has no parameter 'depth': choose one of grid, "),
+        ("slimg", {"depth": 2}, "slimg has no parameter 'depth': choose one of "),
     ],
 )
 def test_unknown_names_and_parameters_list_the_choices(name, params, said):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -19,13 +20,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from slimg._sklearn import BaseEstimator
+from slimg.base import BaseNodeClassifier, check_graph, check_whole_number
 from slimg.engine.base import Array
 from slimg.errors import InputError, choices
-from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import stratified_folds
-from slimg.learn.loss import log_loss, softmax
+from slimg.learn.loss import log_loss
 from slimg.learn.path import best
 
 
@@ -67,14 +67,25 @@ class Learned:
     model: Any = None
 
 
-class Baseline(BaseEstimator):
+class Baseline(BaseNodeClassifier):
     """Base of the estimators here; subclasses set parameters and define `settings`, `_prepare` and `_learn`.
 
     Attributes
     ----------
-    classes_, scores_ (n × classes), model_ (a torch module or None), setting_ (as chosen), notes_,
-    seconds_ : features (what all settings share), learning (all settings)
-    selection_ : one record per setting: its values, val_accuracy, val_loss, epoch (the one kept), epochs (run), seconds
+    classes_ : ndarray of shape (c,)
+        Classes of the training rows.
+    scores_ : ndarray of shape (n, c)
+        Scores of all nodes.
+    model_ : torch.nn.Module or None
+        What gave them, if it is a network.
+    setting_ : dict
+        The setting that was chosen.
+    selection_ : list of dict
+        A record per setting: its values, val_accuracy, val_loss, epoch (the one kept), epochs (run), seconds.
+    notes_ : tuple of str
+        Notes on the graph and the model.
+    seconds_ : dict of str to float
+        Of features (what all settings share) and learning (all settings).
     """
 
     cv: int = 5
@@ -83,17 +94,32 @@ class Baseline(BaseEstimator):
     def fit(self, graph: Graph, y: Any = None, *, train: Any = None, val: Any = None) -> Any:
         """Learn from the labelled nodes of a graph.
 
-        ``train`` and ``val`` are row numbers or boolean masks; only the labels of these rows are read. Without ``train``
-        all labelled nodes are used, without ``val`` settings are compared by cross-validation.
+        Parameters
+        ----------
+        graph : Graph
+            The graph; only the labels of ``train`` and ``val`` are read.
+        y : None
+            Not used: labels belong to the graph.
+        train, val : row numbers or boolean masks, optional
+            Without ``train`` all labelled nodes are used, without ``val`` settings are compared by cross-validation.
+
+        Returns
+        -------
+        estimator
+            Itself, fitted.
         """
         self._check(graph, y)
-        train_rows, val_rows = check_train_val(graph, train, val)
-        settings, (targets, classes) = self.settings(), _targets(graph, train_rows, val_rows)
+        rows = copy(self)._fit_rows(graph, train, val)  # a copy: an interrupted fit leaves this estimator as it was
+        settings, codes = self.settings(), np.full(graph.n, -1)
+        codes[rows.train] = rows.codes
+        if rows.val is not None:
+            codes[rows.val] = rows.val_codes
+        targets = Targets(codes, len(rows.classes), rows.train, rows.val)
         begun = time.perf_counter()
         inputs = self._prepare(graph, targets)
         prepared = time.perf_counter()
         learned, records, chosen = self._select(inputs, settings, targets)
-        self.classes_, self.scores_, self.model_ = classes, learned.scores, learned.model
+        self.classes_, self.scores_, self.model_ = rows.classes, learned.scores, learned.model
         self.selection_, self.setting_ = records, settings[chosen]
         self.notes_ = (*graph.notes, *self._notes(graph))
         self.seconds_ = {"features": prepared - begun, "learning": time.perf_counter() - prepared}
@@ -107,14 +133,6 @@ class Baseline(BaseEstimator):
         """Scores of all nodes, in graph order (n × classes)."""
         check_is_fitted(self)
         return self.scores_
-
-    def predict(self) -> Array:
-        """One label per node, in graph order, of the labels' own type."""
-        return self.classes_[self.decision_function().argmax(axis=1)]
-
-    def predict_proba(self) -> Array:
-        """Probabilities of all nodes; columns as `classes_`."""
-        return softmax(self.decision_function())
 
     def _prepare(self, graph: Graph, targets: Targets) -> Any:
         """What all settings share."""
@@ -163,18 +181,9 @@ class Baseline(BaseEstimator):
             yield targets.fit[fit], targets.fit[check]
 
     def _check(self, graph: Any, y: Any) -> None:
-        if not isinstance(graph, Graph):
-            raise InputError(f"fit needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
-        if y is not None:
-            raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
-        if not isinstance(self.random_state, int | np.integer) or not 0 <= self.random_state < 2**32:
-            raise InputError(f"random_state must be a whole number from 0 to 2³² − 1, not {self.random_state!r}")
-        self._check_whole("cv", 2)
-
-    def _check_whole(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        check_graph(graph, y)
+        check_whole_number(self.random_state, "random_state", 0, 2**32 - 1)
+        check_whole_number(self.cv, "cv", 2)
 
     def _check_normalize(self) -> None:
         given = getattr(self, "normalize_features", None)
@@ -185,15 +194,3 @@ class Baseline(BaseEstimator):
 def best_of(selection: list[dict[str, Any]]) -> int:
     """Which record is taken, by the rule that all estimators follow."""
     return best([SimpleNamespace(**{"nonzero": 0.0, **record}) for record in selection])  # type: ignore[misc]
-
-
-def _targets(graph: Graph, train: Array, val: Array | None) -> tuple[Targets, Array]:
-    """Codes in the order of the classes that training sees, for the rows of train and val alone."""
-    present = np.unique(graph.codes[train])
-    code_of = np.full(len(graph.classes) + 1, -1)
-    code_of[present] = np.arange(len(present))
-    codes = np.full(graph.n, -1)
-    for rows in (train, val):
-        if rows is not None:
-            codes[rows] = code_of[graph.codes[rows]]
-    return Targets(codes, len(present), train, val), graph.classes[present]

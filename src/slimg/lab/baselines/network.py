@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slimg.base import check_whole_number
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices, require
 from slimg.graph.graph import Graph
@@ -176,7 +177,7 @@ class Network(WithHyperparameters, Baseline):
         if isinstance(self.engine, str) and self.engine != "memory":
             raise choices("engine", self.engine, ["memory", "an engine object"])
         for name in ("hidden", "epochs", "patience"):
-            self._check_whole(name, 1)
+            check_whole_number(getattr(self, name), name, 1)
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout must be a share from 0 to below 1, not {self.dropout!r}")
         if graph.features is None:
