@@ -9,9 +9,8 @@ import pytest
 
 from slimg.cli import main
 from slimg.lab.bench.recipe import Recipe
-from slimg.lab.bench.run import _batches
+from slimg.lab.bench.run import _batches, run_batch
 from slimg.lab.bench.store import Store
-from slimg.lab.bench.worker import run_batch
 from slimg.lab.sanity.case import CASES, EMPTY
 
 
@@ -38,7 +37,8 @@ def page(tmp_path_factory):
     ]
     with Store(folder / "records.jsonl").writing() as store:
         for cells in _batches([cell for recipe in recipes for cell in Recipe.read(recipe).cells()]):
-            run_batch(cells, store.append)
+            for record in run_batch(cells):
+                store.append(record)
     target = folder / "docs" / "page.md"
     given = [word for recipe in recipes for word in ("--recipe", str(recipe))]
     assert main(["bench", "page", str(target), "--out", str(folder), *given]) == 0

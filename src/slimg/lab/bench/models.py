@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -42,6 +42,7 @@ from slimg.lab.sanity.adapters import as_adapter
 from slimg.lab.user_code import load_object
 
 Settings: TypeAlias = dict[str, Any]
+Result = TypeVar("Result")
 ABLATIONS = ("pca", "k_row", "k_sym", "energy", "max_rank")
 """Settings of components (`slimg.lab.ablations`); cells with the same ones share components."""
 
@@ -50,14 +51,14 @@ REDUCED = "reduced"
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What a model gave: a class for each of the n nodes, and what it took.
+class RunResult:
+    """What a model predicted, a class for each of the n nodes, and what it took.
 
     ``seconds`` has features (shared by the cells of a batch), tuning, training (with the chosen values alone) and
     prediction; ``iterations`` are those of the training.
     """
 
-    answers: Any
+    predicted: Any
     seconds: dict[str, float]
     chosen: dict[str, Any] = field(default_factory=dict)
     grid: int = 1
@@ -65,45 +66,50 @@ class Ran:
     weights: dict[str, float] | None = None
 
 
-Run: TypeAlias = Callable[[Settings, Graph, Split, int], Ran]
+Run: TypeAlias = Callable[[Settings, Graph, Split, int], RunResult]
 
 
-class Kind(Protocol):
+@dataclass(frozen=True)
+class Kind:
     """A family of models; kinds of one family that share a graph run in one process."""
 
-    @property
-    def family(self) -> str:
-        """Its name; equal for kinds that may share a process."""
+    name: str
+    family: ClassVar[str] = ""
 
     def check(self, settings: Settings) -> None:
         """`InputError` when it has no such setting."""
+        known = self.known()
+        for key in settings:
+            if key not in known:
+                raise choices(f"setting of the model {self.name}", key, known)
+
+    def known(self) -> set[str]:
+        """Names of its settings."""
+        return set()
 
     def sharing(self, settings: Settings) -> Settings:
         """Cells of a graph for which this is equal share features."""
+        return {}
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         """Compute what the cells share, from edges and features alone."""
+        raise NotImplementedError
 
 
 def kind(name: str) -> Kind:
     """The kind of that name, or of a user's file."""
     if name == "slimg":
-        return SlimGKind()
+        return SlimGKind(name)
     if name in LINEAR:
         return LinearKind(name)
     if name in baselines.names():
         return BaselineKind(name)
     if ":" in name:
         return UserKind(name)
-    raise choices("model", name, [*names(), "FILE.py:NAME"])
+    raise choices("model", name, {"slimg", *LINEAR, *baselines.names(), "FILE.py:NAME"})
 
 
-def names() -> list[str]:
-    """Kinds that need no file."""
-    return ["slimg", *LINEAR, *(name for name in baselines.names() if name not in ("slimg", *LINEAR))]
-
-
-class SlimGKind:
+class SlimGKind(Kind):
     """SlimG: variants that differ in the components they use, or in how they learn, share the components.
 
     ``"timed": true`` trains once more with the chosen pair alone, to know what that takes without a warm start.
@@ -111,8 +117,8 @@ class SlimGKind:
 
     family = "slimg"
 
-    def check(self, settings: Settings) -> None:
-        _known("slimg", settings, {*SlimG().get_params(), "timed", "sparsity", *ABLATIONS})
+    def known(self) -> set[str]:
+        return {*SlimG().get_params(), "timed", "sparsity", *ABLATIONS}
 
     def sharing(self, settings: Settings) -> Settings:
         return {key: settings[key] for key in ABLATIONS if key in settings}
@@ -122,122 +128,101 @@ class SlimGKind:
         union = {**self.sharing(several[0]), "components": [name for name in NAMES if name in wanted]}
         parts = SlimG(**slimg_params(union, normalize)).propagate(graph)
 
-        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
             given = {key: value for key, value in settings.items() if key != "timed"}
             model = SlimG(random_state=seed, **slimg_params(given, normalize))
             own = parts.select(each.name for each in model.components if each.name in parts.blocks)
             model.fit(seen, train=split.train, val=split.val, propagated=own)
-            begun = time.perf_counter()
-            answers = model.predict()
-            predicting = time.perf_counter() - begun
+            predicted, prediction = _timed(model.predict)
             training, iterations = _training(model, own, seen, split, settings.get("timed", False))
             seconds = {"features": parts.seconds["total"], "tuning": model.seconds_["learning"]}
-            seconds |= {"training": training, "prediction": predicting}
+            seconds |= {"training": training, "prediction": prediction}
             chosen: dict[str, Any] = {key: model.chosen_[key] for key in ("l1", "group", "joint", "separate")}
-            chosen |= {"rank": model.rank_, "zero": list(model.zero_components_), "gap": _finite(model.dual_gap_)}
-            return Ran(answers, seconds, chosen, len(model.selection_), iterations, model.component_weights())
+            gap = float(model.dual_gap_) if np.isfinite(model.dual_gap_) else None
+            chosen |= {"rank": model.rank_, "zero": list(model.zero_components_), "gap": gap}
+            return RunResult(predicted, seconds, chosen, len(model.selection_), iterations, model.component_weights())
 
         return run
 
 
-@dataclass(frozen=True)
-class LinearKind:
+class LinearKind(Kind):
     """A propagator with logistic regression; all settings of its grid are propagated once per graph."""
 
-    name: str
     family = "linear"
 
-    def check(self, settings: Settings) -> None:
-        own = set(kind_of(self.name).hyperparameters())
-        _known(self.name, settings, own | set(LinearGNN().get_params()) - {"propagator"})
+    def known(self) -> set[str]:
+        return set(kind_of(self.name).hyperparameters()) | set(LinearGNN().get_params()) - {"propagator"}
 
     def sharing(self, settings: Settings) -> Settings:
         return {key: value for key, value in settings.items() if key not in ("weight_decay", "epochs", "patience")}
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
-        begun = time.perf_counter()
         fixed = {**self.sharing(several[0]), "normalize_features": normalize}
-        propagated = LinearGNN(self.name, **fixed).propagate(graph)
-        propagating = time.perf_counter() - begun
+        propagated, features = _timed(lambda: LinearGNN(self.name, **fixed).propagate(graph))
 
-        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
             model = LinearGNN(self.name, random_state=seed, **{**fixed, **settings})
             model.fit(seen, train=split.train, val=split.val, propagated=propagated)
             best = min(model.selection_, key=lambda each: (-each["val_accuracy"], each["val_loss"]))
-            begun = time.perf_counter()
-            answers = model.predict()
-            seconds = {"features": propagating, "tuning": model.seconds_["learning"], "training": best["seconds"]}
-            seconds["prediction"] = time.perf_counter() - begun
-            chosen = {key: value for key, value in best.items() if key not in ("seconds", "epoch")}
-            return Ran(answers, seconds, chosen, len(model.selection_), best["epoch"])
+            return _result(model, features, best, "epoch")
 
         return run
 
 
-@dataclass(frozen=True)
-class BaselineKind:
+class BaselineKind(Kind):
     """Any other model of `slimg.lab.baselines`; all of them on one graph are one batch, since starting torch takes long."""
 
-    name: str
     family = "baselines"
 
     def check(self, settings: Settings) -> None:
         baselines.get(self.name, **settings)
 
-    def sharing(self, settings: Settings) -> Settings:
-        return {}
-
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
-        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
             model = baselines.get(self.name, **settings)
             baselines.set_known_params(model, random_state=seed, normalize_features=normalize)
             model.fit(seen, train=split.train, val=split.val)
-            begun = time.perf_counter()
-            answers = model.predict()
-            predicting = time.perf_counter() - begun
-            chosen = model.selection_[best_of(model.selection_)]
-            seconds = {"features": model.seconds_["features"], "tuning": model.seconds_["learning"]}
-            seconds |= {"training": chosen["seconds"], "prediction": predicting}
-            told = {key: value for key, value in chosen.items() if key not in ("seconds", "epochs")}
-            return Ran(answers, seconds, told, len(model.selection_), chosen["epochs"] or None)
+            best = model.selection_[best_of(model.selection_)]
+            return _result(model, model.seconds_["features"], best, "epochs")
 
         return run
 
 
-@dataclass(frozen=True)
-class UserKind:
-    """A user's own object with fit and predict; settings are its parameters if it is a function or class."""
-
-    address: str
+class UserKind(Kind):
+    """A user's own object with fit and predict, by its address; it takes no settings from a recipe."""
 
     @property
-    def family(self) -> str:
-        return self.address
+    def family(self) -> str:  # type: ignore[override]
+        return self.name
 
     def check(self, settings: Settings) -> None:
         if settings:
-            raise InputError(f"{self.address} takes no settings from a recipe: give {next(iter(settings))!r} in the file")
-
-    def sharing(self, settings: Settings) -> Settings:
-        return {}
+            raise InputError(f"{self.name} takes no settings from a recipe: set {next(iter(settings))!r} in the file")
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
-        begun = time.perf_counter()
-        answer = as_adapter(load_object(self.address), self.address.rpartition(":")[2]).prepare(graph)
-        beginning = time.perf_counter() - begun
+        short_name = self.name.rpartition(":")[2]
+        predict, features = _timed(lambda: as_adapter(load_object(self.name), short_name).prepare(graph))
 
-        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> Ran:
-            begun = time.perf_counter()
-            answers = answer(seen, split.train.copy(), split.val.copy(), seed)
-            return Ran(answers, {"features": beginning, "training": time.perf_counter() - begun})
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
+            predicted, training = _timed(lambda: predict(seen, split.train.copy(), split.val.copy(), seed))
+            return RunResult(predicted, {"features": features, "training": training})
 
         return run
 
 
-def _known(name: str, settings: Settings, known: Any) -> None:
-    for key in settings:
-        if key not in known:
-            raise choices(f"setting of the model {name}", key, sorted(known))
+def _timed(compute: Callable[[], Result]) -> tuple[Result, float]:
+    """A result and the seconds it took."""
+    begun = time.perf_counter()
+    result = compute()
+    return result, time.perf_counter() - begun
+
+
+def _result(model: Any, features: float, best: dict[str, Any], steps: str) -> RunResult:
+    """The result of a fitted baseline with its best setting; ``steps`` names the iterations there."""
+    predicted, prediction = _timed(model.predict)
+    seconds = {"features": features, "tuning": model.seconds_["learning"], "training": best["seconds"]}
+    chosen = {key: value for key, value in best.items() if key not in ("seconds", steps)}
+    return RunResult(predicted, {**seconds, "prediction": prediction}, chosen, len(model.selection_), best[steps] or None)
 
 
 def _training(model: SlimG, parts: Components, seen: Graph, split: Split, timed: bool) -> tuple[float, int | None]:
@@ -247,10 +232,6 @@ def _training(model: SlimG, parts: Components, seen: Graph, split: Split, timed:
     alone = clone(model).set_params(grid=model.chosen_grid())
     alone.fit(seen, train=split.train, val=split.val, propagated=parts)
     return alone.seconds_["learning"], alone.n_iter_
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def protocol(model: dict[str, Any]) -> str:
@@ -263,11 +244,21 @@ def protocol(model: dict[str, Any]) -> str:
     kind = model["kind"]
     settings = current_names({key: value for key, value in model.items() if key != "kind"})
     if kind == "slimg":
-        return _of_slimg(settings)
+        grid = settings.get("grid", "path")
+        if grid == "paper" or settings.get("sparsity") is False:
+            return PAPER
+        return "default path" if grid == "path" else f"{len(grid)} pairs of its own"
     if kind in LINEAR:
         given = ", ".join(f"{key} {value}" for key, value in settings.items() if key not in ("normalize_features", "cv"))
         return f"{REDUCED}: {given}" if given else PAPER
-    return _of_network(kind, settings) if kind in PAPER_GRIDS else "own"
+    if kind not in PAPER_GRIDS:
+        return "own"
+    own = {key: value for key, value in settings.items() if key in PAPER_GRIDS[kind]}
+    tried, listed = grid_settings(kind, settings.get("grid", "paper"), own), grid_settings(kind, "paper", {})
+    epochs, patience = settings.get("epochs", EPOCHS), settings.get("patience", PATIENCE)
+    if tried == listed and (epochs, patience) == (EPOCHS, PATIENCE):
+        return PAPER
+    return f"{REDUCED}: {len(tried)} of {len(listed)} settings, {epochs} epochs at most, patience {patience}"
 
 
 def is_reduced(model: dict[str, Any]) -> bool:
@@ -278,20 +269,3 @@ def is_reduced(model: dict[str, Any]) -> bool:
     bool
     """
     return protocol(model).startswith(REDUCED)
-
-
-def _of_slimg(settings: dict[str, Any]) -> str:
-    grid = settings.get("grid", "path")
-    if grid == "paper" or settings.get("sparsity") is False:
-        return PAPER
-    return "default path" if grid == "path" else f"{len(grid)} pairs of its own"
-
-
-def _of_network(kind: str, settings: dict[str, Any]) -> str:
-    own = {key: value for key, value in settings.items() if key in PAPER_GRIDS[kind]}
-    tried = grid_settings(kind, settings.get("grid", "paper"), own)
-    listed = grid_settings(kind, "paper", {})
-    epochs, patience = settings.get("epochs", EPOCHS), settings.get("patience", PATIENCE)
-    if tried == listed and (epochs, patience) == (EPOCHS, PATIENCE):
-        return PAPER
-    return f"{REDUCED}: {len(tried)} of {len(listed)} settings, {epochs} epochs at most, patience {patience}"

@@ -15,9 +15,10 @@ JSON rather than TOML: Python 3.10 cannot read TOML without a further package, a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,19 @@ from slimg.lab.bench import graphs
 from slimg.lab.bench.models import kind
 from slimg.lab.bench.store import Cell
 
-_KEYS = (
-    "name", "title", "about", "paper", "data", "models", "split", "seeds", "fewer_seeds", "alone", "unranked",
-    "standins", "quick",
-)  # fmt: skip
 _NEEDED = ("name", "title", "data", "models")
 _QUICK = ("about", "seeds", "with", "standins", "data", "models")
+_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(("name", "title", "about"), ("a string", lambda value: isinstance(value, str))),
+    "paper": ("the name of a table of the paper", lambda value: value is None or isinstance(value, str)),
+    **dict.fromkeys(("data", "unranked"), ("a list", lambda value: isinstance(value, list))),
+    "models": ('an object, row → {"kind": …}, with at least one row', lambda value: isinstance(value, dict) and bool(value)),
+    "split": ("three shares (train, validation, test)", lambda value: isinstance(value, list) and len(value) == 3),
+    "seeds": ("a number of splits of at least 1", lambda value: type(value) is int and value >= 1),
+    "alone": ("true or false", lambda value: isinstance(value, bool)),
+    **dict.fromkeys(("fewer_seeds", "standins", "quick"), ("an object", lambda value: isinstance(value, dict))),
+}
+"""Key of a recipe → what is expected, and whether a value is that."""
 
 
 @dataclass(frozen=True)
@@ -146,13 +154,13 @@ class Recipe:
         Recipe
             A copy.
         """
-        return replace(
-            self,
-            data=_some(f"graph of {self.name}", self.data, data),
-            models=_some(f"model of {self.name}", self.models, models),
-            seeds=_seeds(self.name, self.seeds if seeds is None else seeds),
-            fewer_seeds=self.fewer_seeds if seeds is None else {},
-        )
+        _known(f"graph of {self.name}", data or (), self.data)
+        _known(f"model of {self.name}", models or (), self.models)
+        changes: dict[str, Any] = {} if seeds is None else {"seeds": seeds, "fewer_seeds": {}}
+        for key, value in changes.items():
+            _check(self.name, key, value)
+        changes["data"] = {column: self.data[column] for column in data or self.data}
+        return replace(self, models={row: self.models[row] for row in models or self.models}, **changes)
 
     def with_models(self, models: dict[str, dict[str, Any]]) -> Recipe:
         """Add rows, which are not ranked among the paper's.
@@ -209,10 +217,8 @@ class Recipe:
         Cell
             What is run once.
         """
-        for column in self.data:
-            for row in self.models:
-                for seed in range(self.seeds_of(row)):
-                    yield self.cell(row, column, seed)
+        for column, row in product(self.data, self.models):
+            yield from (self.cell(row, column, seed) for seed in range(self.seeds_of(row)))
 
     @property
     def label(self) -> str:
@@ -231,37 +237,37 @@ class Recipe:
 
 
 def _built(content: Any, where: str, quick: bool) -> Recipe:
+    """The recipe of a JSON object, which is checked; ``where`` names the file."""
+    where = f"the recipe {where}"
     if not isinstance(content, dict):
-        raise InputError(f"the recipe {where} must be a JSON object, not {type(content).__name__}")
-    for key in content:
-        if key not in _KEYS:
-            raise choices(f"key in the recipe {where}", key, list(_KEYS))
+        raise InputError(f"{where} must be a JSON object, not {type(content).__name__}")
+    _known(f"key in {where}", content, _CHECKS)
     for key in _NEEDED:
         if key not in content:
-            raise InputError(f"the recipe {where} lacks {key!r}")
+            raise InputError(f"{where} lacks {key!r}")
+    for key, value in content.items():
+        _check(where, key, value)
     content = _quickened(content, where) if quick else content
     data, missing = _data(content, where)
-    models = _models(content["models"], where)
-    unranked = tuple(content.get("unranked", ()))
-    for row in unranked:
-        if row not in models and not quick:
-            raise choices(f"row in 'unranked' of the recipe {where}", row, list(models))
-    return Recipe(
-        content["name"], content["title"], data, models, content.get("paper"), _split(content.get("split", REAL), where),
-        _seeds(where, content.get("seeds", 5)), unranked, missing, quick, content.get("about", ""),
-        {} if quick else _fewer(content, models, where), _alone(content.get("alone", False), where),
+    fields = {key: content[key] for key in ("name", "title", "models", "paper", "seeds", "about", "alone") if key in content}
+    train, val, test = map(float, content.get("split", REAL))
+    recipe = Recipe(
+        **fields, data=data, missing=missing, quick=quick, split=(train, val, test),
+        unranked=tuple(content.get("unranked", ())), fewer_seeds={} if quick else content.get("fewer_seeds", {}),
     )  # fmt: skip
+    _check_rows(recipe, where)
+    return recipe
 
 
 def _quickened(content: dict[str, Any], where: str) -> dict[str, Any]:
     """The recipe with what `--quick` replaces."""
     quick = content.get("quick", {})
-    for key in quick:
-        if key not in _QUICK:
-            raise choices(f"key in 'quick' of the recipe {where}", key, list(_QUICK))
+    _known(f"key in 'quick' of {where}", quick, _QUICK)
     rows = content["models"]
     models = {row: {**rows[row], **quick.get("with", {}).get(row, {})} for row in quick.get("models", rows)}
     kept = {key: quick[key] for key in ("about", "seeds", "standins", "data") if key in quick}
+    for key, value in kept.items():
+        _check(where, key, value)
     return {**content, **kept, "models": models}
 
 
@@ -272,7 +278,7 @@ def _data(content: dict[str, Any], where: str) -> tuple[dict[str, dict[str, Any]
     standins = content.get("standins", {})
     for each in content["data"]:
         data = {"name": each} if isinstance(each, str) else each
-        graphs.check(data, f"the recipe {where}")
+        graphs.check(data, where)
         name = data.get("name")
         if name is not None and not graphs.is_present(name):
             if name not in standins:
@@ -283,51 +289,31 @@ def _data(content: dict[str, Any], where: str) -> tuple[dict[str, dict[str, Any]
     return found, tuple(missing)
 
 
-def _models(models: Any, where: str) -> dict[str, dict[str, Any]]:
-    if not isinstance(models, dict) or not models:
-        raise InputError(f"the recipe {where} needs 'models' as an object: row → {{\"kind\": …}}")
-    for row, model in models.items():
+def _check_rows(recipe: Recipe, where: str) -> None:
+    """Check the models, and the rows that other keys name."""
+    for row, model in recipe.models.items():
         if not isinstance(model, dict) or "kind" not in model:
-            raise InputError(f"the recipe {where}: the model {row} needs a 'kind'")
+            raise InputError(f"{where}: the model {row} needs a 'kind'")
         try:
             kind(model["kind"]).check({key: value for key, value in model.items() if key != "kind"})
         except InputError as error:
-            raise InputError(f"the recipe {where}, row {row}: {error}") from None
-    return models
-
-
-def _split(shares: Any, where: str) -> tuple[float, float, float]:
-    if not isinstance(shares, list | tuple) or len(shares) != 3:
-        raise InputError(f"the recipe {where}: 'split' is three shares (train, validation, test), not {shares!r}")
-    return float(shares[0]), float(shares[1]), float(shares[2])
-
-
-def _seeds(where: str, seeds: Any) -> int:
-    if not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1:
-        raise InputError(f"{where}: seeds is a number of splits of at least 1, not {seeds!r}")
-    return seeds
-
-
-def _alone(alone: Any, where: str) -> bool:
-    if not isinstance(alone, bool):
-        raise InputError(f"the recipe {where}: 'alone' is true or false, not {alone!r}")
-    return alone
-
-
-def _fewer(content: dict[str, Any], models: dict[str, Any], where: str) -> dict[str, int]:
-    found = content.get("fewer_seeds", {})
-    for row, seeds in found.items():
-        if row not in models:
-            raise choices(f"row in 'fewer_seeds' of the recipe {where}", row, list(models))
-        if _seeds(f"{where}, fewer_seeds of {row}", seeds) >= content.get("seeds", 5):
+            raise InputError(f"{where}, row {row}: {error}") from None
+    if not recipe.quick:
+        _known(f"row in 'unranked' of {where}", recipe.unranked, recipe.models)
+    _known(f"row in 'fewer_seeds' of {where}", recipe.fewer_seeds, recipe.models)
+    for row, seeds in recipe.fewer_seeds.items():
+        _check(f"{where}, fewer_seeds of {row}", "seeds", seeds)
+        if seeds >= recipe.seeds:
             raise InputError(f"{where}: fewer_seeds of {row} is {seeds}, which is not less than the seeds of the others")
-    return found
 
 
-def _some(what: str, known: dict[str, Any], names: list[str] | None) -> dict[str, Any]:
-    if not names:
-        return known
+def _check(where: str, key: str, value: Any) -> None:
+    expected, holds = _CHECKS[key]
+    if not holds(value):
+        raise InputError(f"{where}: {key!r} must be {expected}, not {value!r}")
+
+
+def _known(what: str, names: Iterable[str], known: Collection[str]) -> None:
     for name in names:
         if name not in known:
-            raise choices(what, name, list(known))
-    return {name: known[name] for name in names}
+            raise choices(what, name, known)

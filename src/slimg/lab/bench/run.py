@@ -3,24 +3,38 @@
 Cells that share a graph and features form a batch, and a batch is one process: what a model does to memory or to global
 state ends with it, its peak memory is its own, and running out of memory ends one batch and not the run. When a process
 dies, the cell it was at is recorded and the rest of its batch is begun again.
+
+The process is ``python -m slimg.lab.bench.run``:
+
+    stdin    one line: the identities of the cells; its end, later, means that the parent is gone
+    stdout   one line per record
+
+Other output of models goes to stderr. The labels of the test rows are nowhere in what a model is given.
 """
 
 from __future__ import annotations
 
 import json
-import queue
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
 
-from slimg.lab.baselines.process import POLL_SECONDS, MonitoredProcess
-from slimg.lab.bench.graphs import column
-from slimg.lab.bench.models import kind
+import numpy as np
+
+from slimg.graph import Graph, splits
+from slimg.lab.baselines.process import POLL_SECONDS, MonitoredProcess, end_with_parent, ran_out_of_memory, reason
+from slimg.lab.bench import graphs
+from slimg.lab.bench.environment import environment, peak_memory, reset_peak
+from slimg.lab.bench.models import Run, kind, protocol
 from slimg.lab.bench.store import Cell, Record, Store, canonical
-from slimg.lab.bench.worker import failure, out_of_memory
+from slimg.lab.sanity.runner import accuracy
 from slimg.sizes import cores
 
 Report = Callable[[Cell, Record, "Progress"], None]
@@ -76,31 +90,26 @@ def run(
     """
     end, threads = time.monotonic() + 60 * minutes, max(1, cores() // jobs) if jobs > 1 else None
     with store.writing():
-        waiting = _batches(_missing(cells, store, retry))
-        progress = Progress(sum(map(len, waiting)))
-        finished: _Finished = queue.Queue()
-        workers: list[_Worker] = []
-        try:
-            while waiting or workers:
-                while waiting and len(workers) < jobs and time.monotonic() < end:
-                    workers.append(_Worker(waiting.pop(0), memory, threads, finished))
-                if not workers:
-                    break
-                item = _next(finished, workers, memory)
-                if item is None:
-                    continue
-                if isinstance(item, BaseException):
-                    raise item
-                if isinstance(item, _Worker):
-                    workers.remove(item)
-                    continue
-                store.append(item[1])
-                progress.done += 1
-                if report:
-                    report(*item, progress)
-        finally:
-            for worker in workers:
-                worker.stop()
+        batches = [_Batch(each, memory, threads) for each in _batches(_missing(cells, store, retry))]
+        progress = Progress(sum(len(batch.cells) for batch in batches))
+        lock = threading.Lock()
+
+        def work(batch: _Batch) -> None:
+            for cell, record in batch.records() if time.monotonic() < end else ():
+                with lock:
+                    store.append(record)
+                    progress.done += 1
+                    if report:
+                        report(cell, record, progress)
+
+        with ThreadPoolExecutor(jobs) as pool:
+            try:
+                finished, _ = wait([pool.submit(work, batch) for batch in batches], return_when=FIRST_EXCEPTION)
+            finally:
+                for batch in batches:
+                    batch.stop()
+        for future in finished:
+            future.result()
     return progress.done
 
 
@@ -126,7 +135,7 @@ def progress_bar(what: str = "cells") -> Iterator[Report | None]:
 
         def report(cell: Cell, record: Record, progress: Progress) -> None:
             left = progress.seconds_left
-            description = f"{column(cell.data)} {cell.model['kind']} {outcome(record)}"
+            description = f"{graphs.column(cell.data)} {cell.model['kind']} {outcome(record)}"
             bars.update(task, total=progress.total, completed=progress.done, description=description,
                         left="" if left is None else f"{duration(left)} left")  # fmt: skip
 
@@ -155,25 +164,9 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
-def _next(finished: _Finished, workers: list[_Worker], memory: int | None) -> _Item | None:
-    """What happened next; while nothing does, processes that hold too much memory are ended."""
-    if memory is None:
-        return finished.get()
-    try:
-        return finished.get(timeout=POLL_SECONDS)
-    except queue.Empty:
-        for worker in workers:
-            worker.look()
-        return None
-
-
 def _missing(cells: Iterable[Cell], store: Store, retry: bool) -> list[Cell]:
-    found = {}
-    for cell in cells:
-        record = store.get(cell.key)
-        if record is None or (retry and record["status"] != "ok"):
-            found[cell.key] = cell
-    return list(found.values())
+    done = {key for key, record in store.records.items() if record["status"] == "ok" or not retry}
+    return list({cell.key: cell for cell in cells if cell.key not in done}.values())
 
 
 def _batches(cells: list[Cell]) -> list[list[Cell]]:
@@ -185,65 +178,136 @@ def _batches(cells: list[Cell]) -> list[list[Cell]]:
     return list(groups.values())
 
 
-class _Worker:
-    """One batch: a thread that reads the records of a child process and starts it again when it dies."""
+class _Batch:
+    """Cells for one process, which is started again for the rest of them when it dies."""
 
-    def __init__(self, cells: list[Cell], memory: int | None, threads: int | None, finished: _Finished):
-        self.cells, self.memory, self.threads, self.finished = cells, memory, threads, finished
+    def __init__(self, cells: list[Cell], memory: int | None, threads: int | None):
+        self.cells, self.memory, self.threads = cells, memory, threads
         self.child: MonitoredProcess | None = None
         self.stopped = False
-        self.thread = threading.Thread(target=self._work, daemon=True)
-        self.thread.start()
 
     def stop(self) -> None:
+        """End the process and start no other."""
         self.stopped = True
-        if self.child is not None:
-            self.child.kill()
-        self.thread.join()
+        if (child := self.child) is not None:
+            child.kill()
 
-    def look(self) -> None:
-        """End the process if it holds more memory than it may."""
-        if self.child is not None:
-            self.child.check()
+    def records(self) -> Iterator[tuple[Cell, Record]]:
+        """Each cell with its record, as soon as it is there."""
+        left = {cell.key: cell for cell in self.cells}
+        while left and not self.stopped:
+            child = self.child = MonitoredProcess([sys.executable, "-m", "slimg.lab.bench.run"], self.memory, self.threads)
+            try:
+                for record in _records_of(child, list(left.values())):
+                    yield left.pop(record["key"]), record
+            finally:
+                child.end()
+                self.child = None
+            if left and not self.stopped:
+                lacked, culprit = child.out_of_memory(), left.pop(next(iter(left)))
+                yield culprit, failure(culprit, lacked or f"its process ended with code {child.process.returncode}", bool(lacked))
 
-    def _work(self) -> None:
-        left = list(self.cells)
+
+def _records_of(child: MonitoredProcess, cells: list[Cell]) -> Iterator[Record]:
+    """Give cells to a process and read records until it ends; it is ended if it holds more memory than it may."""
+    assert child.process.stdin is not None and child.process.stdout is not None
+    if child.memory is not None:
+        threading.Thread(target=_watch, args=(child,), daemon=True).start()
+    with suppress(BrokenPipeError):  # it ended before it could read: its exit code says more
+        child.process.stdin.write(json.dumps([cell.identity() for cell in cells]) + "\n")
+        child.process.stdin.flush()
+    with child.process.stdout as lines:
+        yield from map(json.loads, lines)
+    child.process.wait()
+
+
+def _watch(child: MonitoredProcess) -> None:
+    while child.check():
+        time.sleep(POLL_SECONDS)
+
+
+def run_batch(cells: list[Cell]) -> Iterator[Record]:
+    """Run cells of one graph and one family of models; a cell that fails is recorded, and the next is run.
+
+    Yields
+    ------
+    dict
+        The record of each cell.
+    """
+    try:
+        graph = graphs.load(cells[0].data)
+    except Exception as error:  # a file may be wrong in any way
+        yield from (failure(cell, error) for cell in cells)
+        return
+    normalize = graphs.normalization(cells[0].data)
+    for name in dict.fromkeys(cell.model["kind"] for cell in cells):
+        own = [cell for cell in cells if cell.model["kind"] == name]
         try:
-            while left and not self.stopped:
-                left = self._child(left)
-        except BaseException as error:  # passed to the thread that runs everything
-            self.finished.put(error)
+            run = kind(name).begin(graph.with_labels(None), normalize, [cell.settings for cell in own])
+        except Exception as error:  # a model may fail in any way
+            yield from (failure(cell, error) for cell in own)
         else:
-            self.finished.put(self)
-
-    def _child(self, cells: list[Cell]) -> list[Cell]:
-        """Run cells in one process; those that are left when it ended early, without the one that ended it."""
-        by_key = {cell.key: cell for cell in cells}
-        command = [sys.executable, "-m", "slimg.lab.bench.worker"]
-        child = self.child = MonitoredProcess(command, self.memory, self.threads)
-        assert child.process.stdin is not None and child.process.stdout is not None
-        with suppress(BrokenPipeError):  # it ended before it could read: its exit code says more
-            child.process.stdin.write(json.dumps([cell.identity() for cell in cells]) + "\n")
-            child.process.stdin.flush()
-        with child.process.stdout as records:
-            for line in records:
-                record = json.loads(line)
-                self.finished.put((by_key.pop(record["key"]), record))
-        child.process.wait()
-        child.end()
-        left = list(by_key.values())
-        if left and not self.stopped:
-            culprit = left.pop(0)
-            self.finished.put((culprit, _ended(culprit, child)))
-        return left
+            yield from (_run_cell(cell, graph, run) for cell in own)
 
 
-def _ended(cell: Cell, child: MonitoredProcess) -> Record:
-    """The record of the cell at which a process ended."""
-    if lacked := child.out_of_memory():
-        return out_of_memory(cell, lacked)
-    return failure(cell, f"its process ended with code {child.process.returncode}")
+def failure(cell: Cell, error: BaseException | str, out_of_memory: bool = False) -> Record:
+    """Make the record of a cell that gave no accuracy.
+
+    Parameters
+    ----------
+    cell : Cell
+    error : exception or str
+        The reason; of an exception it is known whether memory was lacking.
+    out_of_memory : bool, default=False
+        Whether its process was ended for lack of memory.
+
+    Returns
+    -------
+    dict
+    """
+    if isinstance(error, BaseException):
+        out_of_memory, error = ran_out_of_memory(error), reason(error)
+    return _record(cell, "oom" if out_of_memory else "failed", error=error)
 
 
-_Item = tuple[Cell, Record] | BaseException | _Worker
-_Finished = queue.Queue[_Item]
+def _run_cell(cell: Cell, graph: Graph, run: Run) -> Record:
+    begun = time.perf_counter()
+    reset_peak()
+    try:
+        split = splits.stratified(graph, cell.split, cell.seed)
+        seen = graph.mask_labels(np.concatenate([split.train, split.val]))
+        result = run(cell.settings, seen, split, cell.seed)
+        share = accuracy(result.predicted, graph, split.test)
+    except Exception as error:  # as above
+        return failure(cell, error)
+    facts: dict[str, Any] = {} if result.weights is None else {"weights": result.weights}
+    return _record(
+        cell, "ok", accuracy=share, wall=time.perf_counter() - begun,
+        seconds={key: round(value, 4) for key, value in result.seconds.items()}, iterations=result.iterations,
+        chosen=result.chosen, tried=result.grid, peak_memory=peak_memory(), **facts,
+    )  # fmt: skip
+
+
+def _record(cell: Cell, status: str, **facts: Any) -> Record:
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    found = {"protocol": protocol(cell.model), "status": status, **facts}
+    return {"key": cell.key, **cell.identity(), **found, "at": now, **environment()}
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy as Python's."""
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def main() -> None:
+    """Run the cells of standard input and write their records to standard output."""
+    cells = [Cell.of(identity) for identity in json.loads(sys.stdin.readline())]
+    end_with_parent()
+    records = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what models print must not end up among the records
+    for record in run_batch(cells):
+        print(json.dumps(record, ensure_ascii=False, default=_plain), file=records, flush=True)
+
+
+if __name__ == "__main__":
+    main()
