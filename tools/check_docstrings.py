@@ -130,8 +130,8 @@ def _inherited_checks(name: str, value: Any) -> set[str]:
     own = (getattr(value, "__doc__", None) or "").strip()
     if not inspect.isclass(cls) or len(own.splitlines()) > 1:
         return set()
-    defined = [base.__dict__[member] for base in cls.__mro__ if member in base.__dict__ and base.__module__.startswith("slimg")]
-    documented = any((getattr(each, "__doc__", None) or "").strip() for each in defined[1:])
+    bases = [base for base in cls.__mro__ if member in base.__dict__ and base.__module__.startswith("slimg")]
+    documented = any((getattr(base.__dict__[member], "__doc__", None) or "").strip() for base in bases[1:])
     return {"GL08", "PR01", "RT01", "YD01"} if documented else set()
 
 
@@ -156,8 +156,9 @@ def _is_record(value: Any) -> bool:
 
 
 def _undocumented_fields(cls: type) -> list[str]:
-    doc = ClassDoc(cls)
-    entries = [entry for section in ("Parameters", "Attributes", "Other Parameters") for entry in doc[section]]
+    docs = [ClassDoc(base) for base in cls.__mro__ if base.__module__.startswith("slimg") and base.__doc__]
+    sections = ("Parameters", "Attributes", "Other Parameters")
+    entries = [entry for doc in docs for section in sections for entry in doc[section]]
     documented = {name.strip() for entry in entries for name in entry.name.split(",")}
     fields = [each.name for each in dataclasses.fields(cls) if each.init] if dataclasses.is_dataclass(cls) else []
     names = [*fields, *getattr(cls, "_fields", ())]

@@ -96,11 +96,19 @@ class BaseNodeClassifier(BaseEstimator):
 
 
 def check_graph(graph: Any, y: Any = None) -> None:
-    """Refuse what is not a graph, and labels that do not stand in it.
+    """Refuse what is not a graph, and labels that are given beside it.
+
+    Parameters
+    ----------
+    graph : object
+        What was given as a graph.
+    y : object, default=None
+        What was given as labels.
 
     Raises
     ------
     InputError
+        If ``graph`` is not a `Graph`, or ``y`` is not None.
     """
     if not isinstance(graph, Graph):
         raise InputError(f"a slimg.Graph is needed, not {type(graph)}: make one with Graph.from_edges or Graph.from_arrays")
@@ -111,9 +119,21 @@ def check_graph(graph: Any, y: Any = None) -> None:
 def check_whole_number(value: Any, name: str, least: int, most: int | None = None) -> None:
     """Refuse an option that is not a whole number in its range.
 
+    Parameters
+    ----------
+    value : object
+        What was given.
+    name : str
+        Name of the option.
+    least : int
+        The smallest value.
+    most : int or None, default=None
+        The largest value; None for no bound.
+
     Raises
     ------
     InputError
+        If it is anything else.
     """
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
     if not whole or value < least or (most is not None and value > most):

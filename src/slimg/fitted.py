@@ -47,9 +47,11 @@ class FittedModel(BaseNodeClassifier):
     coef_ : dict of str to array of shape (width, c)
         Weights of each component.
     intercept_ : array of shape (c,)
+        The intercept of each class.
     data_ : dict
         Counts of the fitted graph.
     feature_names_ : tuple of str or None
+        Names of the features, if the graph has them.
     graph_, components_ : Graph and Components
         The fitted graph and its rows of P; a model that was loaded has neither.
     """

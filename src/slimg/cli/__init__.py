@@ -18,6 +18,8 @@ from typing import Any
 from slimg.errors import SlimgError
 from slimg.version import __version__
 
+__all__ = ["main"]
+
 COMMANDS = {
     "fit": ("slimg.cli.fit", "fit a model to files; write predictions, the model and a page"),
     "predict": ("slimg.cli.predict", "score the same graph again, or one that grew"),
@@ -65,11 +67,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command_parser(loaded: Collection[str]) -> argparse.ArgumentParser:
-    """Parser of the command line, with the name of every command and the options of those in ``loaded``.
+    """Make the parser of the command line.
+
+    Parameters
+    ----------
+    loaded : collection of str
+        Commands whose options are added; of the others only the name is known.
 
     Returns
     -------
     ArgumentParser
+        Of the whole command line.
     """
     parser = argparse.ArgumentParser(prog="slimg", description="Classify the nodes of a graph from a few labels.")
     parser.add_argument("--version", action="version", version=f"slimg {__version__}")
@@ -86,6 +94,17 @@ def add_command(
     subparsers: Any, name: str, description: str | None, run: Callable[[argparse.Namespace], int]
 ) -> argparse.ArgumentParser:
     """Add a command of `COMMANDS` to the parser of the command line.
+
+    Parameters
+    ----------
+    subparsers : object
+        What ``add_subparsers`` of the command line's parser returned.
+    name : str
+        The command.
+    description : str or None
+        Text above its options in the help.
+    run : callable
+        Function of the parsed arguments that returns the exit code.
 
     Returns
     -------

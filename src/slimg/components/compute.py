@@ -210,6 +210,7 @@ def compute_components(
     Returns
     -------
     Components
+        Blocks of rows by name, what places other nodes, notes and times.
 
     Examples
     --------

@@ -44,15 +44,15 @@ class Sparse(Protocol):
 
     @property
     def indptr(self) -> Array:
-        """ndarray of shape (n + 1,), int64: where the rows begin, and where the last one ends."""
+        """Where the rows begin, and where the last one ends: ndarray of shape (n + 1,), int64."""
 
     @property
     def indices(self) -> Array:
-        """ndarray of shape (nnz,), int32 or int64: columns of the stored entries."""
+        """Columns of the stored entries: ndarray of shape (nnz,), int32 or int64."""
 
     @property
     def weights(self) -> Array | None:
-        """ndarray of shape (nnz,), float32: values of the stored entries; None if all are one."""
+        """Values of the stored entries: ndarray of shape (nnz,), float32; None if all are one."""
 
 
 class Engine(Protocol):
@@ -233,10 +233,32 @@ class Engine(Protocol):
         """
 
     def is_sparse(self, row_matrix: RowMatrix) -> bool:
-        """Return whether the row matrix was handed over sparse and kept so."""
+        """Return whether a row matrix is sparse.
+
+        Parameters
+        ----------
+        row_matrix : RowMatrix of shape (n, k)
+            Dense or sparse.
+
+        Returns
+        -------
+        bool
+            True if it was handed over sparse and kept so.
+        """
 
     def to_array(self, row_matrix: RowMatrix) -> Array:
-        """Return all rows as a dense float32 array of shape (n, k); it may share memory with the row matrix."""
+        """Return all rows as an array.
+
+        Parameters
+        ----------
+        row_matrix : RowMatrix of shape (n, k)
+            Dense or sparse.
+
+        Returns
+        -------
+        ndarray of shape (n, k), float32
+            Dense; it may share memory with the row matrix.
+        """
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         """Run independent tasks at the same time; for problems too small to be cut into blocks.

@@ -160,6 +160,7 @@ class Reporting:
 
     @property
     def progress(self) -> Progress:
+        """What passes over A report to."""
         return self._threads.progress
 
     @progress.setter

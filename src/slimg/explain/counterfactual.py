@@ -37,7 +37,21 @@ TRIED = 12
 
 @dataclass(frozen=True, eq=False)
 class Counterfactual:
-    """Scores (c,) of a node before and after edges were removed."""
+    """The scores of a node before and after edges were removed.
+
+    Attributes
+    ----------
+    node : object
+        The id of the node.
+    removed : tuple of pairs
+        The edges, by the ids of their ends.
+    classes : array of shape (c,)
+        The labels, sorted.
+    before : array of shape (c,)
+        Scores with the edges.
+    after : array of shape (c,)
+        Scores without them.
+    """
 
     node: Any
     removed: tuple[tuple[Any, Any], ...]
@@ -47,10 +61,12 @@ class Counterfactual:
 
     @property
     def was(self) -> Any:
+        """The class with the largest score before."""
         return self.classes.item(int(self.before.argmax()))
 
     @property
     def becomes(self) -> Any:
+        """The class with the largest score after."""
         return self.classes.item(int(self.after.argmax()))
 
     @property
@@ -59,7 +75,13 @@ class Counterfactual:
         return int(self.before.argmax()) != int(self.after.argmax())
 
     def text(self) -> str:
-        """In one sentence."""
+        """Describe the change in one sentence.
+
+        Returns
+        -------
+        str
+            The edges, the class and its probability.
+        """
         which = "; ".join(f"{u} – {v}" for u, v in self.removed)
         first = f"Without {number_of(len(self.removed), 'edge')} ({which}) {self.node} would"
         before, after = (softmax(scores[None])[0].max() for scores in (self.before, self.after))
@@ -68,7 +90,13 @@ class Counterfactual:
         return f"{first} still be {self.was} (probability {after:.2f} instead of {before:.2f})."
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Convert to plain values for JSON.
+
+        Returns
+        -------
+        dict
+            The attributes, and ``changes``.
+        """
         return {
             "node": self.node,
             "removed": [list(pair) for pair in self.removed],
@@ -80,7 +108,24 @@ class Counterfactual:
 
 
 def without(scorer: Scorer, view: View, row: int, pairs: Iterable[Pair]) -> Counterfactual:
-    """Scores of a node when edges, given as pairs of rows, are not there."""
+    """Score a node as if some edges were not there.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The fitted model.
+    view : View
+        The graph and its scores.
+    row : int
+        Row of the node.
+    pairs : iterable of pairs of int
+        Rows of the ends of the edges.
+
+    Returns
+    -------
+    Counterfactual
+        Scores before and after.
+    """
     pairs = list(pairs)
     ball = _Ball(scorer, view, row)
     return ball.counterfactual(pairs, ball.scores(pairs))
@@ -89,7 +134,26 @@ def without(scorer: Scorer, view: View, row: int, pairs: Iterable[Pair]) -> Coun
 def search(
     scorer: Scorer, view: View, row: int, at_most: int = 5, target: int | None = None
 ) -> Counterfactual | None:
-    """The fewest edges found whose removal changes the class (to ``target``, a class number); None if none are."""
+    """Search for few edges whose removal changes the class of a node.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The fitted model.
+    view : View
+        The graph and its scores.
+    row : int
+        Row of the node.
+    at_most : int, default=5
+        The most edges to remove.
+    target : int or None, default=None
+        Number of the class that it should become; None for any other.
+
+    Returns
+    -------
+    Counterfactual or None
+        None if no such edges were found.
+    """
     ball, own = _Ball(scorer, view, row), int(view.scores[row].argmax())
     removed: list[Pair] = []
     while len(removed) < at_most:
@@ -105,7 +169,29 @@ def search(
 
 
 def edges_of(graph: Graph, row: int, without_edges: Sequence[Any], without_neighbours: Sequence[Any]) -> list[Pair]:
-    """Pairs of rows from ids: edges (u, v) anywhere, and all edges of the node to the neighbours named."""
+    """Find the rows of edges that are given by ids.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph of the edges.
+    row : int
+        Row of the node.
+    without_edges : sequence of pairs
+        Edges (u, v) anywhere.
+    without_neighbours : sequence
+        Neighbours of the node.
+
+    Returns
+    -------
+    list of pairs of int
+        Rows of the ends.
+
+    Raises
+    ------
+    InputError
+        If an edge does not exist, or none is given.
+    """
     flat = [end for edge in without_edges for end in _ends(edge)]
     rows = graph.positions(flat, "without_edges").reshape(-1, 2) if flat else np.empty((0, 2), np.int64)
     pairs = [(int(u), int(v)) for u, v in rows]

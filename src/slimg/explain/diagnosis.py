@@ -130,6 +130,7 @@ def diagnose(
     Returns
     -------
     Diagnosis
+        How edges and features relate to the labels, with the evidence; printing it shows it in sentences.
 
     Raises
     ------

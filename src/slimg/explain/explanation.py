@@ -24,7 +24,17 @@ from slimg.learn.loss import softmax
 
 
 class Term(NamedTuple):
-    """One line of an account: a name, what it contributes, and how many things it stands for."""
+    """One summand of a score.
+
+    Attributes
+    ----------
+    name : object
+        The name of a feature or component, or the id of a node.
+    contribution : float
+        What it adds to the score.
+    stands_for : int
+        How many features or nodes it sums up; 1 unless it is "the others".
+    """
 
     name: Any
     contribution: float
@@ -92,7 +102,9 @@ class Explanation:
     node : object
         The id of the node.
     classes : array of shape (c,)
+        The labels, sorted.
     scores : array of shape (c,)
+        The score of each class.
     bias : array of shape (c,)
         The intercept of the model.
     parts : tuple of Part
@@ -100,6 +112,7 @@ class Explanation:
     rounding : array of shape (c,)
         What bias and parts lack to the scores.
     feature_names : tuple of str or None
+        Names of the features of the graph, if it has them.
 
     Examples
     --------
@@ -153,6 +166,7 @@ class Explanation:
         Returns
         -------
         Part
+            The part with that name.
         """
         for part in self.parts:
             if part.name == component:
@@ -191,6 +205,7 @@ class Explanation:
         Returns
         -------
         float
+            The score; the parts of `components` add up to it.
         """
         return float(self.scores @ self._contrast(label, against))
 
@@ -262,6 +277,7 @@ class Explanation:
         Returns
         -------
         str
+            The name, or ``feature 7`` where there is none.
         """
         names = part.feature_names if part is not None and part.feature_names else self.feature_names
         return names[column] if names else f"feature {column}"
@@ -277,6 +293,7 @@ class Explanation:
         Returns
         -------
         str
+            Lines of text.
         """
         from slimg.explain.formatting import format_explanation
 
@@ -293,6 +310,7 @@ class Explanation:
         Returns
         -------
         dict
+            The prediction, scores, probabilities and parts.
         """
         from slimg.explain.formatting import explanation_dict
 
@@ -316,7 +334,24 @@ class Explanation:
 
 
 def top_terms(values: Array, names: list[Any], k: int, other: str) -> list[Term]:
-    """Terms for the k values of largest magnitude, with their names, and one for all others."""
+    """Take the k values of largest magnitude as terms, and all others as one.
+
+    Parameters
+    ----------
+    values : array of shape (m,)
+        Contributions.
+    names : list
+        Names of the k largest.
+    k : int
+        How many are named.
+    other : str
+        What one of the others is called, for example "other node".
+
+    Returns
+    -------
+    list of Term
+        They add up to the sum of the values.
+    """
     chosen = _largest(values, k)
     terms = [Term(name, float(values[i])) for name, i in zip(names, chosen, strict=True)]
     left = len(values) - len(chosen)

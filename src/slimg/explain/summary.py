@@ -26,6 +26,7 @@ class Summary:
     Attributes
     ----------
     classes : array of shape (c,)
+        The labels, sorted.
     components : dict of str to float
         Name → ‖W_g‖_F.
     titles : dict of str to str
@@ -65,6 +66,7 @@ class Summary:
         Returns
         -------
         Summary
+            Its weights.
         """
         norms = {name: float(np.linalg.norm(weights)) for name, weights in scorer.weights.items()}
         removed = tuple(name for name in scorer.weights if name not in scorer.used)
@@ -74,7 +76,7 @@ class Summary:
         return cls(scorer.classes, norms, scorer.titles, removed, bias, features, names)
 
     def share(self, component: str) -> float:
-        """The norm of a component as a share of the sum over components.
+        """Give the norm of a component as a share of the sum over components.
 
         Parameters
         ----------
@@ -84,6 +86,7 @@ class Summary:
         Returns
         -------
         float
+            Between 0 and 1.
         """
         return self.components[component] / (sum(self.components.values()) or 1.0)
 
@@ -126,6 +129,7 @@ class Summary:
         Returns
         -------
         str
+            Lines of text.
         """
         order = sorted(self.components, key=lambda name: -self.components[name])
         lines = [f"{name}, {self.titles[name]}: {self.share(name):.0%}." for name in order if name not in self.removed]
@@ -148,6 +152,7 @@ class Summary:
         Returns
         -------
         dict
+            Classes, components, bias and features.
         """
         known = self.classes.tolist()
         return {

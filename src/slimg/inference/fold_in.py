@@ -30,7 +30,17 @@ from slimg.learn.loss import softmax
 
 @dataclass(frozen=True, eq=False)
 class FittedNodes:
-    """Nodes of the fitted graph: digests of ids and of nodes (n, uint64), and scores (n × c, float32)."""
+    """What a model keeps of the nodes of the fitted graph.
+
+    Attributes
+    ----------
+    ids : array of shape (n,), uint64
+        Digests of the ids.
+    nodes : array of shape (n,), uint64
+        Digests of the features and edges.
+    scores : array of shape (n, c), float32
+        Scores of the nodes.
+    """
 
     ids: Array
     nodes: Array
@@ -38,10 +48,35 @@ class FittedNodes:
 
     @classmethod
     def of(cls, graph: Graph, scores: Array) -> FittedNodes:
+        """Digest the nodes of a graph.
+
+        Parameters
+        ----------
+        graph : Graph
+            The fitted graph.
+        scores : array of shape (n, c)
+            Its scores.
+
+        Returns
+        -------
+        FittedNodes
+            Digests and scores.
+        """
         return cls(id_digests(graph.ids), node_digests(graph), scores)
 
     def places(self, graph: Graph) -> Array:
-        """For each node of a graph its row in the fitted one, −1 if it is new."""
+        """Find the nodes of a graph in the fitted one.
+
+        Parameters
+        ----------
+        graph : Graph
+            The fitted graph, or another.
+
+        Returns
+        -------
+        array of shape (n,)
+            For each node its row in the fitted graph, −1 if it is new.
+        """
         wanted = id_digests(graph.ids)
         order = np.argsort(self.ids)
         place = order[np.minimum(np.searchsorted(self.ids[order], wanted), len(order) - 1)]
@@ -57,6 +92,7 @@ class FoldIn:
     scores : array of shape (n, c)
         In the order of the nodes.
     classes : array of shape (c,)
+        The labels, sorted.
     new, changed, touched : arrays of int
         Rows that are new, whose edges or features changed, and that were scored again.
     gone : int
@@ -83,6 +119,7 @@ class FoldIn:
         Returns
         -------
         array of shape (n,)
+            Labels in the order of the nodes.
         """
         return self.classes[self.scores.argmax(axis=1)]
 
@@ -92,6 +129,7 @@ class FoldIn:
         Returns
         -------
         array of shape (n, c)
+            In the order of the nodes; columns as ``classes``.
         """
         return softmax(self.scores)
 
@@ -101,6 +139,7 @@ class FoldIn:
         Returns
         -------
         str
+            How many nodes are new, changed, gone and scored again.
         """
         n = len(self.scores)
         if not len(self.touched) and not self.gone:
@@ -117,7 +156,24 @@ class FoldIn:
 
 
 def fold_in(scorer: Scorer, fitted_nodes: FittedNodes, graph: Graph, agreement: float | None = None) -> FoldIn:
-    """Score a graph whose nodes are, mostly, those of the fitted one."""
+    """Score a graph whose nodes are, mostly, those of the fitted one.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The fitted model.
+    fitted_nodes : FittedNodes
+        Nodes of the fitted graph.
+    graph : Graph
+        The graph to score.
+    agreement : float or None, default=None
+        What `SlimG.measure_fold_in` returned.
+
+    Returns
+    -------
+    FoldIn
+        Scores of all nodes.
+    """
     known = fitted_nodes.places(graph)
     digests = node_digests(graph)
     same = (known >= 0) & (digests == fitted_nodes.nodes[known])

@@ -27,8 +27,11 @@ class Scorer:
     titles : dict of str to str
         Name of every component → the component in words.
     weights : dict of str to array of shape (width, c)
+        Weights of every component.
     intercept : array of shape (c,)
+        The intercept of each class.
     classes : array of shape (c,)
+        The labels, sorted.
     """
 
     components: Mapping[str, FittedComponent]
@@ -48,7 +51,7 @@ class Scorer:
         return max((self.components[name].component.reach for name in self.used), default=0)
 
     def scores(self, target: Target) -> Array:
-        """Scores of nodes of any graph.
+        """Score nodes of any graph.
 
         Parameters
         ----------
@@ -58,6 +61,7 @@ class Scorer:
         Returns
         -------
         array of shape (m, c), float64
+            One row for each node of the target.
         """
         total = np.tile(self.intercept.astype(np.float64), (len(target.rows), 1))
         for name in self.used:
@@ -77,19 +81,51 @@ class Scorer:
         return found
 
     def feature_names(self, name: str) -> tuple[str, ...] | None:
-        """Names of a component's own features; None for those of the graph."""
+        """Name the features of a component that has its own.
+
+        Parameters
+        ----------
+        name : str
+            The component.
+
+        Returns
+        -------
+        tuple of str or None
+            None for the features of the graph.
+        """
         fitted = self.components.get(name)
         return None if fitted is None else fitted.component.feature_names(fitted.state)
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A graph, the scores of its nodes (n × c), and their rows in the fitted graph (None: it is the fitted graph)."""
+    """A graph with the scores of its nodes.
+
+    Attributes
+    ----------
+    graph : Graph
+        The fitted graph, or one that grew out of it.
+    scores : array of shape (n, c)
+        Scores of its nodes.
+    known : array of shape (n,) or None
+        Rows of its nodes in the fitted graph, −1 for new ones; None when it is the fitted graph.
+    """
 
     graph: Graph
     scores: Array
     known: Array | None = None
 
     def target(self, rows: Array) -> Target:
-        """Some nodes of this graph."""
+        """Name some nodes of this graph.
+
+        Parameters
+        ----------
+        rows : array of shape (m,)
+            Row numbers.
+
+        Returns
+        -------
+        Target
+            The nodes, for a component.
+        """
         return Target(self.graph, np.asarray(rows), self.known)

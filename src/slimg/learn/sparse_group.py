@@ -156,6 +156,7 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            With the columns of `fit`.
 
         Returns
         -------
@@ -171,10 +172,12 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            With the columns of `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            One label for each row.
         """
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
@@ -185,6 +188,7 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            With the columns of `fit`.
 
         Returns
         -------
@@ -199,6 +203,7 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            With the columns of `fit`.
 
         Returns
         -------

@@ -97,13 +97,35 @@ class LanczosLayout(NamedTuple):
 
     @classmethod
     def converged(cls, rank: int) -> LanczosLayout:
-        """Layout of `leading_eigenpairs` for that many pairs: blocks of 16 to 64 columns, twice as many columns as pairs."""
+        """Lay out `leading_eigenpairs`: blocks of 16 to 64 columns, twice as many columns as pairs.
+
+        Parameters
+        ----------
+        rank : int
+            The number of eigenpairs.
+
+        Returns
+        -------
+        LanczosLayout
+            Its sizes.
+        """
         width = int(np.clip(-(-rank // 128) * 16, 16, 64))
         return cls(width, 2 * rank + 4 * width, COLUMNS_PER_PAIR * rank, False)
 
     @classmethod
     def sketched(cls, rank: int) -> LanczosLayout:
-        """Layout of sketched Lanczos: at least four blocks of at least 32 columns, 5/4 as many columns as pairs."""
+        """Lay out sketched Lanczos: at least four blocks of at least 32 columns, 5/4 as many columns as pairs.
+
+        Parameters
+        ----------
+        rank : int
+            The number of eigenpairs.
+
+        Returns
+        -------
+        LanczosLayout
+            Its sizes.
+        """
         width = max(32, cls.converged(rank).width)
         basis = width * max(4, -(-5 * rank // (4 * width)))
         return cls(width, basis, basis - width, True)

@@ -49,14 +49,39 @@ class Operator:
         return Operator(f"{self.name}ᵀ", self.matrix, Scaling(after, before, loop))
 
     def apply(self, engine: Engine, row_matrix: RowMatrix) -> RowMatrix:
-        """Return the operator times a row matrix (n × k), in one pass."""
+        """Multiply a row matrix by the operator, in one pass.
+
+        Parameters
+        ----------
+        engine : Engine
+            Where the row matrix lives.
+        row_matrix : RowMatrix of shape (n, k)
+            Dense.
+
+        Returns
+        -------
+        RowMatrix of shape (n, k)
+            The product.
+        """
         return engine.products(self.matrix, row_matrix, [self.scaling])[0]
 
     def hop(self, scaled: bool, onward: bool) -> Scaling:
-        """The scaling of one of several hops.
+        """Make the scaling of one of several hops.
 
         Between hops a row matrix is multiplied by ``before`` as it is written (``onward``), not as it is gathered by the
         next hop (``scaled``): the same product, in which no factor is looked up for each gathered row.
+
+        Parameters
+        ----------
+        scaled : bool
+            Whether the row matrix was multiplied by ``before`` already.
+        onward : bool
+            Whether another hop follows, for which the result is multiplied by ``before``.
+
+        Returns
+        -------
+        Scaling
+            The factors of this hop.
         """
         before, after, loop = self.scaling
         if onward and before is not None:
@@ -64,7 +89,22 @@ class Operator:
         return Scaling(None if scaled else before, after, loop)
 
     def power(self, engine: Engine, row_matrix: RowMatrix, hops: int) -> RowMatrix:
-        """Return the operator to the power ``hops`` times a row matrix (n × k); the row matrix itself for zero hops."""
+        """Multiply a row matrix by a power of the operator.
+
+        Parameters
+        ----------
+        engine : Engine
+            Where the row matrix lives.
+        row_matrix : RowMatrix of shape (n, k)
+            Dense.
+        hops : int
+            The power; 0 returns the row matrix itself.
+
+        Returns
+        -------
+        RowMatrix of shape (n, k)
+            The product, in one pass for each hop.
+        """
         for _ in range(hops):
             row_matrix = self.apply(engine, row_matrix)
         return row_matrix

@@ -57,7 +57,18 @@ class PCA:
     singular_values: Array
 
     def project(self, rows: Array) -> Array:
-        """Return the scores (m × k) of dense rows (m × d), in the type of the rows."""
+        """Compute the scores of rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (m, d)
+            Dense rows.
+
+        Returns
+        -------
+        ndarray of shape (m, k)
+            Scores, in the type of the rows.
+        """
         components = np.asarray(self.components, rows.dtype)
         with one_thread():
             return matmul(rows, components.T) - (components @ self.mean.astype(rows.dtype))
@@ -87,12 +98,38 @@ class Chain:
         return self.features.shape
 
     def times(self, engine: Engine, small: Array) -> RowMatrix:
-        """Return B · small (n × k) for a small matrix (d × k)."""
+        """Compute B · small.
+
+        Parameters
+        ----------
+        engine : Engine
+            Where X lives.
+        small : ndarray of shape (d, k)
+            The right factor.
+
+        Returns
+        -------
+        RowMatrix of shape (n, k)
+            The product.
+        """
         row_matrix = engine.combine(self.features, small)
         return self.operator.power(engine, row_matrix, self.hops) if self.operator else row_matrix
 
     def transposed_times(self, engine: Engine, row_matrix: RowMatrix) -> Array:
-        """Return Bᵀ · row matrix (d × k) for a row matrix (n × k)."""
+        """Compute Bᵀ · row_matrix.
+
+        Parameters
+        ----------
+        engine : Engine
+            Where X lives.
+        row_matrix : RowMatrix of shape (n, k)
+            The right factor, dense.
+
+        Returns
+        -------
+        ndarray of shape (d, k), float64
+            The product.
+        """
         if self.operator:
             row_matrix = self.operator.transposed.power(engine, row_matrix, self.hops)
         return engine.gram(self.features, row_matrix)

@@ -69,7 +69,7 @@ class Spectrum:
 
     @property
     def rank(self) -> int:
-        """r, the number of eigenpairs."""
+        """The number of eigenpairs, r."""
         return len(self.eigenvalues)
 
     @property
@@ -136,7 +136,22 @@ def plan_svd(
     tolerance: float | None = None,
     random_state: int = 0,
 ) -> SVDPlan:
-    """Choose the cheapest way to decompose A, without the work itself; parameters as in `truncated_svd`.
+    """Choose the cheapest way to decompose A, without the work itself.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the vectors live.
+    adjacency : Adjacency
+        A, n × n, with at least one edge.
+    energy : float, default 0.9
+        Share of ‖A‖_F² that the kept singular values stay below.
+    max_rank : int, default 2048
+        The most singular values to keep.
+    tolerance : float or None, default None
+        Bound of ‖A q − λ q‖ / |λ| where the decomposition is not exact; None takes `TOLERANCES`, by size.
+    random_state : int, default 0
+        Seed of block Lanczos and of the sketch.
 
     Returns
     -------

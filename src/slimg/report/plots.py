@@ -65,11 +65,17 @@ def figure_style(**settings: Any) -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of a size in inches, not known to pyplot.
+    """Make an empty figure, not known to pyplot.
+
+    Parameters
+    ----------
+    width, height : float
+        Inches.
 
     Returns
     -------
     Figure
+        Without axes.
     """
     from matplotlib.figure import Figure
 
@@ -78,6 +84,13 @@ def new_figure(width: float, height: float) -> Figure:
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """Write a figure in the format of the path's ending; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : Figure
+        What to write.
+    path : path-like
+        The file, for example ``weights.svg``.
 
     Returns
     -------
@@ -98,6 +111,11 @@ class Plots:
 
     Each method draws on ``ax``, or on new pyplot axes if it is None, and returns the axes.
 
+    Parameters
+    ----------
+    model : SlimG
+        A fitted model.
+
     Examples
     --------
     >>> import matplotlib
@@ -108,7 +126,7 @@ class Plots:
     '‖W‖'
     """
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Any) -> None:
         self._model = model
 
     def components(self, ax: Axes | None = None) -> Axes:
@@ -122,6 +140,7 @@ class Plots:
         Returns
         -------
         matplotlib Axes
+            The axes that were drawn on.
         """
         weights = self._model.component_weights()
         ax = _axes(ax)
@@ -144,6 +163,7 @@ class Plots:
         Returns
         -------
         matplotlib Axes
+            The axes that were drawn on.
         """
         ax = _axes(ax)
         _draw_path(ax, self._model.selection_, self._model.chosen_)
@@ -154,7 +174,8 @@ class Plots:
 
         Parameters
         ----------
-        label : class of the model
+        label : object
+            A class of the model.
         component : str or None, default=None
             A component made of features; None takes the one with the largest weights.
         k : int, default=10
@@ -165,6 +186,7 @@ class Plots:
         Returns
         -------
         matplotlib Axes
+            The axes that were drawn on.
         """
         summary = self._model.summary()
         name = component or max(summary.features, key=lambda each: summary.components[each])
@@ -179,7 +201,8 @@ class Plots:
 
         Parameters
         ----------
-        node : id of a node
+        node : object
+            The id of the node.
         graph : Graph or None, default=None
             The graph of the node; None takes the fitted one.
         ax : matplotlib Axes or None, default=None
@@ -188,6 +211,7 @@ class Plots:
         Returns
         -------
         matplotlib Axes
+            The axes that were drawn on.
         """
         explanation = self._model.explain(node, graph)
         parts = explanation.components(against="mean")

@@ -51,6 +51,7 @@ def fit_record(
     model : SlimG
         Fitted on ``graph`` without validation rows.
     graph : Graph
+        The fitted graph.
     facts : dict or None, default=None
         What was read: ``title``, ``folder``, ``notes``, ``files``, ``command``.
     explain : sequence of int, default=()

@@ -53,6 +53,7 @@ def names(*, quick: bool = False) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
+        Names for `get`, in the order of the tables.
 
     Examples
     --------

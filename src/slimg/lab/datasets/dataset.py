@@ -53,6 +53,7 @@ class Statistics:
         Returns
         -------
         Statistics
+            Sizes and homophily.
         """
         return cls(graph.n, graph.edges, graph.d, len(graph.classes), graph.edge_homophily())
 
@@ -62,6 +63,7 @@ class Statistics:
         Returns
         -------
         tuple of int
+            Four numbers, in that order.
         """
         return self.nodes, self.edges, self.features, self.classes
 

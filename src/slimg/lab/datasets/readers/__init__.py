@@ -1,4 +1,7 @@
-"""One reader per family of file formats: ``read(files, dataset) -> Graph``, files by their name in the table."""
+"""One reader per family of file formats: ``read(files, dataset) -> Graph``, files by their name in the table.
+
+Internal: graphs are read by `slimg.lab.datasets.load`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from slimg.graph import Adjacency, Graph
+
+__all__: list[str] = []
 
 
 def build_graph(
