@@ -13,6 +13,8 @@ from slimg.progress import progress_for
 class Progress:
     """Stages of a command, timed and shown as bars; a model can report to it (`slimg.progress.Progress`)."""
 
+    shown: bool
+
     def __init__(self, quiet: bool = False):
         self.seconds: dict[str, float] = {}
         self.shown = not quiet and sys.stderr.isatty()

@@ -101,6 +101,8 @@ class Threads:
         None takes numba's setting (``NUMBA_NUM_THREADS``), at most the available cores.
     """
 
+    count: int
+
     def __init__(self, count: int | None = None):
         self.count = _checked(count)
         self._pool: ThreadPoolExecutor | None = None

@@ -75,6 +75,10 @@ class DaskEngine(Engine):
         By any operation, when workers died repeatedly on the same task.
     """
 
+    client: Any
+    folder: str | os.PathLike[str] | None
+    partitions: int | None
+
     def __init__(self, client: Any = None, folder: str | os.PathLike[str] | None = None, partitions: int | None = None):
         if partitions is not None and (not isinstance(partitions, (int, np.integer)) or partitions < 1):
             raise InputError(f"partitions must be a positive integer or None, not {partitions!r}")

@@ -37,6 +37,10 @@ DIGEST_BYTES = 1 << 24
 class FileArray:
     """A vector or matrix of any type stored row-major from a byte of a file on."""
 
+    path: Path
+    dtype: np.dtype[Any]
+    offset: int
+
     def __init__(self, path: Path, dtype: Any, offset: int = 0):
         self.path, self.dtype, self.offset = path, np.dtype(dtype), offset
         self._descriptor = os.open(path, os.O_RDONLY)
@@ -57,6 +61,12 @@ class FileRowMatrix:
 
     ``key`` identifies it within its run; ``released`` is called with its path when it is no longer referenced.
     """
+
+    path: Path
+    shape: tuple[int, int]
+    panel: int
+    offset: int
+    key: str
 
     def __init__(
         self,
@@ -174,6 +184,10 @@ class Digest:
 
 class FileMatrix:
     """CSR rows, in memory or in the files they are mapped from; with ``digested``, ``key`` is a digest of the content."""
+
+    matrix: Sparse
+    n: int
+    key: str
 
     def __init__(self, matrix: Sparse, digested: bool):
         self.matrix, self.n = matrix, len(matrix.indptr) - 1

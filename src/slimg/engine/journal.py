@@ -39,6 +39,10 @@ NAME = "slimg-work"
 class Workdir:
     """A folder of work files: journaled in a given folder, temporary and without a journal otherwise."""
 
+    journaled: bool
+    keep: bool
+    path: Path
+
     def __init__(self, folder: str | os.PathLike[str] | None = None):
         self.journaled = folder is not None
         self._pinned: set[Path] = set()
@@ -125,6 +129,8 @@ class Steps:
 
     ``panel(rows)`` is the width of the panels of a new row matrix.
     """
+
+    work: Workdir
 
     def __init__(self, work: Workdir, panel: Callable[[int], int]):
         self.work, self._panel = work, panel

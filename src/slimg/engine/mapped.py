@@ -86,6 +86,11 @@ class MappedEngine(Reporting, Engine):
            [0., 1.]])
     """
 
+    memory: str | int
+    folder: str | os.PathLike[str] | None
+    threads: int | None
+    budget: int
+
     def __init__(self, memory: str | int = "4GB", folder: str | os.PathLike[str] | None = None, threads: int | None = None):
         if not hasattr(os, "preadv"):
             raise InputError("engine='mapped' needs os.preadv, which this system does not have: use engine='memory'")

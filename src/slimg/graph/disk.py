@@ -1,5 +1,8 @@
 """Deprecated: this is `slimg.io.disk` now."""
 
+from collections.abc import Callable
+from typing import Any
+
 from slimg._lazy import moved_module
 
-__getattr__ = moved_module(__name__, "slimg.io.disk")
+__getattr__: Callable[[str], Any] = moved_module(__name__, "slimg.io.disk")

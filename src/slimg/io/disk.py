@@ -233,6 +233,8 @@ def _same(rows: list[int]) -> int:
 class EdgeFile:
     """A file of edges that can be read several times, ``rows`` edges at a time."""
 
+    path: Path
+
     def __init__(
         self, path: str | os.PathLike[str], source: str = "source", target: str = "target", weight: str | None = None
     ):

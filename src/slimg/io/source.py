@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
-READERS = {
+READERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".dat"), ("text", "read_separated")),
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), ("text", "read_json_lines")),
     **dict.fromkeys((".parquet", ".pq"), ("binary", "read_parquet")),

@@ -55,6 +55,9 @@ class Entry:
     ('81.3±0.4 ①',)
     """
 
+    lines: tuple[str, ...]
+    style: str
+
     def __init__(self, *lines: str, style: str = "", latex: str | None = None):
         self.lines, self.style, self._latex = lines, style, latex
 
@@ -126,6 +129,11 @@ class Table:
     | lr | 61.2 |
     | slimg | **81.3** |
     """
+
+    header: list[Entry]
+    rows: list[list[Entry]]
+    title: str
+    n_labels: int
 
     def __init__(
         self, header: Sequence[Cell], rows: Iterable[Sequence[Cell]], title: str = "", align: str | None = None,

@@ -59,6 +59,11 @@ def stratified_folds(codes: Array, n_folds: int, random_state: int) -> list[tupl
 class Rows:
     """F (m × p, float32 or float64, C order), with an engine whose threads share its blocks of rows."""
 
+    matrix: Array
+    engine: Engine
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
     def __init__(self, matrix: Array, engine: Engine):
         self.matrix, self.engine = np.ascontiguousarray(matrix), engine
         self.shape, self.dtype = matrix.shape, matrix.dtype

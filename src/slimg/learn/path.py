@@ -125,6 +125,11 @@ class _WarmStarts:
 class Rotation:
     """Each group F_g (m × p_g) with p_g > m as L_g Q_gᵀ, L_g m × m: W_g = Q_g W'_g has the same scores and norm."""
 
+    size: Any
+    members: list[Array]
+    helps: bool
+    problem: Problem
+
     def __init__(self, problem: Problem):
         m = problem.rows.shape[0]
         self.size = problem.rows.shape[1]

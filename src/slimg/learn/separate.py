@@ -53,6 +53,10 @@ class SeparateFits:
     ``penalties`` has λ of each component; None tries `SHARES` of its own λ_max.
     """
 
+    labelled: Labelled
+    checks: Sequence[Check]
+    penalties: dict[str, list[float]]
+
     def __init__(
         self,
         labelled: Labelled,

@@ -75,6 +75,14 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
     (False, True)
     """
 
+    classes_: Array
+    coef_: Array
+    intercept_: Array
+    dual_gap_: float
+    objective_: float
+    n_iter_: int
+    converged_: bool
+
     def __init__(
         self,
         l1: float = 1e-4,

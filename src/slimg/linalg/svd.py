@@ -237,6 +237,9 @@ class DenseSVD(SVDPlan):
     float32 is enough for parts beyond `SINGLE_BEYOND`: A is exact in it, and residuals stay near 1e-6 ‖A‖.
     """
 
+    expected_rank: int
+    rank: int
+
     def __init__(self, engine: Engine, reduction: Reduction, rule: RankRule, expected: int):
         self._engine, self._reduction, self._rule, self.expected_rank = engine, reduction, rule, expected
         self._large = [part for part in reduction.parts if len(part) > TINY]
@@ -294,6 +297,9 @@ def _decompose_tiny(reduction: Reduction) -> list[_Tiny]:
 class KrylovSVD(SVDPlan):
     """The rank is known when the pairs are."""
 
+    expected_rank: int
+    rank: int
+
     def __init__(
         self,
         engine: Engine,
@@ -327,6 +333,9 @@ class KrylovSVD(SVDPlan):
 
 class SketchedSVD(SVDPlan):
     """For large graphs. The vectors take as much memory as U·Σ and are seldom needed: rows and their lengths are kept."""
+
+    expected_rank: int
+    rank: int
 
     def __init__(self, engine: Engine, matrix: Sparse, rule: RankRule, random_state: int):
         self._engine, self._matrix, self._rule, self._random_state = engine, matrix, rule, random_state

@@ -71,10 +71,13 @@ _GCNLayer, _GCN2Layer, _APPNPLayer = (_by_operator(layer) for layer in (GCNConv,
 class MLP(Module):
     """Affine maps with σ between them, on what ``read`` takes from the inputs."""
 
+    read: Callable[[Inputs], Any]
+    drop: Dropout
+
     def __init__(self, shape: Shape, widths: list[int], read: Callable[[Inputs], Any] = lambda inputs: inputs.x):
         super().__init__()
         self.read, self.drop = read, shape.drop()
-        self.layers = ModuleList(Affine(a, b) for a, b in pairwise(widths))
+        self.layers: ModuleList = ModuleList(Affine(a, b) for a, b in pairwise(widths))
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         return self.of(self.read(inputs))
@@ -88,11 +91,14 @@ class MLP(Module):
 class GCN(Module):
     """K layers over one operator."""
 
+    drop: Dropout
+    hop: str
+
     def __init__(self, shape: Shape, K: int, outputs: int, hop: str = "Ã_sym"):
         super().__init__()
         self.drop, self.hop = shape.drop(), hop
         widths = [shape.features, *[shape.hidden] * (K - 1), outputs]
-        self.layers = ModuleList(_GCNLayer(a, b, normalize=False) for a, b in pairwise(widths))
+        self.layers: ModuleList = ModuleList(_GCNLayer(a, b, normalize=False) for a, b in pairwise(widths))
         self.layers[0].lin = Affine(widths[0], widths[1], bias=False)  # the layer's own takes no sparse X
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
@@ -107,11 +113,11 @@ class SAGE(Module):
 
     def __init__(self, shape: Shape, K: int):
         super().__init__()
-        self.drop = shape.drop()
+        self.drop: Dropout = shape.drop()
         widths = [shape.features, *[shape.hidden] * (K - 1), shape.classes]
         pairs = list(pairwise(widths))
-        self.around = ModuleList(Affine(a, b, bias=False) for a, b in pairs)
-        self.own = ModuleList(Affine(a, b) for a, b in pairs)
+        self.around: ModuleList = ModuleList(Affine(a, b, bias=False) for a, b in pairs)
+        self.own: ModuleList = ModuleList(Affine(a, b) for a, b in pairs)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         h: Any = inputs.x
@@ -122,11 +128,14 @@ class SAGE(Module):
 
 
 class GCNII(Module):
+    first: Affine
+    last: Affine
+
     def __init__(self, shape: Shape, K: int, alpha: float, theta: float):
         super().__init__()
-        self.drop = shape.drop()
+        self.drop: Dropout = shape.drop()
         self.first, self.last = Affine(shape.features, shape.hidden), Affine(shape.hidden, shape.classes)
-        self.layers = ModuleList(
+        self.layers: ModuleList = ModuleList(
             _GCN2Layer(shape.hidden, alpha, theta, layer, normalize=False) for layer in range(1, K + 1)
         )
 
@@ -138,11 +147,14 @@ class GCNII(Module):
 
 
 class H2GCN(Module):
+    drop: Dropout
+    rounds: int
+
     def __init__(self, shape: Shape, K: int):
         super().__init__()
         self.drop, self.rounds = shape.drop(), K
-        self.first = Affine(shape.features, shape.hidden)
-        self.last = Affine(shape.hidden * (2 ** (K + 1) - 1), shape.classes)
+        self.first: Affine = Affine(shape.features, shape.hidden)
+        self.last: Affine = Affine(shape.hidden * (2 ** (K + 1) - 1), shape.classes)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         parts = [F.relu(self.first(self.drop(inputs.x)))]
@@ -156,8 +168,8 @@ class PredictThenPropagate(Module):
 
     def __init__(self, shape: Shape, K: int, alpha: float):
         super().__init__()
-        self.predict = MLP(shape, [shape.features, shape.hidden, shape.classes])
-        self.spread = _APPNPLayer(K, alpha, normalize=False)
+        self.predict: MLP = MLP(shape, [shape.features, shape.hidden, shape.classes])
+        self.spread: Module = _APPNPLayer(K, alpha, normalize=False)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         return self.spread(self.predict(inputs), lambda t: inputs.hop("Ã_sym", t))
@@ -166,10 +178,10 @@ class PredictThenPropagate(Module):
 class GPRGNN(Module):
     def __init__(self, shape: Shape, K: int, alpha: float):
         super().__init__()
-        self.predict = MLP(shape, [shape.features, shape.hidden, shape.classes])
+        self.predict: MLP = MLP(shape, [shape.features, shape.hidden, shape.classes])
         start = alpha * (1 - alpha) ** np.arange(K + 1.0)
         start[K] = (1 - alpha) ** K
-        self.gamma = torch.nn.Parameter(torch.tensor(start, dtype=torch.float32))
+        self.gamma: torch.nn.Parameter = torch.nn.Parameter(torch.tensor(start, dtype=torch.float32))
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         h = self.predict(inputs)
@@ -185,12 +197,12 @@ class GAT(Module):
         super().__init__()
         if shape.hidden % heads:
             raise InputError(f"gat: {heads} heads cannot share {shape.hidden} hidden columns: choose a divisor of them")
-        self.drop = shape.drop()
+        self.drop: Dropout = shape.drop()
         widths = [shape.features, *[shape.hidden] * (K - 1)]
         own = {"dropout": shape.dropout, "add_self_loops": False}
-        self.layers = ModuleList(GATConv(w, shape.hidden // heads, heads, **own) for w in widths[:-1])
+        self.layers: ModuleList = ModuleList(GATConv(w, shape.hidden // heads, heads, **own) for w in widths[:-1])
         self.layers.append(GATConv(widths[-1], shape.classes, 1, **own))
-        self.first = Affine(shape.features, shape.hidden if K > 1 else shape.classes, bias=False)
+        self.first: Affine = Affine(shape.features, shape.hidden if K > 1 else shape.classes, bias=False)
         self.layers[0].lin = torch.nn.Identity()  # in its place comes first, which takes a sparse X too
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
@@ -209,22 +221,25 @@ class NonlinearSlimG(Module):
         structure = MLP(shape, [rank, h, h], read=lambda inputs: inputs.structure)
         features = MLP(shape, [shape.features, h, h])
         around = [GCN(shape, 2, h, hop) for hop in ("A_row", "Ã_sym")]
-        self.parts = ModuleList([structure, features, *around])
-        self.last = MLP(shape, [4 * h, h, shape.classes])
+        self.parts: ModuleList = ModuleList([structure, features, *around])
+        self.last: MLP = MLP(shape, [4 * h, h, shape.classes])
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         return self.last.of(F.relu(torch.cat([part(inputs) for part in self.parts], dim=1)))
 
 
 class LINKX(Module):
+    edges: Affine
+    features: Affine
+
     def __init__(self, shape: Shape, K: int):
         super().__init__()
         h = shape.hidden
-        self.drop = shape.drop()
+        self.drop: Dropout = shape.drop()
         self.edges, self.features = Affine(shape.nodes, h, bias=False), Affine(shape.features, h)
-        self.shift = torch.nn.Parameter(torch.zeros(h))
-        self.mix = Affine(2 * h, h)
-        self.last = MLP(shape, [*[h] * K, shape.classes])
+        self.shift: torch.nn.Parameter = torch.nn.Parameter(torch.zeros(h))
+        self.mix: Affine = Affine(2 * h, h)
+        self.last: MLP = MLP(shape, [*[h] * K, shape.classes])
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         a = inputs.hop("A", self.edges.weight) + self.shift

@@ -34,6 +34,10 @@ SPARSE_BELOW = 0.15
 class Inputs:
     """What the networks are computed from; each part is made when it is first asked for and shared by all settings."""
 
+    graph: Graph
+    engine: Engine
+    random_state: int
+
     def __init__(self, graph: Graph, engine: Engine, normalize_features: str | None = "row", random_state: int = 0):
         self.graph, self.engine, self.random_state = graph, engine, random_state
         self.normalize_features = normalize_features
@@ -85,6 +89,11 @@ class Inputs:
 class SparseRows:
     """X in compressed rows together with Xᵀ, whose values are those of X in another order."""
 
+    rows: Any
+    columns: Any
+    order: Array
+    engine: Engine
+
     def __init__(self, rows: sp.csr_array, columns: sp.csr_array, order: Array, engine: Engine):
         self.rows, self.columns, self.order, self.engine = rows, columns, order, engine
 
@@ -114,6 +123,9 @@ class SparseRows:
 class Dropout(torch.nn.Module):
     """Each entry becomes zero with probability p, else x / (1 − p), while training."""
 
+    p: float
+    rng: np.random.Generator
+
     def __init__(self, p: float, rng: np.random.Generator):
         super().__init__()
         self.p, self.rng = p, rng
@@ -139,9 +151,9 @@ class Affine(torch.nn.Module):
 
     def __init__(self, inputs: int, outputs: int, bias: bool = True):
         super().__init__()
-        self.weight = torch.nn.Parameter(torch.empty(inputs, outputs))
+        self.weight: torch.nn.Parameter = torch.nn.Parameter(torch.empty(inputs, outputs))
         torch.nn.init.xavier_uniform_(self.weight)
-        self.bias = torch.nn.Parameter(torch.zeros(outputs)) if bias else None
+        self.bias: torch.nn.Parameter | None = torch.nn.Parameter(torch.zeros(outputs)) if bias else None
 
     def forward(self, h: torch.Tensor | SparseRows) -> torch.Tensor:
         out = h.times(self.weight) if isinstance(h, SparseRows) else h @ self.weight

@@ -47,6 +47,10 @@ class MonitoredProcess:
         Whether it was killed because it used more memory than the limit.
     """
 
+    memory: int | None
+    exceeded: bool
+    process: subprocess.Popen[str]
+
     def __init__(
         self, command: list[str], memory: int | None = None, threads: int | None = None, *, stderr: int | None = None
     ):

@@ -36,7 +36,7 @@ from slimg.lab.tables import Entry, Page, Picture, Table
 CLASSES = 4
 MINUTES = 45
 """What the checks of the linear models may take on two cores."""
-MARKS = {True: "✓", False: "✗", None: "?"}
+MARKS: dict[bool | None, str] = {True: "✓", False: "✗", None: "?"}
 EXPECTED = {
     "semantic-uniform": ("no network effects", "X"),
     "random-homophily": ("useless features, homophily", "U"),

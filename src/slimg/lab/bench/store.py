@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 from slimg.errors import InputError
 
 FORMAT, VERSION = "slimg-bench", 1
-HEADER = {"format": FORMAT, "version": VERSION}
+HEADER: dict[str, Any] = {"format": FORMAT, "version": VERSION}
 STATUSES = ("ok", "failed", "oom")
 Record = dict[str, Any]
 
@@ -107,6 +107,8 @@ class Store:
     notes : tuple of str
         What was found wrong and repaired, one sentence each.
     """
+
+    path: Path
 
     def __init__(self, path: str | Path):
         self.path = Path(path)

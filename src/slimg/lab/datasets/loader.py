@@ -49,6 +49,7 @@ def names() -> list[str]:
     Returns
     -------
     list of str
+        Names for `load`, `fetch` and `info`.
 
     Examples
     --------
@@ -129,6 +130,7 @@ def info(name: str, root: str | Path | None = None) -> Info:
     Returns
     -------
     Info
+        The entry of ``datasets.json``, and statistics of the graph if its files are here.
 
     Examples
     --------

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational
+from typing import Any
 
 from slimg.errors import InputError, choices
 from slimg.lab.gnnexp import notation
@@ -142,7 +143,7 @@ class Word:
         return sum(power for _, power in self.factors)
 
     @property
-    def rank(self) -> tuple:
+    def rank(self) -> tuple[Any, ...]:
         """Sort key: by degree, then by name."""
         return self.degree, tuple((symbol.text, power) for symbol, power in self.factors)
 

@@ -28,7 +28,7 @@ from slimg.lab.sanity.case import CASES
 from slimg.lab.tables import Entry, Table
 
 FORMATS = ("text", "markdown", "latex", "json")
-MARKS = {True: "✓", False: "✗", None: "?"}
+MARKS: dict[bool | None, str] = {True: "✓", False: "✗", None: "?"}
 MOST_WORDS = 24
 """Degree up to which a polynomial is also shown multiplied out."""
 POINTS = (1.0, 0.5, 0.0, -0.5, -1.0)

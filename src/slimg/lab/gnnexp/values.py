@@ -363,7 +363,7 @@ class DataObject:
 NODE_VALUES = (Value, Messages, Stacked)
 """What depends on X."""
 ABSTRACT = (*NODE_VALUES, Edges, EdgeWeights, EdgeEnd, Degree, Pieces, Opaque, DataObject)
-KINDS = {
+KINDS: dict[type, str] = {
     Value: "features of nodes",
     Messages: "messages along edges",
     Stacked: "a stack of features",

@@ -45,6 +45,10 @@ Vectors = Callable[[Any, int], Array]
 class Evaluation:
     """The expressions of one graph and one X (n × d)."""
 
+    engine: Engine
+    adjacency: Adjacency
+    x: RowMatrix
+
     def __init__(self, engine: Engine, adjacency: Adjacency, x: RowMatrix, vectors: Vectors | None = None):
         self.engine, self.adjacency, self.x = engine, adjacency, x
         self._vectors = vectors

@@ -168,8 +168,11 @@ class Concatenation:
                 yield part
 
 
-identity = Identity()
-A_row, A_sym, At_sym, L = Hop("A_row"), Hop("A_sym"), Hop("Ã_sym"), Hop("L")
+identity: Identity = Identity()
+A_row: Hop = Hop("A_row")
+A_sym: Hop = Hop("A_sym")
+At_sym: Hop = Hop("Ã_sym")
+L: Hop = Hop("L")
 
 def summation(first: Number, last: Number, body: Callable[[Number], Expression], symbol: str = "k") -> Series:
     """Σ_{symbol=first}^{last} body(symbol)."""

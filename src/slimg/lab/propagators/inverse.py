@@ -70,7 +70,13 @@ def solve(
 
 
 def _check(
-    engine: Engine, apply: Callable[[RowMatrix], RowMatrix], right: RowMatrix, x: RowMatrix, size: Array, iterations: int, most: int
+    engine: Engine,
+    apply: Callable[[RowMatrix], RowMatrix],
+    right: RowMatrix,
+    x: RowMatrix,
+    size: Array,
+    iterations: int,
+    most: int,
 ) -> None:
     rest = engine.sum_rows(lambda b, image: _products(b - image, b - image), right, apply(x))
     worst = float(np.sqrt(np.max(rest / np.where(size > 0, size, 1))))

@@ -11,7 +11,7 @@ Defaults and grids are those of the paper's last table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -62,7 +62,7 @@ class DGC(_Linear):
 
     K: int = count(200, least=1)
     T: float = positive(5)
-    grid: ClassVar = {"T": (3, 4, 5, 6)}
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"T": (3, 4, 5, 6)}
 
     def formula(self) -> Expression:
         step = self.T / self.K
@@ -81,7 +81,7 @@ class S2GC(_Linear):
 
     K: int = count(16, least=1)
     alpha: float = share(0.05)
-    grid: ClassVar = {"alpha": (0.01, 0.03, 0.05, 0.07, 0.09)}
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"alpha": (0.01, 0.03, 0.05, 0.07, 0.09)}
 
     def formula(self) -> Expression:
         return summation(1, self.K, lambda k: self.alpha * identity + (1 - self.alpha) * At_sym**k)
@@ -99,7 +99,7 @@ class G2CN(_Linear):
     N: int = count(2, least=1)
     T: float | Sequence[float] = 10
     b: Sequence[float] = (0, 2)
-    grid: ClassVar = {"T": (10, 20, 30, 40)}
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"T": (10, 20, 30, 40)}
 
     def formula(self) -> Concatenation:
         def gaussian(i: int) -> Expression:

@@ -31,6 +31,7 @@ N(0, 1/d) with ``random_state``: a fixed random attention, which a note on the r
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -175,7 +176,7 @@ class GCNII(_Coupled):
 
     K: int = count(8, least=1)
     alpha: float = share(0.1)
-    grid: ClassVar = {"K": (8, 16, 32, 64), "alpha": (0.1, 0.2, 0.5)}
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"K": (8, 16, 32, 64), "alpha": (0.1, 0.2, 0.5)}
 
     def formula(self) -> Concatenation:
         K, alpha = self.K, self.alpha
@@ -192,7 +193,7 @@ class H2GCN(_Coupled):
     """‖_{k=0}^{2K} A_sym^k X."""
 
     K: int = count(1)
-    grid: ClassVar = {"K": (1, 2)}
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {"K": (1, 2)}
 
     def formula(self) -> Concatenation:
         return blocks(each(0, 2 * self.K, lambda k: A_sym**k))

@@ -90,18 +90,52 @@ class Propagator:
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     def formula(self) -> Concatenation | Expression:
-        """P(A, X) as an expression in operators; a propagator without one overrides `columns`."""
+        """Write P(A, X) as an expression in operators; a propagator without one overrides `columns`.
+
+        Returns
+        -------
+        Concatenation or Expression
+            One block, or several side by side.
+        """
         raise InputError(f"the propagator {self.name} has no formula")
 
     def columns(self, graph: Graph, engine: Engine, x: RowMatrix) -> dict[str, RowMatrix]:
-        """Blocks by name; x is the prepared X as a dense row matrix (n × d)."""
+        """Compute the blocks of columns.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph of the nodes.
+        engine : Engine
+            Where row matrices live.
+        x : RowMatrix of shape (n, d)
+            The prepared X, dense.
+
+        Returns
+        -------
+        dict of str to RowMatrix of shape (n, d)
+            Name of the block → its columns.
+        """
         named = self.blocks()
         _check_columns(engine, x.shape[0], x.shape[1], len(named))
         evaluation = Evaluation(engine, graph.adjacency, x, self.vectors)
         return dict(zip(named, evaluation.columns(list(named.values())), strict=True))
 
     def vectors(self, layer: Any, d: int) -> Array:
-        """Weight vectors (d × 1 or d × 2) of an attention to X."""
+        """Give the weight vectors of an attention to X.
+
+        Parameters
+        ----------
+        layer : object
+            The layer of the network, as the formula names it.
+        d : int
+            Columns of X.
+
+        Returns
+        -------
+        array of shape (d, 1) or (d, 2)
+            One column for a node, or one for each end of an edge.
+        """
         raise InputError(f"the propagator {self.name} attends to X but defines no weight vectors")
 
     def validate(self) -> None:
@@ -119,18 +153,45 @@ class Propagator:
         return Components(engine, self.columns(graph, engine, x), rank=x.shape[1], notes=self.notes())
 
     def features(self, graph: Graph, engine: Engine, normalize_features: str | None) -> RowMatrix:
-        """X, prepared; dense, since hops fill it in."""
+        """Prepare X.
+
+        Parameters
+        ----------
+        graph : Graph
+            A graph with features.
+        engine : Engine
+            Where the result lives.
+        normalize_features : "row" or None
+            "row" divides each row by its sum; None takes X as it is.
+
+        Returns
+        -------
+        RowMatrix of shape (n, d)
+            Dense, since hops fill it in.
+        """
         if graph.features is None:
             raise InputError(f"the propagator {self.name} needs features, but the graph has none: use slimg")
         row_matrix = prepare_features(engine, graph.features, normalize_features)
         return engine.map_rows(dense_rows, row_matrix) if engine.is_sparse(row_matrix) else row_matrix
 
     def notes(self) -> tuple[str, ...]:
-        """What was decided on the way, one sentence each."""
+        """Say what was decided on the way.
+
+        Returns
+        -------
+        tuple of str
+            One sentence each.
+        """
         return ()
 
     def blocks(self) -> dict[str, Expression]:
-        """The expressions of the formula by the name of their block."""
+        """Name the blocks of the formula.
+
+        Returns
+        -------
+        dict of str to Expression
+            Name of the block → its expression.
+        """
         formula = self.formula()
         parts = list(formula) if isinstance(formula, Concatenation) else [formula]
         if not parts:
@@ -142,7 +203,13 @@ class Propagator:
 
     @classmethod
     def hyperparameters(cls) -> dict[str, Any]:
-        """Name → default, without what is not a hyperparameter of the model."""
+        """List the hyperparameters of the model.
+
+        Returns
+        -------
+        dict of str to object
+            Name → default.
+        """
         given = fields(cls)  # type: ignore[arg-type]
         return {each.name: each.default for each in given if not each.metadata.get("free")}
 
@@ -153,7 +220,22 @@ Registered = TypeVar("Registered", bound=Callable[..., Any])
 def register(
     name: str, *, title: str | None = None, reference: str | None = None
 ) -> Callable[[Registered], Registered]:
-    """Decorator: make a `Propagator` class, or a function of hyperparameters that returns a formula, known by name."""
+    """Make a propagator known by name, as a decorator.
+
+    Parameters
+    ----------
+    name : str
+        Its name for `get` and `LinearGNN`.
+    title : str or None, default=None
+        Its name in print; None takes that of the class, or ``name``.
+    reference : str or None, default=None
+        Where it was published.
+
+    Returns
+    -------
+    callable
+        A decorator of a `Propagator` class, or of a function of hyperparameters that returns a formula.
+    """
 
     def add(given: Registered) -> Registered:
         kind: Any = given if inspect.isclass(given) else _from_function(name, given)
@@ -166,12 +248,29 @@ def register(
 
 
 def names() -> tuple[str, ...]:
-    """All registered names, in the order of the paper's table."""
+    """List the names of all propagators.
+
+    Returns
+    -------
+    tuple of str
+        In the order of the paper's table.
+    """
     return tuple(_registry())
 
 
 def kind_of(name: str) -> type[Propagator]:
-    """The class registered under a name."""
+    """Find the class that is registered under a name.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+
+    Returns
+    -------
+    type
+        A subclass of `Propagator`.
+    """
     known = _registry()
     if name not in known:
         raise choices("propagator", name, list(known))
@@ -179,7 +278,31 @@ def kind_of(name: str) -> type[Propagator]:
 
 
 def get(name: str, **hyperparameters: Any) -> Propagator:
-    """The propagator of that name with these hyperparameters, others at their defaults."""
+    """Make a propagator.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    **hyperparameters : object
+        Its hyperparameters by name; others are at their defaults.
+
+    Returns
+    -------
+    Propagator
+        A function of a graph: ``get(name)(graph)`` computes P(A, X).
+
+    Raises
+    ------
+    InputError
+        If the name or a hyperparameter is unknown, or a value is out of its bounds.
+
+    Examples
+    --------
+    >>> from slimg.lab.propagators import get
+    >>> list(get("sgc", K=2).blocks())
+    ['Ã_sym^2 X']
+    """
     kind = kind_of(name)
     known = [each.name for each in fields(kind)]  # type: ignore[arg-type]
     for given in hyperparameters:
@@ -198,7 +321,26 @@ def together(
     normalize_features: str | None = "row",
     rows: Array | None = None,
 ) -> list[Components]:
-    """P(A, X) for each propagator, for all nodes or these rows; formulas in the same operator share its hops."""
+    """Compute P(A, X) for several propagators; formulas in the same operator share its hops.
+
+    Parameters
+    ----------
+    propagators : sequence of Propagator
+        What to compute.
+    graph : Graph
+        A graph with features.
+    engine : Engine
+        Where the results live.
+    normalize_features : "row" or None, default="row"
+        As in `Propagator.features`.
+    rows : array of shape (m,) or None, default=None
+        Rows to keep; None for all nodes.
+
+    Returns
+    -------
+    list of Components
+        One for each propagator.
+    """
     results: dict[int, Components] = {}
     plain = [each for each in propagators if _is_plain_formula(each)]
     if plain:

@@ -136,7 +136,12 @@ def _known(values: Array | None) -> Array:
 
 
 def functions_of(
-    engine: Engine, name: str, hop: Hops, expressions: Sequence[Expression], x: RowMatrix, pick: Hops = lambda row_matrix: row_matrix
+    engine: Engine,
+    name: str,
+    hop: Hops,
+    expressions: Sequence[Expression],
+    x: RowMatrix,
+    pick: Hops = lambda row_matrix: row_matrix,
 ) -> list[RowMatrix]:
     """f X for functions f of the operator ``name``, which ``hop`` applies; ``pick`` selects what is to be kept."""
     in_powers = [stable_powers(name, expression) for expression in expressions]
