@@ -48,7 +48,6 @@ def pyright(*words: str, folder: Path) -> str:
     return answer
 
 
-@pytest.mark.xfail(reason="SlimG still inherits from a class without types")
 def test_mypy_strict_finds_the_mistakes_in_a_script(script):
     pytest.importorskip("mypy", reason="MYPY IS NOT INSTALLED: pip install '.[lint]'")
     options = ["--strict", "--ignore-missing-imports", "--follow-imports=silent", f"--cache-dir={script.parent / 'cache'}"]
@@ -62,7 +61,6 @@ def test_pyright_finds_the_mistakes_in_a_script(script):
     assert found == MISTAKES, answer["generalDiagnostics"]
 
 
-@pytest.mark.xfail(reason="90.5 %")
 def test_the_public_surface_has_types(tmp_path):
     answer = json.loads(pyright("--verifytypes", "slimg", "--ignoreexternal", "--outputjson", folder=tmp_path))
     score = answer["typeCompleteness"]["completenessScore"]
