@@ -4,8 +4,18 @@ import re
 
 import pytest
 
-from slimg.lab.gnnexp.algebra import IDENTITY, Polynomial, normalised
-from slimg.lab.gnnexp.writing import block_text, inside, latex, propagator_latex, propagator_text, symbolic, text
+from slimg.lab.gnnexp.algebra import IDENTITY, Polynomial, normalised, plain
+from slimg.lab.gnnexp.writing import (
+    Scalar,
+    as_scalar,
+    block_text,
+    inside,
+    latex,
+    propagator_latex,
+    propagator_text,
+    symbolic,
+    text,
+)
 from slimg.lab.propagators import get
 from slimg.lab.propagators.expressions import A_row, A_sym, Hop, Power, blocks, each, identity, summation
 from slimg.lab.propagators.registry import kind_of
@@ -35,7 +45,7 @@ PAPER = {
 """The rows of the paper's source (GDC apart: its row is two formulas)."""
 
 
-def plain(formula):
+def simplified(formula):
     """Without what does not change the meaning: spaces, braces, kinds of brackets, names of macros."""
     formula = re.sub(r"\\AsymK\{(.*?)\}", r"\\tilde{\\mathbf{A}}_\\mathrm{sym}^{\1}", formula)
     formula = formula.replace(r"\concat", r"\Big\Vert").replace(r"\cat", r"\Vert").replace(r"\,", "")
@@ -45,7 +55,7 @@ def plain(formula):
 
 @pytest.mark.parametrize("name", PAPER)
 def test_the_formula_is_the_papers_row(name):
-    assert plain(latex(symbolic(kind_of(name)).formula())) == plain(PAPER[name])
+    assert simplified(latex(symbolic(kind_of(name)).formula())) == simplified(PAPER[name])
 
 
 def test_gdc_names_its_matrix_and_defines_it():
@@ -131,3 +141,45 @@ def test_the_row_of_gcnii_in_latex():
 
 def test_blocks_are_named_after_what_they_hold():
     assert [block_text(IDENTITY), block_text(T**2), block_text(T, "1")] == ["X", "A_row² X", "A_row 1"]
+
+
+# symbols that write the arithmetic done with them -------------------------------------------------------------------
+
+
+K, time, alpha, k = (Scalar.named(name) for name in ("K", "T", "alpha", "k"))
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "latex"),
+    [
+        (1 - time / K, "1 − T/K", "1 - T / K"),
+        ((1 - alpha) ** k, "(1 − α)ᵏ", r"(1 - \alpha)^{k}"),
+        (alpha * (1 - alpha) ** k, "α (1 − α)ᵏ", r"\alpha (1 - \alpha)^{k}"),
+        (2 * K, "2K", "2K"),
+        (K - 2, "K − 2", "K - 2"),
+        (K - 2 - 0 + 1, "K − 1", "K - 1"),
+        (2 * (K + 1) - 2, "2K", "2K"),
+        (1 + K, "K + 1", "K + 1"),
+        (K - K, "0", "0"),
+        (-(alpha**2 / 2), "−α²/2", r"-\alpha^{2} / 2"),
+        (time.at(Scalar.named("i")) / K, "Tᵢ/K", "T_{i} / K"),
+        (1 - (alpha - 1), "1 − (α − 1)", r"1 - (\alpha - 1)"),
+        (0.9**k, "0.9ᵏ", "0.9^{k}"),
+        (alpha * 3.0, "α·3", r"\alpha \cdot 3"),
+        ((1 - alpha) * (1 - time), "(1 − α) (1 − T)", r"(1 - \alpha) (1 - T)"),
+        (alpha / (1 + alpha), "α/(α + 1)", r"\alpha / (\alpha + 1)"),
+    ],
+)
+def test_arithmetic_is_written(number, text, latex):
+    assert (number.text, number.latex) == (text, latex)
+
+
+def test_numbers_are_written_short():
+    assert as_scalar(0.1 + 0.2).text == "0.3"
+    assert as_scalar(-2).text == "−2" and as_scalar(-2).latex == "-2"
+
+
+def test_small_letters_where_there_are_any():
+    assert [plain(f"x^{{{each}}}") for each in ("2K", "K - 1", r"\theta", "0.5")] == ["x²ᴷ", "xᴷ⁻¹", "x^θ", "x^(0.5)"]
+    assert [plain(f"x_{{{each}}}") for each in ("k=0", "1,2", r"\epsilon", "0.01")] == ["xₖ₌₀", "x₁₂", "x_ε", "x_0.01"]
+    assert plain(r"\tilde{\mathbf{A}}_{2,\mathrm{sym},0.5\mathbf{I}}") == "Ã₂[0.5I]_sym"

@@ -24,16 +24,16 @@ its parts is therefore zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Rational
 from typing import Any
 
 from slimg.errors import InputError, choices
-from slimg.lab.gnnexp import notation
-from slimg.lab.gnnexp.notation import plain
 
 HALF = Fraction(1, 2)
 NORMALISATIONS: dict[str, tuple[Fraction, Fraction]] = {
@@ -47,6 +47,11 @@ _CANCELLED = Fraction(1, 10**13)
 _PLAIN_DENOMINATOR = 10**6
 _LONG = 8
 """Polynomials of more words are shortened in the middle when they are printed."""
+GREEK = {"alpha": "α", "epsilon": "ε", "sigma": "σ", "theta": "θ"}
+_SUPERSCRIPTS = dict(zip("0123456789+−kKNpiT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵏᴷᴺᵖⁱᵀ", strict=True))
+_SUBSCRIPTS = dict(zip("0123456789+−=ki", "₀₁₂₃₄₅₆₇₈₉₊₋₌ₖᵢ", strict=True))
+_SIGNS = {r"\,\Vert\,": "‖", r"\Big\Vert": "‖", r"\sum": "Σ", r"\prod": "Π", r"\exp": "exp", r" \cdot ": "·"}
+_SIGNS |= {r"\cdots": "…", " / ": "/", "-": "−"} | {f"\\{name}": letter for name, letter in GREEK.items()}
 Number = int | float | Fraction
 
 
@@ -112,7 +117,7 @@ class Laplacian(Symbol):
 class Attention(Symbol):
     """diag(X w₁) M + M diag(X w₂) with M = A + loops·I, for one attention layer and head, both counted from 1."""
 
-    layer: int
+    layer: int | str
     head: int = 1
     heads: int = 1
     graph: str = "A"
@@ -150,7 +155,7 @@ class Word:
     @property
     def latex(self) -> str:
         """The product in LaTeX."""
-        return " ".join(notation.power(symbol.latex, str(power)) for symbol, power in self.factors) or notation.IDENTITY
+        return " ".join(power(symbol.latex, str(exponent)) for symbol, exponent in self.factors) or r"\mathbf{I}"
 
     def __mul__(self, other: Word) -> Word:
         left, right = self.factors, other.factors
@@ -253,10 +258,7 @@ class Polynomial:
         """The sum in LaTeX, from the longest word to the shortest, with four significant digits."""
         ordered = sorted(self._terms.items(), key=lambda item: (-item[0].degree, item[0].rank))
         terms = [_term(word, value) for word, value in ordered]
-        if len(terms) > _LONG:
-            terms = [*terms[:3], r"+ \cdots", *terms[-3:]]
-        text = " ".join(terms) or "0"
-        return text.removeprefix("+ ") if not text.startswith("-") else text.replace(" ", "", 1)
+        return joined(terms if len(terms) <= _LONG else [*terms[:3], ("+", r"\cdots"), *terms[-3:]]) if terms else "0"
 
     def __repr__(self) -> str:
         return plain(self.latex)
@@ -351,14 +353,86 @@ def _reduced(polynomial: Polynomial, rows: Mapping[Word, Polynomial]) -> Polynom
     return rest
 
 
-def _term(word: Word, value: Fraction) -> str:
-    """Sign, size and word, as in "- 0.5 A"."""
+def _term(word: Word, value: Fraction) -> tuple[str, str]:
+    """Sign and size of one term, as in ("-", "0.5 A")."""
     digits, _, exponent = f"{float(abs(value)):.4g}".partition("e")
     size = rf"{digits} \cdot 10^{{{int(exponent)}}} " if exponent else f"{digits} "
-    return f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else size}{word.latex}"
+    return "-" if value < 0 else "+", word.latex if abs(value) == 1 else size + word.latex
 
 
 def _sum(a: Fraction, b: Fraction) -> Fraction:
     """a + b, zero when they cancel up to rounding."""
     total = a + b
     return Fraction(0) if abs(total) <= _CANCELLED * max(abs(a), abs(b)) else total
+
+
+# writing ------------------------------------------------------------------------------------------------------------
+
+
+def joined(terms: Sequence[tuple[str, str]]) -> str:
+    """Terms of a sum, each a sign and what follows it, as one formula."""
+    (sign, first), *rest = terms
+    return " ".join([f"-{first}" if sign == "-" else first, *(f"{sign} {term}" for sign, term in rest)])
+
+
+@lru_cache(maxsize=4096)
+def plain(latex: str) -> str:
+    """The LaTeX of this package in unicode.
+
+    Parameters
+    ----------
+    latex : str
+        A formula made of the signs that this package writes.
+
+    Returns
+    -------
+    str
+        The same formula in unicode.
+
+    Examples
+    --------
+    >>> plain(r"\\tilde{\\mathbf{A}}_{\\mathrm{sym}}")
+    'Ã_sym'
+    """
+    text = latex
+    for sign, letter in _SIGNS.items():
+        text = text.replace(sign, letter)
+    text = re.sub(r"\\mathbf\{(.)\}", r"\1", text)
+    text = re.sub(r"\\tilde\{(.)\}", lambda match: unicodedata.normalize("NFC", match[1] + "\u0303"), text)
+    text = re.sub(r"_\{((?:[^{}]|\{\w*\})*)\}", lambda match: _subscript(match[1]), text)
+    text = re.sub(r"\\mathrm\{(\w+)\}", r"\1", text)
+    text = re.sub(r"\^\{([^{}]*)\}", lambda match: _superscript(match[1]), text)
+    return text.replace("{", "").replace("}", "")
+
+
+def power(base: str, exponent: str) -> str:
+    """base^exponent in LaTeX.
+
+    Returns
+    -------
+    str
+        The base itself for the exponent 1.
+    """
+    return base if exponent == "1" else f"{{{base}}}^{{{exponent}}}"
+
+
+def _superscript(text: str) -> str:
+    """ᴷ⁻¹, or ^(…) for letters without a small form."""
+    compact = text.replace(" ", "")
+    if all(letter in _SUPERSCRIPTS for letter in compact):
+        return "".join(_SUPERSCRIPTS[letter] for letter in compact)
+    return f"^({text})" if len(compact) > 1 else f"^{text}"
+
+
+def _subscript(text: str) -> str:
+    """Index, strength of self-loops and name of a normalisation, in this order: ₂[2I]_sym."""
+    index = strength = name = ""
+    for part in text.split(","):
+        if part.startswith(r"\mathrm"):
+            name = f"_{part[8:-1]}"
+        elif part.endswith("I"):
+            strength = f"[{part}]"
+        else:
+            small = all(letter in _SUBSCRIPTS for letter in part)
+            index += "".join(_SUBSCRIPTS[letter] for letter in part) if small else f"_{part}"
+    return index + strength + name

@@ -28,8 +28,7 @@ import torch
 from torch.fx.node import map_aggregate, map_arg
 
 import slimg.lab.gnnexp.functions
-import slimg.lab.gnnexp.layers
-import slimg.lab.gnnexp.messages  # noqa: F401  (these three register their rules)
+import slimg.lab.gnnexp.layers  # noqa: F401  (these two register their rules)
 from slimg.errors import InputError, choices
 from slimg.lab.gnnexp.algebra import NORMALISATIONS, normalised
 from slimg.lab.gnnexp.rules import LocatedError, Note, Rule, Site, failure, rule_for, unknown_layer

@@ -4,7 +4,7 @@
     P(A, X)                         =  ‖_b b(A) · X         b: a basis of the span of the p_t
 
 The network is traced (`trace`), each recorded call is applied to abstract values (`values`) by the rule of its layer or
-function (`layers`, `functions`, `messages`), and the polynomials of the result are reduced to a basis of their span
+function (`layers`, `functions`), and the polynomials of the result are reduced to a basis of their span
 (`algebra`). The values of weights are never read: the result holds for all of them.
 
 On a graph, operators are applied, never multiplied with each other: the words of all blocks are evaluated from their right

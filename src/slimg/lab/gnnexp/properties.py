@@ -41,22 +41,8 @@ from typing import Any
 import numpy as np
 
 from slimg.errors import InputError
-from slimg.lab.gnnexp.notation import Scalar, as_scalar
-from slimg.lab.gnnexp.writing import body, inside, latex, parts, symbolic, text
-from slimg.lab.propagators.expressions import (
-    Attention,
-    Expression,
-    Gated,
-    Hop,
-    Identity,
-    Over,
-    Power,
-    Reduced,
-    Scaled,
-    Structure,
-    Sum,
-    operators_of,
-)
+from slimg.lab.gnnexp.writing import Scalar, as_scalar, body, inside, latex, parts, symbolic, text
+from slimg.lab.propagators import expressions as ex
 from slimg.lab.propagators.registry import Propagator, get, kind_of
 from slimg.lab.propagators.spectrum import response
 from slimg.lab.sanity.case import CASES
@@ -119,17 +105,17 @@ def properties(name: str, **hyperparameters: Any) -> Properties:
     blocks = parts(formula)
     found = [part for block in blocks for part in inside(block)]
     kinds, names = {type(part) for part in found}, _operators(found)
-    dynamic, survives = bool(kinds & {Attention, Gated}), survival(propagator)
-    concatenated = len(blocks) > 1 or isinstance(blocks[0], Over)
+    dynamic, survives = bool(kinds & {ex.Attention, ex.Gated}), survival(propagator)
+    concatenated = len(blocks) > 1 or isinstance(blocks[0], ex.Over)
     bare = {each for each in names if not (each.startswith("Ã") or each == "L")}
     self_loops = {"fixed": dynamic or bare != names, "tuned": any(_mixes(part) for part in found)}
     heterophily = {
         EVEN: any(_is_even(part) and _operators(inside(part)) <= bare for part in found),
-        SEPARATE: any(isinstance(block, Over) and _is_power_of_hop(body(block)) for block in blocks),
+        SEPARATE: any(isinstance(block, ex.Over) and _is_power_of_hop(body(block)) for block in blocks),
         WEAK: bool(bare) or any(_has_own_share(part) for part in found),
     }
     norms = {"sym" if each == "L" else each.partition("_")[2] or "none" for each in names}
-    pains = (False in survives.values(), Structure not in kinds, concatenated and Reduced not in kinds)
+    pains = (False in survives.values(), ex.Structure not in kinds, concatenated and ex.Reduced not in kinds)
     return Properties(
         name=name,
         title=kind.title,
@@ -140,7 +126,7 @@ def properties(name: str, **hyperparameters: Any) -> Properties:
         self_loops=" and ".join(_true(self_loops)) or "none",
         dynamic=dynamic,
         heterophily=_true(heterophily),
-        normalisation=tuple(sorted(norms | ({"none"} if Attention in kinds else set()))),
+        normalisation=tuple(sorted(norms | ({"none"} if ex.Attention in kinds else set()))),
         combination="concatenation" if concatenated else "sum",
         hyperparameters=tuple(kind.hyperparameters()),
         columns=_columns(blocks),
@@ -153,50 +139,50 @@ def _true(facts: dict[Any, bool]) -> tuple[Any, ...]:
     return tuple(fact for fact, holds in facts.items() if holds)
 
 
-def _columns(blocks: tuple[Expression | Over, ...]) -> str:
+def _columns(blocks: tuple[ex.Expression | ex.Over, ...]) -> str:
     """How many columns P has: a multiple of d, or of r for blocks that were reduced."""
-    number = as_scalar(sum(block.last - block.first + 1 if isinstance(block, Over) else 1 for block in blocks)).text
-    letter = "r" if any(isinstance(block, Reduced | Structure) for block in blocks) else "d"
+    number = as_scalar(sum(block.last - block.first + 1 if isinstance(block, ex.Over) else 1 for block in blocks)).text
+    letter = "r" if any(isinstance(block, ex.Reduced | ex.Structure) for block in blocks) else "d"
     return letter if number == "1" else f"({number}) {letter}" if " " in number else f"{number} {letter}"
 
 
-def _operators(found: list[Expression]) -> set[str]:
-    return {part.name for part in found if isinstance(part, Hop)}
+def _operators(found: list[ex.Expression]) -> set[str]:
+    return {part.name for part in found if isinstance(part, ex.Hop)}
 
 
-def _mixes(part: Expression) -> bool:
+def _mixes(part: ex.Expression) -> bool:
     """A sum of I and an operator with a hyperparameter in it."""
-    if not isinstance(part, Sum):
+    if not isinstance(part, ex.Sum):
         return False
     terms, factors = zip(*map(_split, part.terms), strict=True)
     return (
-        any(isinstance(term, Identity) for term in terms)
+        any(isinstance(term, ex.Identity) for term in terms)
         and any(_operators(inside(term)) for term in terms)
         and any(isinstance(number, Scalar) for numbers in factors for number in numbers)
     )
 
 
-def _has_own_share(part: Expression) -> bool:
+def _has_own_share(part: ex.Expression) -> bool:
     """An I with a hyperparameter of its own."""
     term, factors = _split(part)
-    return isinstance(term, Identity) and any(isinstance(number, Scalar) for number in factors)
+    return isinstance(term, ex.Identity) and any(isinstance(number, Scalar) for number in factors)
 
 
-def _split(term: Expression) -> tuple[Expression, list[Any]]:
+def _split(term: ex.Expression) -> tuple[ex.Expression, list[Any]]:
     """The term without its factors, and the factors."""
     factors = []
-    while isinstance(term, Scaled):
+    while isinstance(term, ex.Scaled):
         factors.append(term.number)
         term = term.base
     return term, factors
 
 
-def _is_even(part: Expression) -> bool:
-    return isinstance(part, Power) and isinstance(part.exponent, int) and part.exponent % 2 == 0
+def _is_even(part: ex.Expression) -> bool:
+    return isinstance(part, ex.Power) and isinstance(part.exponent, int) and part.exponent % 2 == 0
 
 
-def _is_power_of_hop(block: Expression) -> bool:
-    return isinstance(block, Power) and isinstance(block.base, Hop)
+def _is_power_of_hop(block: ex.Expression) -> bool:
+    return isinstance(block, ex.Power) and isinstance(block.base, ex.Hop)
 
 
 # survival -----------------------------------------------------------------------------------------------------------
@@ -211,8 +197,8 @@ def survival(propagator: Propagator) -> dict[str, bool | None]:
         By scenario; None where the filter does not decide.
     """
     blocks = list(propagator.blocks().values())
-    structure = any(isinstance(block, Structure) for block in blocks)
-    filters = [block for block in blocks if not isinstance(block, Structure)]
+    structure = any(isinstance(block, ex.Structure) for block in blocks)
+    filters = [block for block in blocks if not isinstance(block, ex.Structure)]
     known = all(response(block, np.zeros(1)) is not None for block in filters)
 
     def survives(name: str) -> bool | None:
@@ -223,7 +209,7 @@ def survival(propagator: Propagator) -> dict[str, bool | None]:
     return {name: survives(name) for name in CASES}
 
 
-def own(block: Expression) -> float:
+def own(block: ex.Expression) -> float:
     """mean(f)²/var(f) over the bulk; infinite for X itself."""
     values = _filter(block, _BULK)
     mean = float(_SHARE @ values)
@@ -231,13 +217,13 @@ def own(block: Expression) -> float:
     return mean**2 / variance if variance > 1e-24 * mean**2 else np.inf
 
 
-def gain(block: Expression, sign: int) -> float:
+def gain(block: ex.Expression, sign: int) -> float:
     """|f(cluster)| relative to the bulk, for the eigenvalue of the clusters with this sign."""
     size = float(np.sqrt(_SHARE @ _filter(block, _BULK) ** 2))
     return float(np.abs(_filter(block, np.array([sign * CLUSTER]))[0])) / size
 
 
-def _by_filter(name: str, blocks: list[Expression]) -> bool:
+def _by_filter(name: str, blocks: list[ex.Expression]) -> bool:
     features, structure = name.split("-")
     if structure == "uniform":
         return max(map(own, blocks)) >= OWN
@@ -246,9 +232,9 @@ def _by_filter(name: str, blocks: list[Expression]) -> bool:
     return weakest >= (RAISED if features == "structural" else KEPT)
 
 
-def _filter(block: Expression, eigenvalues: np.ndarray) -> np.ndarray:
+def _filter(block: ex.Expression, eigenvalues: np.ndarray) -> np.ndarray:
     """f at eigenvalues of A_sym."""
-    name = next(iter(operators_of(block)), "A_sym")
+    name = next(iter(ex.operators_of(block)), "A_sym")
     if name.startswith("Ã"):
         eigenvalues = (DEGREE * eigenvalues + 1) / (DEGREE + 1)
     elif name == "L":

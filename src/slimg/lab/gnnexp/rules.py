@@ -207,12 +207,16 @@ class Site:
         """The operator the layer makes of its edges: norm is none, row, sym or col."""
         return self.edges(edge_index).operator(norm, loops, weights)
 
-    def aggregation(self) -> str:
-        """The normalisation of a layer's aggregation: none for a sum, row for a mean, which replaces any other."""
-        name = getattr(self.module, "aggr", "add")
-        if name not in ("add", "sum", "mean"):
+    def aggregation(self, weighted: bool = False, how: Any = None) -> str:
+        """The normalisation of an aggregation, by default the layer's: none for a sum, row for a mean or any other."""
+        name = how or getattr(self.module, "aggr", "add")
+        if name in ("add", "sum"):
+            return "none"
+        if name != "mean":
             self.problem(f"the {name} aggregation of {self.name} is not linear: it is replaced by the mean")
-        return "none" if name in ("add", "sum") else "row"
+        if weighted:
+            self.problem("the mean of weighted messages divides by their number: replaced by a division by their weight")
+        return "row"
 
     def activation(self, name: str) -> None:
         """Note an activation that was replaced by the identity, once per line."""
