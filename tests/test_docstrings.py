@@ -24,6 +24,11 @@ def test_examples_run(path, tmp_path, monkeypatch):
     assert done.failed == 0, "see the captured output"
 
 
+@pytest.mark.parametrize("package", packages())
+def test_docstrings_of_public_names_are_complete(package):
+    assert list(findings(package)) == []
+
+
 def test_the_check_walks_every_package():
     assert {"slimg", "slimg.graph", "slimg.learn", "slimg.lab", "slimg.lab.datasets"} <= set(packages())
 
@@ -77,3 +82,58 @@ def test_the_check_finds_missing_parameters_results_and_unknown_sections(tmp_pat
         "unknown GL07",
     ]
     assert isinstance(sys.modules.pop("slimg_sample"), ModuleType)
+
+
+FAMILY = '''
+"""A package."""
+__all__ = ["Child"]
+
+class Base:
+    """A base class."""
+
+    def method(self, a: int) -> int:
+        """Return a number.
+
+        Parameters
+        ----------
+        a : int
+            A number.
+
+        Returns
+        -------
+        int
+            The same.
+        """
+        return a
+
+    inherited = silent = method
+
+    def bare(self) -> int:
+        return 1
+
+class Child(Base):
+    """A subclass."""
+
+    def method(self, a: int) -> int:
+        """Return the number after it."""
+        return a + 1
+
+    def silent(self, a: int) -> int:
+        return a + 2
+
+    def bare(self) -> int:
+        """Return two."""
+        return 2
+
+    def new(self, a: int) -> int:
+        """Return a number."""
+        return a
+'''
+
+
+def test_an_override_inherits_the_sections_of_the_base_class(tmp_path, monkeypatch):
+    (tmp_path / "slimg_family.py").write_text(FAMILY)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = {line.split(" ", 2)[0].rstrip(":").removeprefix("slimg_family.Child.") for line in findings("slimg_family")}
+    assert found == {"bare", "new"}
+    sys.modules.pop("slimg_family")

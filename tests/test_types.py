@@ -24,7 +24,7 @@ model.fit(graph).predcit()
 """
 MISTAKES = {7, 8, 9, 10}
 """Lines of a misspelt keyword, a wrong type, something that is no graph, and a misspelt method."""
-LEAST_TYPED = 0.95
+LEAST_TYPED = 0.98
 
 
 @pytest.fixture

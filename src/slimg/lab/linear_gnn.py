@@ -87,6 +87,15 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
     ['a', 'a', 'a', 'b', 'b', 'b']
     """
 
+    coef_: dict[str, Array]
+    intercept_: Array
+    propagator_: Propagator
+    weight_decay_: float
+    components_: Components
+    selection_: list[dict[str, Any]]
+    notes_: tuple[str, ...]
+    seconds_: dict[str, float]
+
     def __init__(
         self,
         propagator: str | Propagator = "sgc",
@@ -123,7 +132,7 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
             The graph; only the labels of ``train`` and ``val`` are read.
         y : None
             Not used: labels belong to the graph.
-        train, val : row numbers or boolean masks, optional
+        train, val : array of int or bool, default=None
             Without ``train`` all labelled nodes are used; without ``val`` the setting is chosen by stratified
             cross-validation, and fitted again on all of ``train`` for as many epochs as the folds took on average.
         propagated : list, optional
@@ -166,6 +175,7 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         Returns
         -------
         list of Propagator
+            At least one.
         """
         if isinstance(self.propagator, Propagator):
             if self.hyperparameters:
@@ -190,6 +200,7 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         Returns
         -------
         list of (Propagator, Components)
+            One pair for each of `settings`.
         """
         settings = self.settings()
         engine = choose_engine(self.engine, graph, self.memory)

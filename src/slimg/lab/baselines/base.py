@@ -88,6 +88,13 @@ class Baseline(BaseNodeClassifier):
         Of features (what all settings share) and learning (all settings).
     """
 
+    classes_: Array
+    scores_: Array
+    model_: Any
+    setting_: dict[str, Any]
+    selection_: list[dict[str, Any]]
+    notes_: tuple[str, ...]
+    seconds_: dict[str, float]
     cv: int = 5
     random_state: int = 0
 
@@ -100,7 +107,7 @@ class Baseline(BaseNodeClassifier):
             The graph; only the labels of ``train`` and ``val`` are read.
         y : None
             Not used: labels belong to the graph.
-        train, val : row numbers or boolean masks, optional
+        train, val : array of int or bool, default=None
             Without ``train`` all labelled nodes are used, without ``val`` settings are compared by cross-validation.
 
         Returns
@@ -126,7 +133,13 @@ class Baseline(BaseNodeClassifier):
         return self
 
     def settings(self) -> list[dict[str, Any]]:
-        """Settings to choose from; one without anything to choose."""
+        """List the settings to choose from.
+
+        Returns
+        -------
+        list of dict
+            Hyperparameters of each; one empty dict when there is nothing to choose.
+        """
         return [{}]
 
     def decision_function(self) -> Array:
