@@ -125,7 +125,7 @@ class Explanation:
     >>> explanation.prediction
     'left'
     >>> parts = explanation.components()
-    >>> np.isclose(sum(parts.values()), explanation.score())
+    >>> bool(np.isclose(sum(parts.values()), explanation.score()))
     True
     """
 
