@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
-from slimg.atomic import atomic_folder, atomic_write
 from slimg.errors import InputError
+from slimg.system import atomic_folder, atomic_write
 
 
 @pytest.mark.parametrize(("binary", "content"), [(False, "ä\r\nb"), (True, b"\x00\xff")])

@@ -13,8 +13,8 @@ for name in ("fcntl", "resource", "termios", "pwd", "grp"):
 for name in ("preadv", "pwrite", "sched_getaffinity", "killpg", "sysconf"):
     delattr(os, name)
 import pathlib
-import slimg.sizes
-slimg.sizes.STATM = slimg.sizes.MEMINFO = pathlib.Path("nowhere")
+import slimg.system
+slimg.system.STATM = slimg.system.MEMINFO = pathlib.Path("nowhere")
 from slimg.cli import main
 """
 

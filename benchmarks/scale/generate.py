@@ -38,7 +38,7 @@ from numba import njit
 from slimg.graph import Graph
 from slimg.io.disk import EdgeFile, finish, open_graph
 from slimg.io.external_sort import NpyAppender, write_adjacency
-from slimg.sizes import as_bytes, require_room
+from slimg.system import as_bytes, require_room
 
 BLOCK_STUBS = 1 << 22
 BLOCK_ENTRIES = 1 << 22

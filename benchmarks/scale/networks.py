@@ -40,7 +40,7 @@ from slimg.io.disk import open_graph
 from slimg.lab.bench.environment import peak_memory
 from slimg.lab.linear_gnn import LinearGNN
 from slimg.lab.propagators.linear import DGC
-from slimg.sizes import available_memory
+from slimg.system import available_memory
 
 EPOCHS, HIDDEN, TRIED = 200, 64, 3
 

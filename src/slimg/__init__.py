@@ -15,8 +15,6 @@ Names are imported on first use, so ``import slimg`` is instant.
 
 from typing import TYPE_CHECKING
 
-from slimg.version import __version__
-
 if TYPE_CHECKING:
     from slimg.classifier import SlimG
     from slimg.explain.diagnosis import diagnose
@@ -34,8 +32,9 @@ else:
             "SlimGFeatures": "slimg.pipeline",
             "diagnose": "slimg.explain.diagnosis",
         },
-        moved={"LinearGNN": "slimg.lab.LinearGNN", "bench": "slimg.lab.bench"},
+        moved={name: f"slimg.lab.{name}" for name in ("LinearGNN", "baselines", "bench", "datasets", "gnnexp", "sanity")},
     )
     del lazy_names
 
+__version__ = "0.1.0"
 __all__ = ["Graph", "NodeClassifier", "SlimG", "SlimGFeatures", "__version__", "diagnose"]

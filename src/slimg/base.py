@@ -14,7 +14,7 @@ from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
-from slimg.learn.loss import softmax
+from slimg.learn.objective import softmax
 
 
 class FitRows(NamedTuple):

@@ -18,16 +18,14 @@ from slimg.base import check_graph, check_whole_number
 from slimg.components.component import Component, check_components
 from slimg.components.compute import PAPER_COMPONENTS, Components, compute_components
 from slimg.components.estimate import Estimate, Sizes, choose_engine, columns_through, estimate
-from slimg.engine.base import Array
-from slimg.engine.choice import check_engine
+from slimg.engine.base import Array, check_engine
 from slimg.errors import InputError
 from slimg.fitted import FittedModel
 from slimg.graph.graph import Graph
-from slimg.learn.labelled import Labelled
+from slimg.learn.labelled import Labelled, class_weights
 from slimg.learn.search import SearchConfig, SearchResult, search
-from slimg.learn.sparse_group import check_stopping, class_weights, warn_unconverged
+from slimg.learn.solver import check_stopping, warn_unconverged
 from slimg.progress import progress_for, reporting
-from slimg.sizes import as_bytes
 
 UNPENALIZED = "unpenalized"
 
@@ -250,8 +248,7 @@ class SlimG(FittedModel):
         Estimate
             What each engine would take, and the one that is recommended.
         """
-        budget = None if self.memory is None else as_bytes(self.memory)
-        return estimate(what, components=check_components(self.components), memory=budget)
+        return estimate(what, components=check_components(self.components), memory=self.memory)
 
     def measure_fold_in(self, share: float = 0.1) -> float:
         """Measure how often a node that is folded in has the class that a fit which saw it gives it.

@@ -20,16 +20,15 @@ from slimg.engine.base import Array, RowMatrix
 from slimg.errors import InputError
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
-from slimg.learn.loss import softmax
+from slimg.learn.objective import softmax
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from slimg.explain.counterfactual import Counterfactual
+    from slimg.explain.explainer import Summary
     from slimg.explain.explanation import Explanation
-    from slimg.explain.summary import Summary
-    from slimg.inference.fold_in import FittedNodes, FoldIn
-    from slimg.inference.scoring import Scorer, View
+    from slimg.inference.fold_in import FittedNodes, FoldIn, Scorer, View
     from slimg.report.plots import Plots
 
 KEPT = (
@@ -93,7 +92,7 @@ class FittedModel(BaseNodeClassifier):
         """Components and weights, without the rows of the fitted graph."""
         check_is_fitted(self)
         if self._scorer is None:
-            from slimg.inference.scoring import Scorer
+            from slimg.inference.fold_in import Scorer
 
             parts = self.components_
             self._scorer = Scorer(parts.fitted, parts.titles, self.coef_, self.intercept_, self.classes_)
@@ -141,7 +140,7 @@ class FittedModel(BaseNodeClassifier):
         """
         check_is_fitted(self)
         if graph is None and self._scores is None and hasattr(self, "components_"):
-            from slimg.inference.predictions import largest
+            from slimg.inference.saving import largest
 
             return self.classes_[largest(self.components_.engine, self._linear(), self.intercept_)]
         return self.classes_[self.decision_function(graph).argmax(axis=1)]
@@ -179,7 +178,7 @@ class FittedModel(BaseNodeClassifier):
         Path
             The folder.
         """
-        from slimg.inference.predictions import write_predictions
+        from slimg.inference.saving import write_predictions
 
         self._check_fitted_here("write_predictions")
         engine, graph = self.components_.engine, self.graph_
@@ -362,7 +361,7 @@ class FittedModel(BaseNodeClassifier):
         Summary
             Weights of the components, and the features that speak most for and against each class.
         """
-        from slimg.explain.summary import Summary
+        from slimg.explain.explainer import Summary
 
         return Summary.of(self.scorer_, self.feature_names_)
 
@@ -403,7 +402,7 @@ class FittedModel(BaseNodeClassifier):
 
     def _view(self, graph: Graph | None) -> View:
         """A graph with its scores: the fitted one unless another is given."""
-        from slimg.inference.scoring import View
+        from slimg.inference.fold_in import View
 
         check_is_fitted(self)
         fitted = getattr(self, "graph_", None)

@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from slimg import cli
+from slimg import __version__, cli
 from slimg.errors import InputError
-from slimg.version import __version__
 
 
 def run(*arguments):

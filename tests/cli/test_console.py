@@ -6,7 +6,7 @@ import pty
 import subprocess
 import sys
 
-from slimg.cli.console import Progress, echo, printable
+from slimg.cli import Progress, echo, printable
 
 
 class Terminal(io.StringIO):

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from slimg import SlimG, sizes
-from slimg.components import estimate, paper_components
+from slimg import SlimG, system
+from slimg.components import paper_components
 from slimg.components.estimate import choose_engine
-from slimg.engine import MemoryEngine
+from slimg.engine import MemoryEngine, rates
 from slimg.engine.mapped import MappedEngine
 from slimg.engine.rates import Rates
 from slimg.errors import InputError
@@ -30,7 +30,7 @@ def test_engines_by_name(monkeypatch):
     assert isinstance(mapped, MappedEngine) and mapped.budget == 700 * 10**6
     own = MemoryEngine(threads=1)
     assert choose_engine(own, graph) is own
-    monkeypatch.setattr(estimate, "measure", lambda folder=None: RATES)
+    monkeypatch.setattr(rates, "measure", lambda folder=None: RATES)
     assert isinstance(choose_engine("auto", graph), MemoryEngine)
     with pytest.raises(InputError, match="memory must be a size"):
         SlimG(engine="auto", memory="lots").fit(graph)
@@ -45,7 +45,7 @@ def test_what_is_no_engine_is_refused_with_the_choices(engine):
 
 def test_a_disk_without_room_for_the_whole_fit_is_refused_before_it_begins(tmp_path, monkeypatch):
     graph, told = small_graph(n=100_000), r"fitting this graph needs [\d.]+ MB of disk in .*slimg-work, which has 90 MB free"
-    monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 90 * 10**6})())
+    monkeypatch.setattr(system.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 90 * 10**6})())
     monkeypatch.setattr(MappedEngine, "map_rows", None)  # nothing is computed
     with pytest.raises(InputError, match=told):
         SlimG(engine=MappedEngine("8GB", tmp_path), components=paper_components(rank=4)).fit(graph)
@@ -56,7 +56,7 @@ def test_files_of_a_killed_run_count_as_room(tmp_path, monkeypatch):
         kept = engine.random(10_000, 100, 0)
         raise ZeroDivisionError
     del kept
-    monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 70 * 10**6})())
+    monkeypatch.setattr(system.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 70 * 10**6})())
     engine = MappedEngine("8GB", tmp_path)
     engine.require_room(5 * 10**6)
     with pytest.raises(InputError, match="needs 3 MB of disk"):
@@ -65,7 +65,7 @@ def test_files_of_a_killed_run_count_as_room(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("engine", ["mapped", "auto"])
 def test_slimg_on_other_engines_predicts_the_same(engine, monkeypatch):
-    monkeypatch.setattr(estimate, "measure", lambda folder=None: RATES)
+    monkeypatch.setattr(rates, "measure", lambda folder=None: RATES)
     graph = small_graph()
     expected = SlimG(grid=[(1e-4, 1e-3)]).fit(graph).predict_proba()
     model = SlimG(engine=engine, memory="8GB", grid=[(1e-4, 1e-3)]).fit(graph)

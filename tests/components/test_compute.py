@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA as SklearnPCA
 
 from slimg.components import EnergyRank, Structure, compute, compute_components, paper_components
-from slimg.engine import MemoryEngine, buffers
+from slimg.engine import MemoryEngine, blocks
 from slimg.graph import Graph
 from slimg.lab.ablations import slimg_components
 from slimg.linalg import pca
@@ -68,7 +68,7 @@ def test_one_after_the_other_equals_side_by_side_to_the_bit(monkeypatch, options
     listed = slimg_components(**options)
     beside = compute_components(graph, components=listed)
     monkeypatch.setattr(compute, "SIDE_BY_SIDE", 0)
-    monkeypatch.setattr(buffers, "LARGE", 1)
+    monkeypatch.setattr(blocks, "LARGE", 1)
     alone = compute_components(graph, components=listed)
     np.testing.assert_array_equal(graph.features, x)
     assert beside.names == alone.names

@@ -11,6 +11,7 @@ import pytest
 from slimg.cli import main
 from slimg.components import estimate
 from slimg.components.estimate import Sizes
+from slimg.engine import rates
 from slimg.engine.rates import Rates
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
@@ -70,7 +71,7 @@ def test_memory_of_a_real_run_is_within_half_as_much_again(tmp_path):
 
 
 def test_the_command(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(estimate, "measure", lambda folder=None: RATES)
+    monkeypatch.setattr(rates, "measure", lambda folder=None: RATES)
     assert main(["estimate", "--nodes", "2.4M", "--edges", "62M", "--features", "100", "--memory", "3GB"]) == 0
     assert "recommended: mapped" in capsys.readouterr().out
     assert main(["estimate", "--nodes", "120k", "--edges", "1_000_000", "--json"]) == 0

@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from slimg import Graph
-from slimg.components.neighbourhood import around, gathered, steps
-from slimg.linalg.operators import operator
+from slimg.linalg.operators import around, gathered, operator, steps
 
 
 def dense_operator(name, matrix):

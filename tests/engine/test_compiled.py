@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from slimg.engine import compiled
+from slimg.engine import kernels
 
 WORK = """
 import sys
@@ -69,6 +69,6 @@ def test_without_a_folder_to_write_to_each_process_compiles_for_itself(tmp_path)
 @pytest.mark.parametrize("change", [("other", "stamp", "key"), ("base", "later", "key"), ("base", "stamp", "another")])
 def test_what_was_saved_for_something_else_is_never_loaded(tmp_path, change):
     base, stamp, key = change
-    compiled._FilesByContent(str(tmp_path), "base", "stamp").save("key", "kernel")
-    assert compiled._FilesByContent(str(tmp_path), base, stamp).load(key) is None
-    assert compiled._FilesByContent(str(tmp_path), "base", "stamp").load("key") == "kernel"
+    kernels._FilesByContent(str(tmp_path), "base", "stamp").save("key", "kernel")
+    assert kernels._FilesByContent(str(tmp_path), base, stamp).load(key) is None
+    assert kernels._FilesByContent(str(tmp_path), "base", "stamp").load("key") == "kernel"

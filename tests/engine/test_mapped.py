@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from slimg import sizes
+from slimg import system
 from slimg.components import compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.files import FileMatrix
@@ -126,7 +126,7 @@ def test_memory_must_be_a_size(memory):
 
 def test_room_on_the_disk_is_checked_first(tmp_path, monkeypatch):
     engine = MappedEngine("8GB", folder=tmp_path)
-    monkeypatch.setattr(sizes.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 70 << 20})())
+    monkeypatch.setattr(system.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 70 << 20})())
     with pytest.raises(InputError, match=r"needs 16 MB of disk in .*slimg-work, which has 73\.4 MB free"):
         engine.random(40_000, 100, 0)
     assert not list((tmp_path / "slimg-work").glob("*.rows"))

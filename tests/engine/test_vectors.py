@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from slimg.engine.vectors import add, load, prefetch, scale, store, zeros
+from slimg.engine.kernels import add, load, prefetch, scale, store, zeros
 
 
 def combination(lanes):

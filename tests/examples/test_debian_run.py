@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from examples.debian import run
+from slimg.io import Source
 from slimg.io.inputs import Options, read_inputs
-from slimg.io.source import Source
 
 
 @pytest.fixture(scope="module")

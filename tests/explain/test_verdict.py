@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from slimg.explain.agreement import Agreement
+from slimg.explain.diagnosis import format_numbers, format_recommendations, format_verdict
 from slimg.explain.evidence import Accuracy, Evidence, SuspectLabel
-from slimg.explain.leave_one_out import Gain, LearningCurve, Point
-from slimg.explain.verdict import format_numbers, format_recommendations, format_verdict
+from slimg.explain.leave_one_out import Agreement, Gain, LearningCurve, Point
 
 CLASSES = {"a": 60, "b": 40}
 TITLES = {"U": "its place in the network", "X": "its own features"}

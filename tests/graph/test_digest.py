@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slimg import Graph
-from slimg.graph.digest import feature_digests, fingerprint, id_digests, node_digests
+from slimg.inference.fold_in import feature_digests, fingerprint, id_digests, node_digests
 
 
 def random_graph(seed=0, n=40, weighted=False, sparse=False, ids=None):
@@ -52,7 +52,7 @@ def test_sparse_and_dense_features_have_the_same_bits():
 
 def test_blocks_do_not_matter(monkeypatch):
     whole = feature_digests(random_graph().features, 40)
-    monkeypatch.setattr("slimg.graph.digest.BLOCK_ENTRIES", 7)
+    monkeypatch.setattr("slimg.inference.fold_in.BLOCK_ENTRIES", 7)
     np.testing.assert_array_equal(feature_digests(random_graph().features, 40), whole)
 
 

@@ -7,9 +7,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from slimg.errors import InputError
+from slimg.io import Source, write_table
 from slimg.io.inputs import Options, comparable, distinct, read_inputs
-from slimg.io.source import Source
-from slimg.io.write import write_table
 
 EDGES = pd.DataFrame({"from": ["a", "b", "c"], "to": ["b", "c", "d"], "weight": [1.0, 2.5, 1.0], "when": ["x", "y", "z"]})
 NODES = pd.DataFrame({"key": ["a", "b", "c", "d"], "kind": ["p", "q", "", "p"], "x": [1, 2, 3, 4]})

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from slimg.errors import InputError
-from slimg.io.values import as_numbers, check_label, cleaned, kind_of, markers, words_of
+from slimg.io.text import as_numbers, check_label, cleaned, kind_of, markers, words_of
 
 
 def column(*values):

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from slimg.errors import InputError
-from slimg.io import Source, read
-from slimg.io.source import READERS, _reader, unchanged
+from slimg.io import READERS, Source, _reader, read, unchanged
 
 
 def test_a_missing_file_names_its_neighbours(tmp_path):

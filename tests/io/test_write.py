@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from slimg.errors import InputError
-from slimg.io.write import FORMULA_STARTS, make_folder, refuse_existing, write_table, write_text
+from slimg.io import FORMULA_STARTS, make_folder, refuse_existing, write_table, write_text
 
 
 @pytest.mark.parametrize("start", FORMULA_STARTS)

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from scipy.special import softmax as scipy_softmax
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from slimg.learn.loss import MultinomialLoss, log_loss, softmax
+from slimg.learn.objective import MultinomialLoss, log_loss, softmax
 
 
 def drawn(seed, m=25, c=4, spread=2.0, fit_intercept=True, dtype=np.float64):

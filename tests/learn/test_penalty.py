@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from oracles import Task
-from slimg.learn.penalty import SparseGroup, soft
+from slimg.learn.objective import SparseGroup, soft
 
 GROUP_OF = np.array([0, 0, 1, 1, 1, -1, 2, -1])
 """Three groups of two, three and one rows, and two rows in no group."""

@@ -8,7 +8,7 @@ from oracles import random_task
 from slimg.engine.memory import MemoryEngine
 from slimg.learn import quadratic
 from slimg.learn.labelled import Rows
-from slimg.learn.penalty import SparseGroup
+from slimg.learn.objective import SparseGroup
 from slimg.learn.quadratic import conjugate_step, newton_step
 
 

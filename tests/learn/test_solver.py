@@ -10,7 +10,7 @@ from benchmarks.oracles import adelie_point, saga_point
 from oracles import Task, fista, gap, random_task, shrink
 from slimg.engine.memory import MemoryEngine
 from slimg.learn.labelled import Problem
-from slimg.learn.loss import BLOCK_ENTRIES
+from slimg.learn.objective import BLOCK_ENTRIES
 from slimg.learn.solver import solve
 
 TOL = 3e-8

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slimg.linalg.eigen import PANEL, tridiagonalise
+from slimg.engine.blas import PANEL, tridiagonalise
 
 
 def symmetric(n, seed=0):

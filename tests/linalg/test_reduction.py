@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slimg.graph.adjacency import Adjacency
-from slimg.linalg.reduction import reduce, twins
+from slimg.linalg.operators import reduced, twins
 
 
 def build(graph, weights=None):
@@ -31,7 +31,7 @@ def test_non_zero_eigenvalues_and_vectors_are_those_of_a(graph, weighted):
         nx.set_edge_attributes(graph, {edge: 1.0 + (sum(edge) % 3) for edge in graph.edges}, "weight")
     adjacency = build(graph)
     a = adjacency.to_scipy().toarray().astype(np.float64)
-    reduction = reduce(adjacency)
+    reduction = reduced(adjacency)
     found = []
     for part in reduction.parts:
         values, vectors = np.linalg.eigh(reduction.dense(part))
@@ -62,6 +62,6 @@ def test_twins_need_the_same_weights():
 
 def test_a_star_and_isolated_nodes_become_small():
     adjacency = build(nx.disjoint_union(nx.star_graph(50), nx.empty_graph(7)))
-    reduction = reduce(adjacency)
+    reduction = reduced(adjacency)
     assert [len(part) for part in reduction.parts] == [2, 1]
     np.testing.assert_allclose(np.abs(np.linalg.eigvalsh(reduction.dense(reduction.parts[0]))), np.sqrt(50))

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from slimg import Graph, SlimG
 from slimg.errors import InputError
-from slimg.report.measures import confusion, held_out, per_class, reliability, summary, wilson
+from slimg.report.record import confusion, held_out, per_class, reliability, summary, wilson
 
 
 @pytest.mark.parametrize(("correct", "total"), [(0, 5), (5, 5), (7, 10), (384, 500)])

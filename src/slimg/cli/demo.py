@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from slimg import cli
-from slimg.cli.console import echo
-from slimg.io.write import refuse_existing, write_table
+from slimg.cli import echo
+from slimg.io import refuse_existing, write_table
 
 PEOPLE = 240
 CLUBS = {"chess": ("board", "opening", "clock"), "climbing": ("rope", "wall", "chalk"), "choir": ("tenor", "score", "chord")}

@@ -12,8 +12,7 @@ import argparse
 import json
 from typing import Any
 
-from slimg.cli import add_command
-from slimg.cli.console import Progress, echo
+from slimg.cli import Progress, add_command, echo
 from slimg.cli.inputs import add_input_options, options_of
 from slimg.io.inputs import read_inputs
 

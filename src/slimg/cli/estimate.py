@@ -13,7 +13,6 @@ from typing import Any
 
 from slimg.cli import add_command
 from slimg.errors import InputError
-from slimg.sizes import as_bytes
 
 FACTORS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "G": 10**9}
 
@@ -35,8 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Estimate, print."""
     from slimg.components.estimate import estimate
 
-    memory = None if args.memory is None else as_bytes(args.memory)
-    found = estimate(_sizes(args), memory=memory, workers=max(1, args.workers))
+    found = estimate(_sizes(args), memory=args.memory, workers=max(1, args.workers))
     print(json.dumps(found.as_dict(), indent=1) if args.json else found)
     return 0
 

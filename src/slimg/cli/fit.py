@@ -21,8 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slimg.cli import add_command
-from slimg.cli.console import Progress, echo
+from slimg.cli import Progress, add_command, echo
 from slimg.cli.inputs import (
     add_input_options,
     options_of,
@@ -33,8 +32,8 @@ from slimg.cli.inputs import (
 )
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
+from slimg.io import make_folder, refuse_existing, write_text
 from slimg.io.inputs import Inputs, read_inputs
-from slimg.io.write import make_folder, refuse_existing, write_text
 
 if TYPE_CHECKING:
     from slimg.classifier import SlimG

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from slimg.errors import InputError
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
+from slimg.io import Source
 from slimg.io.features import FeaturePlan
 from slimg.io.inputs import Inputs, Options, read_inputs
-from slimg.io.source import Source
-from slimg.io.values import MISSING
+from slimg.io.text import MISSING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -211,8 +211,8 @@ def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, 
     """
     import pandas as pd
 
-    from slimg.inference.predictions import prediction_columns
-    from slimg.io.write import write_table
+    from slimg.inference.saving import prediction_columns
+    from slimg.io import write_table
 
     table: pd.DataFrame = inputs.table
     columns = prediction_columns(classes, chances)

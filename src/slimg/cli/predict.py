@@ -13,10 +13,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from slimg.cli import add_command
-from slimg.cli.console import Progress, echo
+from slimg.cli import Progress, add_command, echo
 from slimg.cli.inputs import add_input_options, add_model_option, load_with_graph, predictions_path, write_predictions
-from slimg.io.write import refuse_existing
+from slimg.io import refuse_existing
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:

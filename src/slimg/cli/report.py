@@ -10,10 +10,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from slimg.cli import add_command
-from slimg.cli.console import echo
+from slimg.cli import add_command, echo
 from slimg.errors import InputError
-from slimg.io.write import refuse_existing, write_text
+from slimg.io import refuse_existing, write_text
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:

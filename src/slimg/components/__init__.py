@@ -8,8 +8,7 @@ paper's list of four `PAPER_COMPONENTS` (`paper_components` makes it with other 
 
 from slimg.components.component import Attribution, Component, Context, Cost, EnergyRank, Target
 from slimg.components.compute import PAPER_COMPONENTS, Components, compute_components, paper_components
-from slimg.components.features import Features
-from slimg.components.propagated import PropagatedFeatures
+from slimg.components.features import Features, PropagatedFeatures
 from slimg.components.structure import Structure
 
 __all__ = [

@@ -27,8 +27,7 @@ from slimg.components.component import (
     Rank,
     available_components,
 )
-from slimg.components.features import AsIs, FeatureComponent, Features, FeatureState
-from slimg.components.propagated import PropagatedFeatures
+from slimg.components.features import AsIs, FeatureComponent, Features, FeatureState, PropagatedFeatures
 from slimg.components.row_scaling import Preparation, dense_rows, preparation_of, prepared_rows, unit_rows
 from slimg.components.structure import Structure
 from slimg.engine.base import Array, Engine, RowMatrix

@@ -17,21 +17,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from slimg.components.component import Component, Cost, EnergyRank, Rank
 from slimg.components.compute import PAPER_COMPONENTS, SIDE_BY_SIDE
 from slimg.components.features import FeatureComponent
-from slimg.engine.base import Engine
-from slimg.engine.choice import check_engine, engine_for
-from slimg.engine.mapped import MappedEngine
-from slimg.engine.rates import Rates, measure
+from slimg.engine.base import Engine, check_engine, engine_for
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.linalg.krylov import LanczosLayout, lanczos_layout
-from slimg.sizes import as_bytes, available_memory, resident, show_bytes
+from slimg.system import as_bytes, available_memory, resident, show_bytes
+
+if TYPE_CHECKING:
+    from slimg.engine.rates import Rates
 
 PRODUCTS, BESIDE = 450, 6
 """Products with the labelled rows for a path of penalties, and what is done beside them, as a number of classes."""
@@ -141,7 +141,7 @@ def estimate(
     what: Graph | Sizes,
     *,
     components: Sequence[Component] = PAPER_COMPONENTS,
-    memory: int | None = None,
+    memory: str | int | None = None,
     workers: int = 2,
     folder: str | Path | None = None,
     rates: Rates | None = None,
@@ -154,8 +154,8 @@ def estimate(
         The graph, or its sizes alone.
     components : sequence of Component, default=PAPER_COMPONENTS
         What is computed.
-    memory : int or None, default=None
-        The budget in bytes; None is most of what is free now.
+    memory : str, int or None, default=None
+        The budget, such as "4GB" or a number of bytes; None is most of what is free now.
     workers : int, default=2
         Workers of a Dask cluster.
     folder : path-like or None, default=None
@@ -175,11 +175,13 @@ def estimate(
     >>> estimate(Sizes(nodes=20_000, edges=90_000, features=500), rates=rates).recommended
     'memory'
     """
+    from slimg.engine.rates import measure
+
     sizes = Sizes.of(what) if isinstance(what, Graph) else what
     rates = rates or measure(folder)
     costs = _costs(sizes, components)
     free = available_memory() or 2**62
-    budget = min(memory or int(COMFORT * free), free)
+    budget = min(int(COMFORT * free) if memory is None else as_bytes(memory), free)
     inside = _in_memory(sizes, costs, rates)
     mapped = _mapped(sizes, costs, rates, inside, budget)
     spread = _on_cluster(sizes, inside, workers)
@@ -204,7 +206,7 @@ def choose_engine(
     Parameters
     ----------
     engine : str, Engine or Dask client
-        A name as in `slimg.engine.choice.NAMES`; "auto" takes the one that `estimate` recommends for the graph.
+        A name as in `slimg.engine.base.NAMES`; "auto" takes the one that `estimate` recommends for the graph.
     graph : Graph
     memory : str, int or None, default=None
         The budget of "mapped" and "auto"; None is most of what is free.
@@ -217,10 +219,9 @@ def choose_engine(
     """
     check_engine(engine, memory)
     if isinstance(engine, str) and engine == "auto":
-        budget = None if memory is None else as_bytes(memory)
-        engine = estimate(graph, components=components or PAPER_COMPONENTS, memory=budget).recommended
+        engine = estimate(graph, components=components or PAPER_COMPONENTS, memory=memory).recommended
     found = engine_for(engine, memory)
-    if isinstance(found, MappedEngine) and components is not None:
+    if components is not None and hasattr(found, "require_room"):
         sizes = Sizes.of(graph)
         found.require_room(_work_files(sizes, _costs(sizes, components)))
     return found

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.engine.compiled import SUMS, compiled
+from slimg.engine.kernels import SUMS, compiled
 
 Rows = Any
 """A block of a row matrix: a numpy array or scipy CSR."""

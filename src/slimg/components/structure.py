@@ -16,10 +16,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from slimg.components.component import PAPER_RANK, Attribution, Component, Context, Cost, Rank, Target, check_rank
-from slimg.components.neighbourhood import gathered
 from slimg.components.row_scaling import rounding_of, unit_rows, without_noise
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.memory import MemoryEngine
+from slimg.linalg.operators import gathered
 from slimg.linalg.svd import Spectrum
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from slimg import __version__
 from slimg.engine import dask_tasks as work
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blocks import PART_ROWS, Run, Threads, runs, signed_rows
@@ -29,8 +30,7 @@ from slimg.engine.files import stored_at
 from slimg.engine.memory import as_row_matrix
 from slimg.errors import InputError, SlimgError, require
 from slimg.progress import SILENT, Progress
-from slimg.sizes import require_room
-from slimg.version import __version__
+from slimg.system import require_room
 
 FEWEST_PARTS = 4
 PATIENCE = 30

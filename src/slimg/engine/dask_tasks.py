@@ -21,8 +21,7 @@ from scipy import sparse
 
 from slimg.engine.base import Array, Scaling
 from slimg.engine.blas import one_thread
-from slimg.engine.blocks import RANDOM_ROWS, Run, draw_random, gram_blocks, row_blocks
-from slimg.engine.buffers import aligned
+from slimg.engine.blocks import RANDOM_ROWS, Run, aligned, draw_random, gram_blocks, row_blocks
 from slimg.engine.files import FileArray
 from slimg.engine.kernels import gather_rows
 from slimg.engine.memory import MemoryEngine, block_gram

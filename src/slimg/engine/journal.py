@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
+from slimg import __version__
 from slimg.engine.base import Array
 from slimg.engine.files import Digest, FileRowMatrix
 from slimg.errors import InputError
-from slimg.sizes import require_room
-from slimg.version import __version__
+from slimg.system import require_room
 
 NAME = "slimg-work"
 

@@ -9,24 +9,196 @@ multiplication. Entries are added in the order in which they are stored, each co
 depend on nothing else.
 
 The rows T_j are scattered over memory: each is asked for `AHEAD` entries before it is needed (`prefetch`), which hides most
-of the latency that a plain loop waits for. Sums stay in registers (`slimg.engine.vectors`): two vectors of ``lanes`` columns
+of the latency that a plain loop waits for. Sums stay in registers (`Vector`): two vectors of ``lanes`` columns
 cover a tile of the row, overlapping when the tile is not a multiple of them (columns in both get the same sum twice).
+
+Short vectors of float32 inside compiled kernels.
+
+Numba leaves it to the compiler to find vectors in loops, and for a few dozen columns it finds poor ones: sums travel through
+memory, and columns left over are added one by one. Here a vector is a value of its own: `load`, `add` and `scale` become
+single instructions on any width the machine has, and a sum over many rows stays in registers.
+
+Each lane is one column: nothing is added across lanes, so the bits are those of the plain loop.
+
+Compiled functions, kept on disk so that a kernel is compiled once per machine.
+
+Numba numbers the files of a function's versions in the order in which they are saved. Two processes that compile for the
+first time at once give one number to two versions, and from then on one is loaded in place of the other: wrong results,
+without a word. Here the name of a file is made from what it holds, so a name cannot stand for two things, and there is no
+index that processes could overwrite for one another.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
+from typing import Any
 
+import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.extending import intrinsic, models, register_model
 
-from slimg.engine import buffers
 from slimg.engine.base import Array, Scaling
-from slimg.engine.compiled import compiled
-from slimg.engine.vectors import add, load, prefetch, scale, store, zeros
+from slimg.engine.blocks import LINE as CACHE_LINE
+
+SUMS = {"reassoc", "contract"}
+"""For ``fastmath``: sums may be taken in vectors; infinities and what is no number stay what they are."""
+
+
+def compiled(name: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: ``numba.njit`` without the interpreter lock, kept on disk where there is a folder to write to.
+
+    Functions made in a loop or by a factory each need a ``name``: numba tells two apart by a counter of the process, so
+    that two compiled in two processes and loaded by a third would be one and the same symbol.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.__qualname__ = name or function.__qualname__
+        dispatcher = numba.njit(nogil=True, **options)(function)
+        with suppress(RuntimeError):  # Nowhere to write: each process compiles for itself.
+            dispatcher._cache = _Cache(function)
+        return dispatcher
+
+    return decorate
+
+
+class _Cache(FunctionCache):
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _FilesByContent(self._cache_path, self._impl.filename_base, stamp)
+
+
+class _FilesByContent(IndexDataCacheFile):
+    def save(self, key: Any, data: Any) -> None:
+        self._save_data(self._name(key), data)
+
+    def load(self, key: Any) -> Any:
+        try:
+            return self._load_data(self._name(key))
+        except OSError:
+            return None
+
+    def flush(self) -> None:
+        """Files of other keys are never read again: nothing has to be forgotten."""
+
+    def _name(self, key: Any) -> str:
+        """The key holds the types, the processor, the byte code and what the function closes over."""
+        digest = hashlib.sha256(repr((self._version, self._source_stamp, key)).encode()).hexdigest()
+        return self._index_name.removesuffix(".nbi") + f".{digest[:32]}.nbc"
+
+
+class Vector(types.Type):
+    """``lanes`` consecutive float32."""
+
+    def __init__(self, lanes: int):
+        self.lanes = lanes
+        super().__init__(name=f"Vector({lanes})")
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Vector):
+        super().__init__(manager, kind, ir.VectorType(ir.FloatType(), kind.lanes))
+
+
+@intrinsic(prefer_literal=True)
+def zeros(typing: Any, lanes: Any):
+    """A vector of zeros; ``lanes`` is a constant."""
+    kind = Vector(lanes.literal_value)
+
+    def build(context: Any, builder: Any, signature: Any, args: Any):
+        return ir.Constant(context.get_value_type(kind), None)
+
+    return kind(lanes), build
+
+
+@intrinsic
+def load(typing: Any, vector: Any, array: Any, row: Any, column: Any):
+    """array[row, column : column + lanes]; ``vector`` only says how many."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any):
+        address = _address(context, builder, signature.args[1:], args[1:])
+        value = builder.load(builder.bitcast(address, context.get_value_type(vector).as_pointer()))
+        value.align = 4
+        return value
+
+    return vector(vector, array, row, column), build
+
+
+@intrinsic
+def store(typing: Any, vector: Any, array: Any, row: Any, column: Any):
+    """array[row, column : column + lanes] = vector."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any):
+        address = _address(context, builder, signature.args[1:], args[1:])
+        builder.store(args[0], builder.bitcast(address, args[0].type.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.void(vector, array, row, column), build
+
+
+@intrinsic
+def add(typing: Any, a: Any, b: Any):
+    """a + b."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any):
+        return builder.fadd(*args)
+
+    return a(a, b), build
+
+
+@intrinsic
+def scale(typing: Any, a: Any, factor: Any):
+    """a · factor, for a float32 factor."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any):
+        kind, word = args[0].type, ir.IntType(32)
+        number = context.cast(builder, args[1], signature.args[1], types.float32)
+        first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(word, 0))
+        same = ir.Constant(ir.VectorType(word, kind.count), None)
+        return builder.fmul(args[0], builder.shuffle_vector(first, first, same))
+
+    return a(a, factor), build
+
+
+@intrinsic
+def prefetch(typing: Any, array: Any, place: Any):
+    """Ask for the cache line of array[place], a tuple of indices, in the second level of the cache.
+
+    The first level has places for only a dozen lines under way, two rows of a row matrix; the second for four times as many.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, args: Any):
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        index = cgutils.unpack_tuple(builder, args[1])
+        address = _address(context, builder, (array, *place.types), (args[0], *index))
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        read, second_level, data = (ir.Constant(word, value) for value in (0, 2, 1))
+        builder.call(function, [builder.bitcast(address, byte), read, second_level, data])
+        return context.get_dummy_value()
+
+    return types.void(array, place), build
+
+
+def _address(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """Where the entry of an array is: ``args`` are the array and its indices."""
+    array = kinds[0]
+    view = context.make_array(array)(context, builder, args[0])
+    index = [context.cast(builder, each, kind, types.intp) for each, kind in zip(args[1:], kinds[1:], strict=True)]
+    shapes, strides = cgutils.unpack_tuple(builder, view.shape), cgutils.unpack_tuple(builder, view.strides)
+    return cgutils.get_item_pointer2(context, builder, view.data, shapes, strides, array.layout, index)
+
 
 AHEAD = 48
-LINE = buffers.LINE // 4
+LINE = CACHE_LINE // 4
 """float32 per cache line."""
 MOST_LANES = 64
 

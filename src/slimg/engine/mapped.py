@@ -26,13 +26,13 @@ from slimg.engine.blocks import (
     Reporting,
     Run,
     Threads,
+    aligned,
     draw_random,
     gram_blocks,
     row_blocks,
     runs,
     signed_rows,
 )
-from slimg.engine.buffers import aligned
 from slimg.engine.files import (
     READ_ENTRIES,
     READ_ROWS,
@@ -47,7 +47,7 @@ from slimg.engine.files import (
 from slimg.engine.journal import Steps, Workdir, parts_of
 from slimg.engine.memory import MemoryEngine, block_gram
 from slimg.errors import InputError
-from slimg.sizes import as_bytes, require_room, resident, show_bytes
+from slimg.system import as_bytes, require_room, resident, show_bytes
 
 RESERVE = 48 << 20
 """Bytes for blocks being computed and for the interpreter itself."""

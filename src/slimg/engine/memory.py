@@ -15,6 +15,7 @@ from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.engine.blocks import (
     DRAWN_ROWS,
     PART_ROWS,
+    Buffers,
     Reporting,
     Run,
     Threads,
@@ -25,7 +26,6 @@ from slimg.engine.blocks import (
     runs,
     signs_of,
 )
-from slimg.engine.buffers import Buffers
 
 DENSE_FROM = 0.1
 """Density from which the Gram matrix of a sparse row matrix is faster through dense blocks."""

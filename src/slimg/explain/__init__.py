@@ -1,8 +1,23 @@
 """Why a node is classified as it is, what would change it, and what a graph has to say at all."""
 
-from slimg.explain.counterfactual import Counterfactual
-from slimg.explain.diagnosis import Diagnosis, diagnose
-from slimg.explain.explanation import Explanation, Part, Term
-from slimg.explain.summary import Summary
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slimg.explain.counterfactual import Counterfactual
+    from slimg.explain.diagnosis import Diagnosis, diagnose
+    from slimg.explain.explainer import Summary
+    from slimg.explain.explanation import Explanation, Part, Term
+else:
+    from slimg._lazy import lazy_names
+
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "Counterfactual": "slimg.explain.counterfactual",
+            "Summary": "slimg.explain.explainer",
+            **dict.fromkeys(("Diagnosis", "diagnose"), "slimg.explain.diagnosis"),
+            **dict.fromkeys(("Explanation", "Part", "Term"), "slimg.explain.explanation"),
+        },
+    )
 
 __all__ = ["Counterfactual", "Diagnosis", "Explanation", "Part", "Summary", "Term", "diagnose"]

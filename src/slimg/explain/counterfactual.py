@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from slimg.components.component import Target
-from slimg.components.neighbourhood import around
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
-from slimg.inference.scoring import Scorer, View
-from slimg.learn.loss import softmax
+from slimg.inference.fold_in import Scorer, View
+from slimg.learn.objective import softmax
+from slimg.linalg.operators import around
 
 Pair = tuple[int, int]
 """Rows of the two ends of an edge."""

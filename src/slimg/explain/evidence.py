@@ -19,9 +19,9 @@ import numpy as np
 from slimg.components.compute import Components
 from slimg.engine.base import Array, Engine
 from slimg.explain.leave_one_out import Gain, LearningCurve, LeaveOneOut, Ridge, gain, learning_curve
-from slimg.graph.digest import feature_digests
 from slimg.graph.graph import Graph
-from slimg.linalg.reduction import twins
+from slimg.inference.fold_in import feature_digests
+from slimg.linalg.operators import twins
 
 SURE, GAIN = 0.01, 0.02
 """p-value and accuracy above chance from which a component counts as informative."""

@@ -20,7 +20,7 @@ import numpy as np
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import number_of, show
-from slimg.learn.loss import softmax
+from slimg.learn.objective import softmax
 
 
 class Term(NamedTuple):
@@ -295,7 +295,7 @@ class Explanation:
         str
             Lines of text.
         """
-        from slimg.explain.formatting import format_explanation
+        from slimg.explain.explainer import format_explanation
 
         return format_explanation(self, k)
 
@@ -312,7 +312,7 @@ class Explanation:
         dict
             The prediction, scores, probabilities and parts.
         """
-        from slimg.explain.formatting import explanation_dict
+        from slimg.explain.explainer import explanation_dict
 
         return explanation_dict(self, k)
 

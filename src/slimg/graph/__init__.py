@@ -9,9 +9,17 @@ check_learnable   raises an error for a graph with neither edges nor features
 check_train_val   checks rows to train and validate on
 """
 
+from typing import TYPE_CHECKING
+
 from slimg.graph.adjacency import Adjacency, EdgeCounts
 from slimg.graph.checks import check_learnable, check_train_val
 from slimg.graph.graph import Graph
-from slimg.graph.splits import Split
+
+if TYPE_CHECKING:
+    from slimg.graph.splits import Split
+else:
+    from slimg._lazy import lazy_names
+
+    __getattr__, __dir__ = lazy_names(__name__, {"Split": "slimg.graph.splits"})
 
 __all__ = ["Adjacency", "EdgeCounts", "Graph", "Split", "check_learnable", "check_train_val"]

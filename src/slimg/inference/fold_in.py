@@ -1,6 +1,6 @@
 """Scores of a graph that grew, without fitting again.
 
-A model keeps of each node 64 bits for its id, 64 for its features and edges (`slimg.graph.digest`), and its scores. Of
+A model keeps of each node 64 bits for its id, 64 for its features and edges, and its scores. Of
 another graph,
 
     new       nodes whose id the fitted graph does not have
@@ -8,24 +8,218 @@ another graph,
     touched   everything within ``reach`` hops of either: placed again by the components and scored
 
 All others keep their scores, to the bit. Nothing is learned: PCA, singular vectors and weights are those of the fit.
+
+Scores of a linear model on P(A, X), for nodes of any graph.
+
+    scores_i = b + Σ_g p_g,i W_g        p_g,i as the component g places node i
+
+Digests of 64 bits for rows: equal rows have equal digests, different ones almost surely not.
+
+    features   Σ_j bits(x_ij) · m_j  mod 2⁶⁴          m_j: an odd number by column, bits(0) = 0
+    ids        the number itself, mixed; of other values the first eight bytes of BLAKE2b of their text
+    node       mix(id) ⊕ mix(features) ⊕ mix(Σ_{j ∈ N(i)} mix(id_j) · bits(A_ij))
+
+A node's bits do not depend on where in the graph it stands, so those of two graphs can be compared by id. The fingerprint
+of a graph is the SHA-256 of the sorted bits of its nodes.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from slimg.components.component import Target
-from slimg.components.neighbourhood import around
+from slimg.components.component import FittedComponent, Target
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import number_of, show
-from slimg.graph.digest import id_digests, node_digests
 from slimg.graph.graph import Graph
-from slimg.inference.scoring import Scorer
-from slimg.learn.loss import softmax
+from slimg.learn.objective import softmax
+from slimg.linalg.operators import around
+
+BLOCK_ENTRIES = 1 << 22
+"""Dense entries that are looked at together."""
+
+
+def node_digests(graph: Graph) -> np.ndarray:
+    """One uint64 per node: its id, its features, and the ids and weights of its neighbours."""
+    ids = id_digests(graph.ids)
+    adjacency = graph.adjacency
+    strength = np.uint64(1) if adjacency.weights is None else _odd(adjacency.weights.view(np.uint32))
+    carried = ids[adjacency.indices] * strength
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(carried, dtype=np.uint64)])
+    around = sums[adjacency.indptr[1:]] - sums[adjacency.indptr[:-1]]
+    return ids ^ _mixed(feature_digests(graph.features, graph.n)) ^ _mixed(around + np.uint64(1))
+
+
+def fingerprint(digests: np.ndarray) -> str:
+    """Of a whole graph, whatever the order of its nodes."""
+    return hashlib.sha256(np.sort(digests).astype("<u8").tobytes()).hexdigest()
+
+
+def feature_digests(features: Any, n: int) -> np.ndarray:
+    """One uint64 per row of X; −0 counts as 0."""
+    if features is None:
+        return np.zeros(n, np.uint64)
+    factors = _odd(np.arange(features.shape[1], dtype=np.uint64))
+    if sp.issparse(features):
+        terms = _bits(features.data) * factors[features.indices]
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+        return sums[features.indptr[1:]] - sums[features.indptr[:-1]]
+    step = max(1, BLOCK_ENTRIES // max(1, features.shape[1]))
+    blocks = [features[start : start + step] for start in range(0, n, step)]
+    return np.concatenate([(_bits(block) * factors).sum(axis=1, dtype=np.uint64) for block in blocks])
+
+
+def id_digests(ids: np.ndarray) -> np.ndarray:
+    """One uint64 per id."""
+    if ids.dtype.kind in "iu":
+        return _mixed(ids.astype(np.int64).view(np.uint64))
+    values = ids.tolist()
+    texts = (repr(value).encode("utf-8", "surrogatepass") for value in values)
+    raw = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+    digests = np.frombuffer(raw, "<u8").astype(np.uint64)
+    numbers = [k for k, value in enumerate(values) if type(value) is int and -(2**63) <= value < 2**63]
+    if numbers:  # a number among texts is the same id as among numbers
+        digests[numbers] = id_digests(np.array([values[k] for k in numbers], np.int64))
+    return digests
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    return (np.ascontiguousarray(values, np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
+
+
+def _odd(values: np.ndarray) -> np.ndarray:
+    return _mixed(values.astype(np.uint64)) | np.uint64(1)
+
+
+def _mixed(values: np.ndarray) -> np.ndarray:
+    """The finaliser of splitmix64."""
+    with np.errstate(over="ignore"):
+        z = values + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """A fitted model without its rows.
+
+    Attributes
+    ----------
+    components : dict of str to FittedComponent
+        Those that place nodes; components whose weights are zero may be absent in a model that was loaded.
+    titles : dict of str to str
+        Name of every component → the component in words.
+    weights : dict of str to array of shape (width, c)
+        Weights of every component.
+    intercept : array of shape (c,)
+        The intercept of each class.
+    classes : array of shape (c,)
+        The labels, sorted.
+    """
+
+    components: Mapping[str, FittedComponent]
+    titles: dict[str, str]
+    weights: dict[str, Array]
+    intercept: Array
+    classes: Array
+
+    @cached_property
+    def used(self) -> tuple[str, ...]:
+        """Names of the components whose weights are not all zero."""
+        return tuple(name for name, weights in self.weights.items() if weights.any())
+
+    @property
+    def reach(self) -> int:
+        """Hops within which a change of the graph changes a score."""
+        return max((self.components[name].component.reach for name in self.used), default=0)
+
+    def scores(self, target: Target) -> Array:
+        """Score nodes of any graph.
+
+        Parameters
+        ----------
+        target : Target
+            The nodes.
+
+        Returns
+        -------
+        array of shape (m, c), float64
+            One row for each node of the target.
+        """
+        total = np.tile(self.intercept.astype(np.float64), (len(target.rows), 1))
+        for name in self.used:
+            rows, _ = self.components[name].rows(target)
+            total += rows @ self.weights[name]
+        return total
+
+    @cached_property
+    def loadings(self) -> dict[str, Array]:
+        """Name → weights (d × c) of the features, for each used component that is made of features."""
+        found = {}
+        for name in self.used:
+            fitted = self.components[name]
+            beta = fitted.component.loadings(fitted.state, self.weights[name])
+            if beta is not None:
+                found[name] = beta
+        return found
+
+    def feature_names(self, name: str) -> tuple[str, ...] | None:
+        """Name the features of a component that has its own.
+
+        Parameters
+        ----------
+        name : str
+            The component.
+
+        Returns
+        -------
+        tuple of str or None
+            None for the features of the graph.
+        """
+        fitted = self.components.get(name)
+        return None if fitted is None else fitted.component.feature_names(fitted.state)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A graph with the scores of its nodes.
+
+    Attributes
+    ----------
+    graph : Graph
+        The fitted graph, or one that grew out of it.
+    scores : array of shape (n, c)
+        Scores of its nodes.
+    known : array of shape (n,) or None
+        Rows of its nodes in the fitted graph, −1 for new ones; None when it is the fitted graph.
+    """
+
+    graph: Graph
+    scores: Array
+    known: Array | None = None
+
+    def target(self, rows: Array) -> Target:
+        """Name some nodes of this graph.
+
+        Parameters
+        ----------
+        rows : array of shape (m,)
+            Row numbers.
+
+        Returns
+        -------
+        Target
+            The nodes, for a component.
+        """
+        return Target(self.graph, np.asarray(rows), self.known)
 
 
 @dataclass(frozen=True, eq=False)

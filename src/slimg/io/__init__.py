@@ -9,13 +9,37 @@ read          reads a file in the format of its ending
 Options       which files and columns make a graph
 Inputs        the graph, with its node table and the plan of its features
 read_inputs   reads files into a graph
+
+A file to read, what was read from it, and which reader it needs: its ending says so.
+
+Source   where: path, table within it, and what the user says about it (separator, encoding, header)
+Reading  what: a frame of edges, a frame of nodes, a feature matrix (each may be absent), and notes on what was guessed
+read     calls the reader of the format; every error names the file
+
+Tables and texts are written whole or not at all, and are safe to open in a spreadsheet: a text that a spreadsheet would run
+as a formula (it begins with = + - @, a tab or a return) gets a leading quote; text that is a number, such as -3.5, stays.
 """
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-from slimg.io.source import Reading, Source, read
+import csv
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from slimg.errors import InputError
+from slimg.system import atomic_write
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from slimg.io.inputs import Inputs, Options, read_inputs
 else:
     from slimg._lazy import lazy_names
@@ -23,3 +47,290 @@ else:
     __getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(("Inputs", "Options", "read_inputs"), "slimg.io.inputs"))
 
 __all__ = ["Inputs", "Options", "Reading", "Source", "read", "read_inputs"]
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
+READERS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".dat"), ("text", "read_separated")),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), ("text", "read_json_lines")),
+    **dict.fromkeys((".parquet", ".pq"), ("binary", "read_parquet")),
+    ".npz": ("binary", "read_npz"),
+    ".npy": ("binary", "read_npy"),
+    ".mtx": ("binary", "read_matrix_market"),
+    ".graphml": ("xml_graphs", "read_graphml"),
+    ".gexf": ("xml_graphs", "read_gexf"),
+    **dict.fromkeys(DATABASES, ("databases", "read_database")),
+}
+"""Ending → module of this folder, and the function that reads such a file."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input file, and what the user says about it.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file is.
+    table : str, default=None
+        Table of a database; may be left out if it has one.
+    separator, encoding : str, default=None
+        Of a text file; guessed by default.
+    header : bool, default=None
+        Whether the first line of a text file holds the names of the columns; guessed by default.
+
+    Examples
+    --------
+    >>> source = Source.parse("shop.db:follows")
+    >>> source.suffix, source.table
+    ('.db', 'follows')
+    """
+
+    path: Path
+    table: str | None = None
+    separator: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+
+    @classmethod
+    def parse(
+        cls, given: str, separator: str | None = None, encoding: str | None = None, header: bool | None = None
+    ) -> Source:
+        """Make a source from a path as it is given on the command line.
+
+        Parameters
+        ----------
+        given : str
+            ``follows.csv``, or ``shop.db:follows`` for a table of a database.
+        separator, encoding : str, default=None
+            As in `Source`.
+        header : bool, default=None
+            As in `Source`.
+
+        Returns
+        -------
+        Source
+        """
+        name, colon, table = given.rpartition(":")
+        if colon and Path(name).suffix.lower() in DATABASES and not Path(given).exists():
+            return cls(Path(name), table, separator, encoding, header)
+        return cls(Path(given), None, separator, encoding, header)
+
+    @property
+    def suffix(self) -> str:
+        """The ending that names the format: ``.csv`` for ``a.csv`` and for ``a.csv.gz``."""
+        endings = [ending.lower() for ending in self.path.suffixes]
+        if len(endings) > 1 and endings[-1] == ".gz":
+            endings.pop()
+        return endings[-1] if endings else ""
+
+    @property
+    def compressed(self) -> bool:
+        """Whether the file is gzipped."""
+        return self.path.suffix.lower() == ".gz"
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.table}" if self.table else str(self.path)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a file holds.
+
+    Parameters
+    ----------
+    frame : DataFrame, default=None
+        Nodes; or, if ``edges`` is None, a table that may be of edges or of nodes.
+    edges : DataFrame, default=None
+        Edges, if the file says which table holds them.
+    matrix : array or sparse matrix, default=None
+        Features.
+    notes : tuple of str, default=()
+        What was guessed.
+    separator : str, default=None
+        Of a text file.
+    directed : bool, default=None
+        Whether the file says that its edges are directed.
+    """
+
+    frame: pd.DataFrame | None = None
+    edges: pd.DataFrame | None = None
+    matrix: Any = None
+    notes: tuple[str, ...] = ()
+    separator: str | None = None
+    directed: bool | None = None
+
+
+def read(source: Source) -> Reading:
+    """Read a file in the format of its ending.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+
+    Returns
+    -------
+    Reading
+        What the file holds.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or changes while it is read; the message names it.
+    """
+    if not isinstance(source, Source):
+        raise InputError(f"read takes a Source, not {type(source).__name__}: make one with Source.parse(path)")
+    with unchanged(source):
+        return with_name(source, _reader(source), source)
+
+
+@contextmanager
+def unchanged(source: Source) -> Iterator[None]:
+    """Raise an error for what is no readable, non-empty file, and for a file that changes while it is read."""
+    before = _state(source)
+    try:
+        yield
+    except PermissionError:
+        raise InputError(f"{source.path} may not be read: ask its owner, or copy it to where you may") from None
+    if _state(source) != before:
+        raise InputError(f"{source.path} changed while it was read: wait until it is written, then call again")
+
+
+def with_name(source: Source, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; the message of its `InputError` gets the name of the file in front."""
+    try:
+        return function(*arguments)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
+
+
+def _state(source: Source) -> tuple[int, int]:
+    path = source.path
+    try:
+        state = os.stat(path)
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist: {_advice(path)}") from None
+    except (PermissionError, NotADirectoryError):
+        raise InputError(f"{path} cannot be reached: check the path and who may read it") from None
+    if path.is_dir():
+        raise InputError(f"{path} is a directory: name one of the files in it")
+    if not path.is_file():
+        raise InputError(f"{path} is neither a file nor a directory: copy its content to a file first")
+    if state.st_size == 0:
+        raise InputError(f"{path} is empty: it needs at least one row")
+    return state.st_size, state.st_mtime_ns
+
+
+def _advice(path: Path) -> str:
+    """Files of a similar name, if the folder is there."""
+    import difflib
+
+    folder = path.parent
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    near = difflib.get_close_matches(path.name, os.listdir(folder), n=3)
+    return f"did you mean {' or '.join(near)}?" if near else "check its name"
+
+
+def _reader(source: Source) -> Callable[[Source], Reading]:
+    if source.suffix not in READERS:
+        ending = f"the ending {source.suffix!r} of {source.path}" if source.suffix else f"{source.path} without an ending"
+        raise InputError(f"{ending} names no format slimg reads: use one of {' '.join(READERS)} (text may be .gz)")
+    module, function = READERS[source.suffix]
+    return getattr(import_module(f"slimg.io.{module}"), function)
+
+
+def write_table(frame: pd.DataFrame, path: Path, *, separator: str = ",") -> Path:
+    """Write a table in the format of the path's ending; its folder is made if need be.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    path : Path
+        A name that ends in .parquet, .jsonl or .tsv; any other ending is written as CSV.
+    separator : str, default=","
+        Of a CSV file.
+
+    Returns
+    -------
+    Path
+        ``path``
+    """
+    make_folder(path.parent)
+    with atomic_write(path, binary=path.suffix == ".parquet") as file:
+        if path.suffix == ".parquet":
+            _as_arrow(frame).to_parquet(file, index=False)
+        elif path.suffix == ".jsonl":
+            _write_lines(frame, file)
+        else:
+            safe = frame.map(_inert)
+            safe.columns = [_inert(name) for name in frame.columns]
+            separator = "\t" if path.suffix == ".tsv" else separator
+            safe.to_csv(file, sep=separator, index=False, quoting=csv.QUOTE_NONNUMERIC)
+    return path
+
+
+def write_text(text: str, path: Path) -> Path:
+    """Write a text file, whose folder is made if need be; return its path."""
+    make_folder(path.parent)
+    with atomic_write(path) as file:
+        file.write(text)
+    return path
+
+
+def make_folder(folder: Path) -> Path:
+    """Make a folder unless it is there, and return it; it is an error if it cannot be written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"{folder} is a file, not a folder: choose another folder") from None
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be made ({error.strerror}): choose another") from None
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{folder} may not be written to: choose another folder")
+    return folder
+
+
+def refuse_existing(paths: list[Path], force: bool) -> None:
+    """Raise an error for files that exist already, unless ``force``."""
+    there = [path for path in paths if path.exists()]
+    if there and not force:
+        names = ", ".join(str(path) for path in there)
+        raise InputError(f"{names} would be written over: choose another folder with --out, or allow it with --force")
+
+
+def _inert(value: Any) -> Any:
+    if not isinstance(value, str) or not value.startswith(FORMULA_STARTS):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def _write_lines(frame: pd.DataFrame, file: IO[str]) -> None:
+    names = list(frame.columns)
+    for row in zip(*(frame[name].astype(object) for name in names), strict=True):
+        file.write(json.dumps({n: _plain(v) for n, v in zip(names, row, strict=True)}, ensure_ascii=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        return [_plain(member) for member in value]
+    import pandas as pd
+
+    return None if value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value) else value
+
+
+def _as_arrow(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns of mixed types as text, which Parquet needs."""
+    changed = {}
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype == object and len({type(value) for value in column if value is not None}) > 1:
+            changed[name] = column.map(lambda value: None if value is None else str(value))
+    return frame.assign(**changed) if changed else frame

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from slimg.errors import InputError
 from slimg.graph.columns import show
-from slimg.io.source import Reading, Source
+from slimg.io import Reading, Source
 
 _EDGES = ("edges", "edge_index")
 _FEATURES = ("features", "x", "node_features", "node_feat", "attr", "attr_matrix")

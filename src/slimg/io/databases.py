@@ -11,7 +11,7 @@ import pandas as pd
 
 from slimg.errors import InputError, require
 from slimg.graph.columns import show
-from slimg.io.source import Reading, Source
+from slimg.io import Reading, Source
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 

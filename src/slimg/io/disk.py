@@ -22,14 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from slimg.atomic import atomic_folder, atomic_write
 from slimg.errors import InputError, choices
 from slimg.graph import checks
 from slimg.graph.adjacency import Adjacency, Rule
 from slimg.graph.graph import Graph
 from slimg.io.external_sort import EdgeSource, NpyAppender, Piece, write_adjacency
 from slimg.progress import Progress, progress_for
-from slimg.sizes import as_bytes, require_room
+from slimg.system import as_bytes, atomic_folder, atomic_write, require_room
 
 FORMAT = 1
 SUFFIXES = (".npy", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")

@@ -22,7 +22,7 @@ import numpy as np
 from slimg.errors import InputError
 from slimg.graph.adjacency import EdgeCounts, as_float32, check_rules
 from slimg.progress import SILENT, Progress
-from slimg.sizes import require_room
+from slimg.system import require_room
 
 SORT_BYTES = 48
 """Memory that sorting and merging takes for each entry of a bucket (with weights)."""

@@ -33,7 +33,7 @@ import scipy.sparse as sp
 
 from slimg.errors import InputError
 from slimg.graph.columns import number_of, show
-from slimg.io.values import MISSING, absent_from, as_numbers, check_categories, cleaned, kind_of, present_in, words_of
+from slimg.io.text import MISSING, absent_from, as_numbers, check_categories, cleaned, kind_of, present_in, words_of
 
 HASHED = 1 << 18
 FEW_COUNTS = 20
@@ -54,7 +54,7 @@ class Block:
     columns : tuple of str
         The column; all columns of counts.
     kind : str
-        One of `slimg.io.values.KINDS`.
+        One of `slimg.io.text.KINDS`.
     names : tuple of str
         One per feature.
     keys : tuple, default=()

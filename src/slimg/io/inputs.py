@@ -28,9 +28,9 @@ from slimg.graph.columns import (
 )
 from slimg.graph.from_edges import EdgeTable, NodeTable, as_id_column, graph_of
 from slimg.graph.graph import Graph
+from slimg.io import Reading, Source, read, with_name
 from slimg.io.features import FeaturePlan, encode_features
-from slimg.io.source import Reading, Source, read, with_name
-from slimg.io.values import MISSING, as_numbers, check_label, cleaned, markers, without
+from slimg.io.text import MISSING, as_numbers, check_label, cleaned, markers, without
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Options:
     ignore : tuple of str, default=()
         Columns of the nodes that are not.
     kinds : dict of str to str, default={}
-        Kinds of columns (`slimg.io.values.KINDS`) that are not to be guessed.
+        Kinds of columns (`slimg.io.text.KINDS`) that are not to be guessed.
     missing : tuple of str
         Strings read as missing.
     unlabelled : str, default=None

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from slimg.errors import InputError
-from slimg.io.source import Reading, Source
+from slimg.io import Reading, Source
 
 _NUMBERS = {"int": int, "integer": int, "long": int, "short": int, "byte": int, "float": float, "double": float}
 

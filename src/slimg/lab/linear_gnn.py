@@ -21,8 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from slimg.base import BaseNodeClassifier, check_graph, check_whole_number
 from slimg.components.compute import Components
 from slimg.components.estimate import choose_engine
-from slimg.engine.base import Array, Engine
-from slimg.engine.choice import check_engine
+from slimg.engine.base import Array, Engine, check_engine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.lab.hyperparameters import WithHyperparameters

@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
-from slimg.learn.loss import MultinomialLoss, log_loss
+from slimg.learn.objective import MultinomialLoss, log_loss
 
 STEPS = 20
 """Iterations of an epoch."""

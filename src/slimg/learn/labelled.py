@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.class_weight import compute_class_weight
 
 from slimg.engine.base import Array, Engine
 from slimg.engine.blas import one_thread
-from slimg.engine.compiled import SUMS, compiled
-from slimg.learn.loss import MultinomialLoss
-from slimg.learn.penalty import SparseGroup
+from slimg.engine.kernels import SUMS, compiled
+from slimg.errors import InputError
+from slimg.learn.objective import MultinomialLoss, SparseGroup
 
 BLOCK_WORK = 1_000_000
 """Multiplications of a block of rows that is read twice while it is in the cache; up to this many, OpenBLAS has kernels that
@@ -259,3 +260,19 @@ def add_hessian_product(matrix, p, w, direction, shift, out, start, stop, step):
         for i in range(k):
             for j in range(c):
                 out[i, j] += part[i, j]
+
+
+def class_weights(given: Any, classes: Array, codes: Array, sample_weight: Array | None = None) -> Array:
+    """One weight per row from ``class_weight``."""
+    if given is None:
+        return np.ones(len(codes))
+    if not isinstance(given, dict) and not (isinstance(given, str) and given == "balanced"):
+        raise InputError(f"class_weight must be 'balanced', a dict of weights by class, or None, not {given!r}")
+    if isinstance(given, dict):
+        unknown = [label for label in given if label not in set(classes.tolist())]
+        if unknown:
+            raise InputError(f"class_weight names a class that is not there, {unknown[0]!r}: there are {classes.tolist()}")
+        if any(not np.isfinite(value) or value <= 0 for value in given.values()):
+            raise InputError(f"class_weight needs finite, positive weights, not {given!r}")
+        return np.asarray([given.get(label, 1.0) for label in classes.tolist()])[codes]
+    return compute_class_weight("balanced", classes=np.arange(len(classes)), y=codes, sample_weight=sample_weight)[codes]

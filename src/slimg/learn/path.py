@@ -23,7 +23,7 @@ from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
 from slimg.errors import InputError, choices
 from slimg.learn.labelled import Problem, Rows
-from slimg.learn.loss import log_loss
+from slimg.learn.objective import log_loss
 from slimg.learn.solver import Solution, solve
 
 PAPER_L1 = (1e-3, 1e-4, 1e-5)

@@ -22,9 +22,9 @@ import numpy as np
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
-from slimg.engine.compiled import SUMS, compiled
+from slimg.engine.kernels import SUMS, compiled
 from slimg.learn.labelled import Rows
-from slimg.learn.penalty import SparseGroup, soft
+from slimg.learn.objective import SparseGroup, soft
 
 ROUNDS = 50
 ROUGH = 0.5

@@ -23,7 +23,6 @@ import numpy as np
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
-from slimg.learn.early_stopping import fit_stopped
 from slimg.learn.labelled import Labelled, Problem, stratified_folds
 from slimg.learn.path import Pair, Record, best, merge, resolve_pairs, solve_path, validate, warm_start_groups
 from slimg.learn.separate import Check, SeparateFits, check_penalties_by_component, solve_separately
@@ -212,6 +211,8 @@ def _stopped_early(
     config: SearchConfig, labelled: Labelled, validation: tuple[Array, Array] | None
 ) -> SearchResult:
     """No penalty: the epoch with the best validation accuracy, or as many epochs as the folds took in the median."""
+    from slimg.learn.early_stopping import fit_stopped
+
     begun, matrix, codes, classes = time.perf_counter(), labelled.matrix, labelled.codes, labelled.classes
     held_out_scores = None
     if validation is not None:

@@ -23,7 +23,7 @@ import numpy as np
 from slimg.engine.base import Array
 from slimg.errors import InputError, choices
 from slimg.learn.labelled import Labelled
-from slimg.learn.loss import log_loss
+from slimg.learn.objective import log_loss
 from slimg.learn.path import Pair, Record, merge, rounded, solve_path, validate
 from slimg.learn.solver import Solution
 

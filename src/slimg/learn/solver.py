@@ -15,16 +15,18 @@ Each iteration
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
+from slimg.errors import InputError
 from slimg.learn.labelled import Problem
-from slimg.learn.loss import Fit
-from slimg.learn.penalty import SparseGroup, soft
+from slimg.learn.objective import Fit, SparseGroup, soft
 from slimg.learn.quadratic import newton_step
 
 ACCURACY, FINE, FINER = 0.3, 1e-3, 0.1
@@ -268,3 +270,19 @@ class _State:
             self.weights = self.weights.copy()
             self.weights[mine] = 0
             self.scores, self.fit = scores, fit
+
+
+def check_stopping(tol: Any, max_iter: Any) -> None:
+    if not isinstance(tol, (int, float, np.number)) or not np.isfinite(tol) or tol <= 0:
+        raise InputError(f"tol must be a positive number (a share of the loss at zero), not {tol!r}")
+    if not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
+        raise InputError(f"max_iter must be a positive whole number of Newton steps, not {max_iter!r}")
+
+
+def warn_unconverged(gap: float, tol: float, iterations: int) -> None:
+    warnings.warn(
+        f"the duality gap is {gap:.1e} of the loss at zero after {iterations} Newton steps, not yet {tol:.1e}:"
+        " raise max_iter, use float64 features, or accept a larger tol",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -16,9 +13,9 @@ from slimg._sklearn import BaseEstimator, ClassifierMixin
 from slimg.engine.base import Array
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.learn.labelled import Problem
-from slimg.learn.loss import softmax
-from slimg.learn.solver import solve
+from slimg.learn.labelled import Problem, class_weights
+from slimg.learn.objective import softmax
+from slimg.learn.solver import check_stopping, solve, warn_unconverged
 
 
 class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -226,22 +223,6 @@ class SparseGroupLogisticRegression(ClassifierMixin, BaseEstimator):
         return X @ self.coef_.T + self.intercept_
 
 
-def class_weights(given: Any, classes: Array, codes: Array, sample_weight: Array | None = None) -> Array:
-    """One weight per row from ``class_weight``."""
-    if given is None:
-        return np.ones(len(codes))
-    if not isinstance(given, dict) and not (isinstance(given, str) and given == "balanced"):
-        raise InputError(f"class_weight must be 'balanced', a dict of weights by class, or None, not {given!r}")
-    if isinstance(given, dict):
-        unknown = [label for label in given if label not in set(classes.tolist())]
-        if unknown:
-            raise InputError(f"class_weight names a class that is not there, {unknown[0]!r}: there are {classes.tolist()}")
-        if any(not np.isfinite(value) or value <= 0 for value in given.values()):
-            raise InputError(f"class_weight needs finite, positive weights, not {given!r}")
-        return np.asarray([given.get(label, 1.0) for label in classes.tolist()])[codes]
-    return compute_class_weight("balanced", classes=np.arange(len(classes)), y=codes, sample_weight=sample_weight)[codes]
-
-
 def as_groups(groups: Sequence[Any] | None, features: int) -> Array:
     """The group of each feature, −1 for none."""
     if groups is None:
@@ -278,19 +259,3 @@ def check_penalties(l1: Any, group: Any) -> None:
             raise InputError(f"{name} must be a finite, non-negative number, not {value!r}")
     if l1 == 0 and group == 0:
         raise InputError("l1 and group are both 0: without a penalty there may be no minimum; make one of them positive")
-
-
-def check_stopping(tol: Any, max_iter: Any) -> None:
-    if not isinstance(tol, (int, float, np.number)) or not np.isfinite(tol) or tol <= 0:
-        raise InputError(f"tol must be a positive number (a share of the loss at zero), not {tol!r}")
-    if not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
-        raise InputError(f"max_iter must be a positive whole number of Newton steps, not {max_iter!r}")
-
-
-def warn_unconverged(gap: float, tol: float, iterations: int) -> None:
-    warnings.warn(
-        f"the duality gap is {gap:.1e} of the loss at zero after {iterations} Newton steps, not yet {tol:.1e}:"
-        " raise max_iter, use float64 features, or accept a larger tol",
-        ConvergenceWarning,
-        stacklevel=3,
-    )

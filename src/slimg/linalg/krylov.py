@@ -21,8 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.engine.blas import matmul, one_thread, self_gram
-from slimg.linalg.eigen import tridiagonalise
+from slimg.engine.blas import matmul, one_thread, self_gram, tridiagonalise
 
 GROWTH = 1.03, 1.25
 """Least and most that the basis grows from one solution of the small eigenproblem, which costs m³, to the next."""

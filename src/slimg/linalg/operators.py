@@ -1,4 +1,4 @@
-"""The one home of normalisation: each operator is a scaling before and after a pass over A, and the strength of a loop.
+"""Operators over A: each is a scaling before and after a pass over A, and the strength of a loop.
 
 With D = diag(A·1) and D̃ = D + I,
 
@@ -8,18 +8,98 @@ With D = diag(A·1) and D̃ = D + I,
 The row of an isolated node is zero in A, A_row and A_sym, and its loop alone in Ã_row and Ã_sym. A is symmetric, so the
 transpose of an operator is the same pass with ``before`` and ``after`` exchanged, and powers are repeated passes: no
 normalised matrix is ever stored.
+
+A smaller symmetric matrix with the same non-zero eigenvalues as A (n × n).
+
+*Twins* are nodes with the same row of A. An eigenvector x of λ ≠ 0 is equal on twins, since x_i = (A x)_i / λ. With
+s_a twins in class a and one of them to stand for it,
+
+    M_ab = √s_a √s_b A_ab,        M y = λ y    ⇔    A x = λ x  with  x_i = y_a / √s_a  for i in a,   ‖x‖ = ‖y‖
+
+and A has no other eigenvalues but zero. M falls apart into *parts*, the connected components of its graph, each with a
+spectrum of its own. Graphs of citations have many of both: the cost of a dense decomposition falls with the cube.
+
+Hops that touch only the neighbourhood they need.
+
+For chosen rows R₀ and R_{k+1} = the nodes that a row of R_k gathers, Op restricted to the two is a small sparse matrix, so
+
+    (Opʰ T)[R₀]  =  Op[R₀, R₁] · Op[R₁, R₂] ⋯ Op[R_{h−1}, R_h] · T[R_h]
+    Opʰ[R₀, R_h] =  the product of the steps alone: the weight of every walk of h hops, summed over walks
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
-from slimg.engine.base import Engine, RowMatrix, Scaling, Sparse
+from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.errors import choices
 from slimg.graph.adjacency import Adjacency
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """M (n' × n' CSR, float64), the class of each node (n), √ of the class sizes (n'), and the parts: classes of each."""
+
+    matrix: csr_array
+    classes: Array
+    root_sizes: Array
+    parts: list[Array]
+
+    def dense(self, part: Array) -> Array:
+        """One part of M as an array."""
+        return self.matrix[part][:, part].toarray()
+
+    def expand(self, part: Array, vectors: Array) -> tuple[Array, Array]:
+        """Nodes of a part (m) and the rows (m × k) that eigenvectors y (part × k) of it have there."""
+        place = np.full(len(self.root_sizes), -1)
+        place[part] = np.arange(len(part))
+        nodes = np.flatnonzero(place[self.classes] >= 0)
+        scaled = vectors / self.root_sizes[part, None].astype(vectors.dtype)
+        return nodes, scaled[place[self.classes[nodes]]]
+
+
+def reduced(adjacency: Adjacency) -> Reduction:
+    """Merge twins and split into connected parts, the largest first."""
+    first, classes, sizes = np.unique(twins(adjacency), return_inverse=True, return_counts=True)
+    roots = np.sqrt(sizes)
+    entries = adjacency.to_scipy()[first].tocoo()
+    stands = np.zeros(adjacency.n, bool)
+    stands[first] = True
+    keep = stands[entries.col]
+    row, column = entries.row[keep], classes[entries.col[keep]]
+    values = entries.data[keep] * roots[row] * roots[column]
+    matrix = coo_array((values, (row, column)), shape=(len(first), len(first))).tocsr()
+    _, labels = connected_components(matrix, directed=False)
+    parts = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    return Reduction(matrix, classes, roots, sorted(parts, key=len, reverse=True))
+
+
+def twins(adjacency: Adjacency) -> Array:
+    """For each node the first node with the same row: rows are hashed, then compared entry by entry."""
+    n, indptr, indices = adjacency.n, adjacency.indptr, adjacency.indices
+    code = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)[indices]
+    if adjacency.weights is not None:
+        code = (code ^ adjacency.weights.view(np.uint32)) * np.uint64(0x9E3779B97F4A7C15)
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(code, dtype=np.uint64)])
+    _, first, classes = np.unique(sums[indptr[1:]] - sums[indptr[:-1]], return_index=True, return_inverse=True)
+    model = first[classes]
+    degree = np.diff(indptr)
+    model = np.where(degree == degree[model], model, np.arange(n))
+    row = np.repeat(np.arange(n), degree)
+    there = np.arange(len(indices)) - indptr[row] + indptr[model[row]]
+    same = indices == indices[there]
+    if adjacency.weights is not None:
+        same &= adjacency.weights == adjacency.weights[there]
+    model[row[~same]] = row[~same]
+    return model
+
 
 OPERATORS = ("A", "A_row", "A_sym", "Ã_row", "Ã_sym")
 
@@ -179,3 +259,73 @@ def _inverse_power(degree: np.ndarray, power: float) -> np.ndarray:
     scale = np.zeros(len(degree))
     np.power(degree, -power, out=scale, where=degree > 0)
     return scale.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Restricted operators, float64, from the chosen rows outwards, and ``reached``: R_h, ascending."""
+
+    matrices: list[csr_array]
+    reached: Array
+
+    def apply(self, rows: Any) -> Any:
+        """(Opʰ T)[R₀] from T[R_h], dense or sparse."""
+        for matrix in reversed(self.matrices):
+            rows = matrix @ rows
+        return rows
+
+    def paths(self) -> csr_array:
+        """Opʰ[R₀, R_h], columns ascending in each row."""
+        found = csr_array(reduce(lambda left, right: left @ right, self.matrices))
+        found.sort_indices()
+        return found
+
+
+def steps(operator: Operator, rows: Array, hops: int) -> Steps:
+    """The way from R₀ = ``rows`` outwards; at least one hop."""
+    here, matrices = np.asarray(rows), []
+    for _ in range(hops):
+        matrix, here = _step(operator, here)
+        matrices.append(matrix)
+    return Steps(matrices, here)
+
+
+def gathered(adjacency: Adjacency, rows: Array) -> csr_array:
+    """A[rows, :] in float64, read from these rows alone."""
+    starts = adjacency.indptr[rows]
+    counts = adjacency.indptr[np.asarray(rows) + 1] - starts
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    places = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], counts)
+    weights = np.ones(len(places)) if adjacency.weights is None else adjacency.weights[places].astype(np.float64)
+    return csr_array((weights, adjacency.indices[places], indptr), shape=(len(counts), adjacency.n))
+
+
+def around(adjacency: Adjacency, rows: Array, hops: int) -> Array:
+    """Rows within so many hops of the given ones, themselves included, ascending."""
+    inside = np.zeros(adjacency.n, bool)
+    inside[rows] = True
+    edge = np.flatnonzero(inside)
+    for _ in range(hops):
+        found = np.unique(gathered(adjacency, edge).indices)
+        edge = found[~inside[found]]
+        inside[edge] = True
+    return np.flatnonzero(inside)
+
+
+def _step(operator: Operator, rows: Array) -> tuple[csr_array, Array]:
+    """Op[rows, reached] and reached."""
+    before, after, loop = operator.scaling
+    block = gathered(operator.matrix, rows)  # type: ignore[arg-type]  # an operator's matrix is the graph's adjacency
+    reached = np.unique(np.concatenate([block.indices, rows]) if loop else block.indices)
+    place = np.searchsorted(reached, block.indices)
+    block = csr_array((block.data, place, block.indptr), shape=(len(rows), len(reached)))
+    if loop:
+        own = csr_array(
+            (np.full(len(rows), loop), np.searchsorted(reached, rows), np.arange(len(rows) + 1)), shape=block.shape
+        )
+        block = csr_array(block + own)
+    if before is not None:
+        block.data *= before[reached][block.indices]
+    if after is not None:
+        block.data *= np.repeat(after[rows], np.diff(block.indptr))
+    return block, reached

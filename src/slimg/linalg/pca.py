@@ -21,9 +21,8 @@ from typing import Protocol
 import numpy as np
 
 from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.engine.blas import matmul, one_thread, self_gram
+from slimg.engine.blas import Tridiagonal, matmul, one_thread, self_gram, tridiagonalise
 from slimg.engine.memory import MemoryEngine
-from slimg.linalg.eigen import Tridiagonal, tridiagonalise
 from slimg.linalg.krylov import RankRule, leading_eigenpairs
 from slimg.linalg.operators import Operator
 

@@ -4,7 +4,7 @@ A = Σ_i λ_i q_i q_iᵀ with |λ₁| ≥ |λ₂| ≥ …, so σ_i = |λ_i|, u_i
 
     r = the largest rank with  σ₁² + … + σ_r²  <  energy · ‖A‖_F²,  at least 1, at most ``max_rank``
 
-Twins are merged and connected parts split off first (`slimg.linalg.reduction`). Then one of three plans is chosen:
+Twins are merged and connected parts split off first (`slimg.linalg.operators`). Then one of three plans is chosen:
 
 - `DenseSVD`, exactly: LAPACK gives all eigenvalues of each part, hence r, and only then r vectors;
 - `KrylovSVD`, by block Lanczos to a tolerance, when parts are large or r is small beside them, which is known beforehand:
@@ -23,18 +23,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.blas import one_thread
+from slimg.engine.blas import Tridiagonal, one_thread, tridiagonalise
 from slimg.graph.adjacency import Adjacency
-from slimg.linalg.eigen import Tridiagonal, tridiagonalise
 from slimg.linalg.krylov import RankRule, lanczos_layout, leading_eigenpairs
-from slimg.linalg.reduction import Reduction, reduce
-from slimg.linalg.sketched_lanczos import Pairs, sketched_eigenpairs
+from slimg.linalg.operators import Reduction, reduced
+
+if TYPE_CHECKING:
+    from slimg.linalg.sketched_lanczos import Pairs
 
 DENSE_ALWAYS, DENSE_AT_MOST = 1_500, 6_000
 """Parts up to the first size are always dense; up to the second, if more than a sixth of the spectrum is wanted."""
@@ -163,7 +164,7 @@ def plan_svd(
         if lanczos_layout(adjacency.n, rule.cap).is_sketched:
             return SketchedSVD(engine, adjacency, rule, random_state)
         return KrylovSVD(engine, adjacency, None, rule, tolerance or TOLERANCES[1], random_state)
-    reduction = reduce(adjacency)
+    reduction = reduced(adjacency)
     size, matrix = len(reduction.parts[0]), _as_adjacency(reduction.matrix)
     expected = int(min(rule.cap, 3 * rule.target**2 / _fourth_moment(engine, matrix)))
     if size <= DENSE_ALWAYS or (size <= DENSE_AT_MOST and expected > size / 6):
@@ -342,6 +343,8 @@ class SketchedSVD(SVDPlan):
         self.expected_rank = rule.cap
 
     def prepare(self) -> None:
+        from slimg.linalg.sketched_lanczos import sketched_eigenpairs
+
         self._pairs = sketched_eigenpairs(self._engine, self._matrix, self._rule, self._random_state)
         self.rank = len(self._pairs.values)
 

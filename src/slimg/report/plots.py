@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.atomic import atomic_write
 from slimg.learn.path import SEPARATE, series_of
+from slimg.system import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

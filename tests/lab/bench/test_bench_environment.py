@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from slimg import __version__
 from slimg.lab.bench import environment as module
-from slimg.version import __version__
 
 
 def test_versions_commit_and_machine():

@@ -25,7 +25,7 @@ from slimg.engine.base import Array
 from slimg.errors import InputError, choices
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import stratified_folds
-from slimg.learn.loss import log_loss
+from slimg.learn.objective import log_loss
 from slimg.learn.path import best
 
 

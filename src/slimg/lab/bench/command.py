@@ -77,7 +77,7 @@ def _run_missing(args: argparse.Namespace, recipes: list[Recipe], store: Store) 
     """What is timed first and by itself, so that no other recipe records the same cell beside other work."""
     from slimg.lab.bench.run import progress_bar
     from slimg.lab.bench.run import run as run_cells
-    from slimg.sizes import cores
+    from slimg.system import cores
 
     jobs = args.jobs or (cores() if args.quick else 1)
     memory, end = None if args.memory is None else int(args.memory * 2**30), time.monotonic() + 60 * args.minutes

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from slimg.sizes import cores
+from slimg.system import cores
 
 PACKAGES = ("slimg", "numpy", "scipy", "scikit-learn", "numba", "torch", "torch-geometric")
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from slimg.atomic import atomic_write
 from slimg.errors import choices
 from slimg.lab.bench.accuracy_table import accuracy_table, legend
 from slimg.lab.bench.figures import polynomials
@@ -19,6 +18,7 @@ from slimg.lab.bench.sanity_pages import sanity_page, weights_page
 from slimg.lab.bench.store import Store
 from slimg.lab.bench.timing_pages import scalability_page, speed_page
 from slimg.lab.tables import Page, Picture
+from slimg.system import atomic_write
 
 PRINTED_WIDTH = 160
 """Columns where the output is no terminal."""

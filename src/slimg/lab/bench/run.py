@@ -35,7 +35,7 @@ from slimg.lab.bench.environment import environment, peak_memory, reset_peak
 from slimg.lab.bench.models import Run, kind, protocol
 from slimg.lab.bench.store import Cell, Record, Store, canonical
 from slimg.lab.sanity.runner import accuracy
-from slimg.sizes import cores
+from slimg.system import cores
 
 Report = Callable[[Cell, Record, "Progress"], None]
 

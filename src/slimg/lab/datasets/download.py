@@ -25,12 +25,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from slimg.atomic import atomic_write
+from slimg import __version__
 from slimg.errors import InputError, SlimgError
 from slimg.lab.datasets import files
 from slimg.lab.datasets.dataset import Dataset, RemoteFile
 from slimg.lab.datasets.loader import find
-from slimg.version import __version__
+from slimg.system import atomic_write
 
 BLOCK = 1 << 16
 LONGEST_PAUSE = 30.0

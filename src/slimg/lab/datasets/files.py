@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from slimg.atomic import atomic_write
 from slimg.errors import InputError
 from slimg.lab.datasets.dataset import Dataset, RemoteFile, table
 from slimg.lab.datasets.readers.arrays import AMAZON_ARRAYS, load_npz
+from slimg.system import atomic_write
 
 VARIABLE = "SLIMG_DATA"
 SUMS = "SHA256SUMS"

@@ -30,7 +30,7 @@ from slimg.graph.adjacency import Adjacency
 from slimg.lab.propagators.expressions import At_sym, Expression
 from slimg.lab.propagators.spectrum import functions_of
 from slimg.linalg.operators import operator
-from slimg.sizes import available_memory
+from slimg.system import available_memory
 
 TOLERANCE = 1e-7
 """Residual of the recurrence at which a column is finished, relative to its right-hand side."""

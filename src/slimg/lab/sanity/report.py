@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.atomic import atomic_write
 from slimg.errors import choices
 from slimg.lab.sanity import findings, ranking
 from slimg.lab.tables import Entry, Page, Table
+from slimg.system import atomic_write
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from slimg import sizes
+from slimg import system
 from slimg.errors import InputError
-from slimg.sizes import as_bytes, available_memory, require_room, resident, show_bytes
+from slimg.system import as_bytes, available_memory, require_room, resident, show_bytes
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ def test_sizes_are_shown():
 
 def test_memory_is_read_from_the_system(tmp_path, monkeypatch):
     (tmp_path / "meminfo").write_text("MemTotal: 100 kB\nMemAvailable:   12 kB\n")
-    monkeypatch.setattr(sizes, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(system, "MEMINFO", tmp_path / "meminfo")
     assert available_memory() == 12 * 1024
-    monkeypatch.setattr(sizes, "MEMINFO", tmp_path / "absent")
+    monkeypatch.setattr(system, "MEMINFO", tmp_path / "absent")
     assert available_memory() > 1 << 20
 
 
@@ -47,8 +47,8 @@ def test_a_disk_without_room_is_named(tmp_path):
 
 
 def test_cores_are_those_that_this_process_may_use(monkeypatch):
-    monkeypatch.setattr(sizes.os, "sched_getaffinity", lambda _: {1, 3, 5}, raising=False)
-    assert sizes.cores() == 3
-    monkeypatch.delattr(sizes.os, "sched_getaffinity")
-    monkeypatch.setattr(sizes.os, "cpu_count", lambda: None)
-    assert sizes.cores() == 1
+    monkeypatch.setattr(system.os, "sched_getaffinity", lambda _: {1, 3, 5}, raising=False)
+    assert system.cores() == 3
+    monkeypatch.delattr(system.os, "sched_getaffinity")
+    monkeypatch.setattr(system.os, "cpu_count", lambda: None)
+    assert system.cores() == 1

@@ -1,0 +1,205 @@
+"""Memory, disk and cores of the system, and files that are written whole or not at all.
+
+Sizes are given as text or bytes; `available_memory`, `cores`, `resident` and `require_room` say what the system has.
+
+Files and folders that appear whole or not at all: a draft beside the target takes its place when it is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from slimg.errors import InputError
+
+UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+         "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+SPARE = 64 << 20
+"""Bytes that are left free on a disk."""
+MEMINFO, STATM = Path("/proc/meminfo"), Path("/proc/self/statm")
+
+
+def as_bytes(size: Any, name: str = "memory") -> int:
+    """Return a size in bytes.
+
+    Parameters
+    ----------
+    size : str or int
+        Such as ``"4GB"``, ``"512 MiB"``, or a whole number of bytes.
+    name : str, default="memory"
+        Name of the parameter, for error messages.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        If it is not a positive size.
+
+    Examples
+    --------
+    >>> as_bytes("4GB"), as_bytes("1 KiB")
+    (4000000000, 1024)
+    """
+    if isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size > 0:
+        return int(size)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", size) if isinstance(size, str) else None
+    if found and found[2].upper() in UNITS and float(found[1]) > 0:
+        return int(float(found[1]) * UNITS[found[2].upper()])
+    raise InputError(f'{name} must be a size such as "4GB" or "512MiB", or a number of bytes, not {size!r}')
+
+
+def show_bytes(size: float) -> str:
+    """Format a number of bytes with three digits and a unit.
+
+    Examples
+    --------
+    >>> show_bytes(4_000_000_000)
+    '4 GB'
+    """
+    for unit, value in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
+        if size >= value:
+            return f"{size / value:.3g} {unit}"
+    return f"{size / 10**3:.3g} kB"
+
+
+def available_memory() -> int | None:
+    """Return the bytes of memory that can be used without swapping; None where the system does not say."""
+    if MEMINFO.exists():
+        for line in MEMINFO.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def cores() -> int:
+    """Return the number of cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def resident() -> int:
+    """Return the bytes of memory this process holds now; its peak, or 0, where the system does not say."""
+    if STATM.exists():
+        return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def require_room(folder: Path, size: int, what: str) -> None:
+    """Raise an error if the disk of a folder cannot hold ``size`` bytes."""
+    free = shutil.disk_usage(folder).free
+    if size + SPARE > free:
+        raise InputError(
+            f"{what} needs {show_bytes(size)} of disk in {folder}, which has {show_bytes(free)} free:"
+            " free some or choose another folder"
+        )
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Iterator[IO[Any]]:
+    """Open a draft of a file for writing; it takes the place of ``path`` if the block ends without an error.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write. Its folder must exist.
+    binary : bool, default=False
+        Whether bytes are written; otherwise UTF-8 text without translation of line ends.
+
+    Yields
+    ------
+    file
+        The draft. Binary drafts can be read too.
+
+    Raises
+    ------
+    InputError
+        If ``path`` is a folder, or the folder of ``path`` does not exist or cannot be written to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> target = Path(tempfile.mkdtemp(), "note.txt")
+    >>> with atomic_write(target) as file:
+    ...     _ = file.write("done")
+    >>> target.read_text()
+    'done'
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder, not a file: give the name of a file to write")
+    try:
+        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{target} cannot be written: {reason} ({target.parent}); choose another folder") from None
+    try:
+        with os.fdopen(handle, "w+b") if binary else os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            yield file
+        os.chmod(draft, 0o644)
+        os.replace(draft, target)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make a draft of a folder; it takes the place of ``path`` if the block ends without an error, and is removed if not.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder to make. It must not exist; folders above it are made.
+
+    Yields
+    ------
+    Path
+        The draft, ``path`` with ``.part`` at its end; what an interrupted process left there is removed.
+
+    Raises
+    ------
+    InputError
+        If ``path`` exists or cannot be made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> target = Path(tempfile.mkdtemp(), "notes")
+    >>> with atomic_folder(target) as draft:
+    ...     _ = (draft / "first.txt").write_text("done")
+    >>> [file.name for file in target.iterdir()]
+    ['first.txt']
+    """
+    target = Path(path)
+    if target.exists():
+        raise InputError(f"{target} exists already: choose another folder or remove it")
+    draft = target.with_name(target.name + ".part")
+    shutil.rmtree(draft, ignore_errors=True)
+    try:
+        draft.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"the folder {target} cannot be made ({error.strerror}): choose another") from None
+    try:
+        yield draft
+        draft.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
