@@ -8,10 +8,14 @@ import sys
 import pytest
 
 from slimg.cli import main
+from slimg.errors import InputError
+from slimg.lab.bench.command import EXPERIMENTS, accuracies, chosen, show, simplicity, write_page
+from slimg.lab.bench.grid import Grid
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import _batches, run_batch
 from slimg.lab.bench.store import Store
 from slimg.lab.sanity.case import CASES, EMPTY
+from slimg.lab.tables import Picture
 
 
 def test_real_quick_prints_and_writes_the_papers_figures_beside_ours(data_dir, tmp_path):
@@ -87,6 +91,10 @@ def test_a_users_model_is_a_row_without_a_place_and_its_failure_is_told(tmp_path
     assert main(typed) == 1
     out = capsys.readouterr().out
     assert "Broken on random-uniform: failed: OSError: no luck." in out and "LR" in out
+    capsys.readouterr()
+    assert main([*typed, "--no-run", "--models", "lr", "--seeds", "2"]) == 1
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(("  LR", "  Broken"))]
+    assert [row[0] for row in rows] == ["LR", "Broken"] and rows[0][2:] == ["(1", "of", "2)"]
 
 
 @pytest.mark.parametrize(
@@ -112,3 +120,86 @@ def test_a_store_of_another_version_is_refused(tmp_path, capsys):
     (tmp_path / "records.jsonl").write_text('{"format": "slimg-bench", "version": 9}\n')
     assert main(["bench", "real", "--out", str(tmp_path)]) == 2
     assert "written in version 9" in capsys.readouterr().err
+
+
+PAPERS = {"sanity", "real", "components", "linearity", "design", "receptive", "scalability", "speed", "interpret"}
+MODELS = {"lr": {"kind": "lr"}, "sgc": {"kind": "sgc"}}
+
+
+@pytest.fixture
+def recipe():
+    return Recipe("tiny", "Tiny", {"random-uniform": {"case": "random-uniform", "n": 120}}, MODELS, seeds=1)
+
+
+@pytest.fixture
+def store(recipe, tmp_path):
+    with Store(tmp_path / "s.jsonl").writing() as store:
+        store.append({"key": recipe.cell("lr", "random-uniform", 0).key, "status": "ok", "accuracy": 0.25})
+        store.append({"key": recipe.cell("sgc", "random-uniform", 0).key, "status": "oom", "error": "too much"})
+    return store
+
+
+def test_every_table_and_figure_of_the_paper_is_an_experiment(tmp_path, monkeypatch):
+    monkeypatch.setenv("SLIMG_DATA", str(tmp_path))
+    assert set(EXPERIMENTS) == PAPERS
+    assert {recipe.name for recipe, _ in chosen("all", quick=True)} == PAPERS
+    ((recipe, page),) = chosen("design", quick=True)
+    assert recipe.name == "design" and page is EXPERIMENTS["design"] and recipe.quick
+    with pytest.raises(InputError, match="unknown experiment 'desing': choose one of all, components"):
+        chosen("desing")
+
+
+def test_show_prints_writes_and_counts_what_failed(recipe, store, tmp_path, capsys):
+    out = tmp_path / "new" / "out"
+    assert show(Grid.of(recipe, store), accuracies, out) == 1
+    said = capsys.readouterr().out
+    assert "25.0" in said and "O.O.M." in said and "oom: too much" in said
+    assert "| LR |" in (out / "tiny.md").read_text() and r"\begin{tabular}" in (out / "tiny.tex").read_text()
+    assert sorted(each.name for each in out.iterdir()) == ["tiny.md", "tiny.tex"]  # nothing half written
+
+
+def test_the_table_of_nonlinear_parts_has_the_polynomials(recipe, store, tmp_path):
+    page = simplicity(Grid.of(recipe, store), tmp_path)
+    (picture,) = (part for part in page.parts if isinstance(part, Picture))
+    assert (tmp_path / picture.path).read_text().lstrip().startswith("<?xml")
+    assert not any(isinstance(part, Picture) for part in simplicity(Grid.of(recipe, store), None).parts)
+
+
+def test_a_recipe_with_the_name_of_an_experiment_has_its_page(tmp_path):
+    content = {"name": "interpret", "title": "T", "data": [{"case": "semantic-uniform", "n": 120}], "models": MODELS}
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    ((_, page),) = chosen("recipe", str(tmp_path / "r.json"))
+    assert page is EXPERIMENTS["interpret"]
+
+
+CONTENT = {
+    "name": "design", "title": "Mine", "data": [{"case": f"{x}-uniform", "n": 120} for x in ("semantic", "random")],
+    "models": {"lr": {"kind": "lr"}, "sgc": {"kind": "sgc"}}, "split": [0.6, 0.2, 0.2], "seeds": 1,
+}  # fmt: skip
+FACTS = {"cpu": "A processor", "cores": 2, "versions": {"slimg": "0.1.0"}, "wall": 1.0, "seconds": {"features": 0.1}}
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    monkeypatch.setenv("SLIMG_DATA", str(tmp_path / "none"))
+    (tmp_path / "mine.json").write_text(json.dumps(CONTENT))
+    recipe = Recipe.read(tmp_path / "mine.json")
+    with Store(tmp_path / "results" / "records.jsonl").writing() as store:
+        for place, cell in enumerate(recipe.cells()):
+            commit = {"commit": "abc1234+"} if place else {"commit": None, "source": "elsewhere.json"}
+            facts = {"status": "ok", "accuracy": 0.2 + 0.1 * place, **commit, **FACTS}
+            store.append({"key": cell.key, **cell.identity(), **facts})
+    write_page(tmp_path / "docs" / "page.md", store, [str(tmp_path / "mine.json")])
+    return (tmp_path / "docs" / "page.md").read_text()
+
+
+def test_a_recipe_takes_the_place_of_the_experiment_of_its_name(written):
+    assert written.count("## Mine") == 1 and "## SlimG without one of its ideas" not in written
+    assert written.count("Not run yet.") == len(EXPERIMENTS) - 1
+    assert "[records.jsonl](../results/records.jsonl): 4 cells (4 ok)" in written
+
+
+def test_each_table_says_where_its_numbers_come_from(written):
+    assert "*4 cells; 1 from elsewhere.json. Commits (cells): abc1234+ (3), installed (1);" in written
+    assert "Machine: A processor, 2 cores. Versions: slimg 0.1.0.*" in written
+    assert "| LR | 20.0" in written and "| SGC | **30.0" in written

@@ -1,11 +1,13 @@
-"""The grid: ranks, medals and red cells by hand and from the paper's table; titles of rows and columns."""
+"""The grid and its table: ranks, medals and red cells by hand and from the paper's table; titles; sentences."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from slimg.lab import paper
-from slimg.lab.bench.experiments import EXPERIMENTS
-from slimg.lab.bench.grid import OOM, Grid, column_title, marked_title, row_title
+from slimg.lab.bench.command import EXPERIMENTS
+from slimg.lab.bench.grid import OOM, Grid, accuracy_table, column_title, legend, marked_title, row_title, signed
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.store import Store
 from slimg.lab.datasets import names
@@ -93,7 +95,7 @@ def test_unranked_rows_have_no_place_but_a_place_instead(tmp_path):
     grid = filled(tmp_path, which, {("sgc", "cora"): [0.7], ("slimg", "cora"): [0.6], ("slimg-path", "cora"): [0.8]})
     assert grid.ranked == ["sgc", "slimg"] and grid.average_rank("slimg")[0] == 2.0
     assert np.isnan(grid.average_rank("slimg-path")[0]) and grid.medal("slimg-path", "cora") is None
-    assert grid.rank_instead("slimg-path", "slimg")[0] == 1.0
+    assert grid.average_rank("slimg-path", instead_of="slimg")[0] == 1.0
     assert grid.paper("slimg-path", "cora") == grid.paper("slimg", "cora") == (77.8, 1.1)
 
 
@@ -120,3 +122,69 @@ def test_titles_are_those_of_the_paper_and_names_of_ones_own_stay():
     assert row_title(recipe, "slimg") == "k_row 2; k_sym 2 (SlimG)" and row_title(recipe, "s2gc") == "S²GC"
     assert marked_title(recipe, "mine") == "mine †" and marked_title(recipe, "s2gc") == "S²GC"
     assert column_title("ogbn-arxiv") == "ogbn-arXiv" and column_title("semantic-uniform") == "semantic-uniform"
+
+
+VALUES = {
+    ("lr", "cora"): [0.50, 0.52], ("sgc", "cora"): [0.77, 0.772], ("dgc", "cora"): [0.7, 0.72],
+    ("slimg", "cora"): [0.79, 0.8],
+    ("lr", "photo"): [0.70, 0.71], ("sgc", "photo"): [0.9], ("dgc", "photo"): "oom", ("slimg", "photo"): [0.93, 0.94],
+}  # fmt: skip
+
+
+@pytest.fixture
+def compared(tmp_path):
+    models = {row: {"kind": "lr", "cv": place + 2} for place, row in enumerate(("lr", "sgc", "dgc", "slimg", "slimg-path"))}
+    data = {"cora": {"name": "cora"}, "photo": {"name": "photo"}}
+    recipe = Recipe("real", "Real", data, models, "real", seeds=2, unranked=("slimg-path",), about="What is special.")
+    with Store(tmp_path / "s.jsonl").writing() as store:
+        for (row, column), found in VALUES.items():
+            for seed in range(2 if found == "oom" else len(found)):
+                oom = {"status": "oom", "error": "too much"}
+                facts = oom if found == "oom" else {"status": "ok", "accuracy": found[seed]}
+                store.append({"key": recipe.cell(row, column, seed).key, **facts})
+    return Grid.of(recipe, store)
+
+
+def test_cells_have_ours_the_papers_and_the_difference(compared):
+    table = accuracy_table(compared)
+    assert [each.lines[0] for each in table.header] == ["", "Cora", "Photo", "avg. rank"]
+    rows = {row[0].lines[0]: row[1:] for row in table.rows}
+    assert set(rows) == {"LR", "SGC", "DGC", "SlimG"}  # the default path was not run
+    assert rows["SlimG"][0].lines == ("79.5±0.5", "77.8±1.1", "+1.7") and rows["SlimG"][0].style == "gold"
+    assert rows["LR"][0].lines == ("51.0±1.0", "51.5±1.2", "−0.5") and rows["LR"][0].style == "red"
+    assert rows["DGC"][1].lines == ("O.O.M.", "90.4±0.2") and rows["DGC"][1].style == "red"
+    assert rows["SGC"][1].lines[0] == "90.0 (1 of 2)"
+    assert rows["SlimG"][2].lines == ("1.0 (0.0)", "1.0 (0.0)")  # the paper's: first on both, on Cora together with DGC
+
+
+def test_the_legend_says_what_was_run_who_leads_and_what_failed(compared):
+    text = " ".join(legend(compared))
+    assert "over 2 splits (2.5 / 2.5 / 95 %" in text and "What is special." in text
+    assert "Best average ranks: SlimG (1.0), then SGC (2.0), then LR (3.5)." in text
+    assert "Without a red cell: SGC, SlimG." in text
+    assert "DGC on Photo: oom: too much." in text
+
+
+def test_what_was_reduced_is_marked_and_said_with_its_number_of_splits(compared):
+    models = {**compared.recipe.models, "lr": {"kind": "gcn", "grid": [{"lr": 0.05}], "epochs": 100, "patience": 30}}
+    recipe = replace(compared.recipe, models=models, seeds=5, fewer_seeds={"lr": 2})
+    reduced = Grid(recipe, compared.figures, compared.records)
+    assert "† LR: protocol reduced: 1 of 6 settings, 100 epochs at most, patience 30, 2 splits." in legend(reduced)
+    rows = {row[0].lines[0]: row[1:] for row in accuracy_table(reduced).rows}
+    assert rows["LR †"][0].lines[0] == "51.0±1.0" and rows["SlimG"][0].lines[0] == "79.5±0.5 (2 of 5)"
+
+
+def test_of_one_split_nothing_is_said_about_red_cells(compared):
+    text = " ".join(legend(Grid(replace(compared.recipe, seeds=1), compared.figures, compared.records)))
+    assert "in percent, on one split (2.5" in text and "no cell can be red" in text and "Without a red cell" not in text
+
+
+@pytest.mark.parametrize("common, said", [({"cora": 1, "photo": 1}, "1 split"), ({"cora": 1, "photo": 2}, "Cora 1")])
+def test_on_how_many_splits_rows_are_compared_is_said(compared, common, said):
+    text = " ".join(legend(replace(compared, common=common)))
+    assert f"compare the models on the splits that all of them have ({said})." in text
+    assert "all of them have" not in " ".join(legend(replace(compared, common={"cora": 2, "photo": 2})))
+
+
+def test_signs_are_minus_signs():
+    assert signed(-1.25) == "−1.2" and signed(0.5) == "+0.5"

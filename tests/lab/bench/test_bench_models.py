@@ -41,3 +41,9 @@ def test_shipped_recipes_reduce_nothing_unless_quick():
     for each in files("slimg.lab.bench").joinpath("recipes").iterdir():
         if each.name.endswith(".json"):
             assert not any(is_reduced(model) for model in json.loads(each.read_text())["models"].values()), each.name
+
+
+def test_the_earlier_name_of_the_weight_decay_is_read():
+    linear = kind("sgc")
+    linear.check({"wd": 1e-5})
+    assert linear.sharing({"wd": 1e-5, "K": 2}) == {"K": 2} == linear.sharing({"weight_decay": 1e-5, "K": 2})

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from slimg.errors import InputError
-from slimg.lab.bench import experiments
+from slimg.lab.bench import command
 from slimg.lab.bench.recipe import Recipe
 
 
@@ -25,7 +25,7 @@ def written(tmp_path, **changes):
 
 
 @pytest.mark.parametrize("quick", [False, True])
-@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+@pytest.mark.parametrize("name", command.EXPERIMENTS)
 def test_every_experiment_has_a_recipe_with_distinct_cells(no_files, name, quick):
     recipe = Recipe.named(name, quick)
     assert recipe.quick == quick and recipe.name == name

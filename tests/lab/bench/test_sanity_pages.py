@@ -1,10 +1,9 @@
 """Pages on the sanity cases: little training, and predictions from formulas beside measured checks."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from slimg.lab import paper
+from slimg.lab.bench.grid import Grid
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.sanity_pages import MARKS, _untrained, agreement, predictions, survival_table
 from slimg.lab.gnnexp.table import table
@@ -13,7 +12,7 @@ from slimg.lab.sanity.report import CaseFacts, Cell, SanityReport
 
 
 def said(recipe):
-    return _untrained(SimpleNamespace(recipe=recipe))
+    return _untrained(Grid(recipe, {}, {}))
 
 
 def test_verdicts_on_networks_with_little_training_are_no_verdicts_on_networks():

@@ -10,84 +10,225 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from slimg.errors import InputError
+from slimg.errors import InputError, choices
+from slimg.lab.bench.figures import polynomials
+from slimg.lab.bench.grid import Grid, accuracy_table, legend
+from slimg.lab.bench.recipe import Recipe
+from slimg.lab.bench.run import progress_bar
+from slimg.lab.bench.run import run as run_cells
+from slimg.lab.bench.sanity_pages import sanity_page, weights_page
+from slimg.lab.bench.store import Store
+from slimg.lab.bench.timing_pages import scalability_page, speed_page
+from slimg.lab.tables import Page, Picture
+from slimg.system import atomic_write, cores
 
-if TYPE_CHECKING:
-    from slimg.lab.bench.recipe import Recipe
-    from slimg.lab.bench.store import Store
+PRINTED_WIDTH = 160
+"""Columns where the output is no terminal."""
+MakePage = Callable[[Grid, Path | None], Page]
+
+
+def accuracies(grid: Grid, folder: Path | None) -> Page:
+    """Make the page with the table of a recipe.
+
+    Returns
+    -------
+    Page
+    """
+    return Page(grid.recipe.title).add(*legend(grid), accuracy_table(grid))
+
+
+def simplicity(grid: Grid, folder: Path | None) -> Page:
+    """Make the page with the table of nonlinear variants, and the figure on why less may be more.
+
+    Returns
+    -------
+    Page
+    """
+    page = accuracies(grid, folder)
+    if folder is not None:
+        polynomials(folder / "less-is-more.svg")
+        page.add(Picture("less-is-more.svg", "Less is more: 100 points without any trend, and polynomials fitted to them"))
+    return page
+
+
+EXPERIMENTS: dict[str, MakePage] = {
+    "sanity": sanity_page,
+    "real": accuracies,
+    "components": accuracies,
+    "linearity": simplicity,
+    "design": accuracies,
+    "receptive": accuracies,
+    "scalability": scalability_page,
+    "speed": speed_page,
+    "interpret": weights_page,
+}
+"""Experiment → what makes its page from its grid; figures are written into the folder, if one is given."""
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The command's arguments."""
-    from slimg.lab.bench.experiments import EXPERIMENTS
+    """Add the arguments of the command.
 
+    Returns
+    -------
+    ArgumentParser
+    """
     parser = subparsers.add_parser("bench", help="the paper's tables and figures, with its numbers beside ours",
                                    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    add = parser.add_argument
     what = ", ".join([*EXPERIMENTS, "all", "recipe", "page"])
-    parser.add_argument("experiment", metavar="EXPERIMENT", help=f"one of {what}")
-    parser.add_argument("file", nargs="?", metavar="FILE", help="of `recipe`: your own recipe; of `page`: the file to write")
-    parser.add_argument("--quick", action="store_true", help="a reduced protocol, in minutes")
-    parser.add_argument("--out", metavar="FOLDER", default="slimg-bench", help="where records and tables go (slimg-bench)")
-    parser.add_argument("--data", metavar="NAMES", help="only these columns, separated by commas")
-    parser.add_argument("--models", metavar="NAMES", help="only these rows, separated by commas")
-    parser.add_argument("--model", metavar="FILE.py:NAME", action="append", default=[], help="your own model as a row")
-    parser.add_argument("--seeds", type=int, help="splits of each graph")
-    parser.add_argument("--jobs", type=int, help="processes at a time (1; --quick: one per core), but for what is timed")
-    parser.add_argument("--memory", type=float, metavar="GIB", help="memory that a process may take; more is O.O.M.")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing new after this long")
-    parser.add_argument("--retry", action="store_true", help="run cells again that failed")
-    parser.add_argument("--no-run", action="store_true", help="only print and write what is recorded")
-    parser.add_argument("--recipe", metavar="FILE", action="append", default=[],
-                        help="of `page`: a recipe in the place of the experiment of its name, or added")  # fmt: skip
+    add("experiment", metavar="EXPERIMENT", help=f"one of {what}")
+    add("file", nargs="?", metavar="FILE", help="of `recipe`: your own recipe; of `page`: the file to write")
+    add("--quick", action="store_true", help="a reduced protocol, in minutes")
+    add("--out", metavar="FOLDER", default="slimg-bench", help="where records and tables go (slimg-bench)")
+    add("--data", metavar="NAMES", help="only these columns, separated by commas")
+    add("--models", metavar="NAMES", help="only these rows, separated by commas")
+    add("--model", metavar="FILE.py:NAME", action="append", default=[], help="your own model as a row")
+    add("--seeds", type=int, help="splits of each graph")
+    add("--jobs", type=int, help="processes at a time (1; --quick: one per core), but for what is timed")
+    add("--memory", type=float, metavar="GIB", help="memory that a process may take; more is O.O.M.")
+    add("--minutes", type=float, default=float("inf"), help="begin nothing new after this long")
+    add("--retry", action="store_true", help="run cells again that failed")
+    add("--no-run", action="store_true", help="only print and write what is recorded")
+    add("--recipe", metavar="FILE", action="append", default=[],
+        help="of `page`: a recipe in the place of the experiment of its name, or added")  # fmt: skip
     parser.set_defaults(run=run)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what is not recorded, print and write the tables; 1 if cells failed."""
-    from slimg.lab.bench.experiments import Limits, chosen
-    from slimg.lab.bench.store import Store
+    """Run what is not recorded, print and write the tables.
 
+    Returns
+    -------
+    int
+        The exit code: 1 if cells failed.
+    """
     _check(args)
-    store = Store(Path(args.out) / "records.jsonl")
+    out = Path(args.out)
+    store = Store(out / "records.jsonl")
     if args.experiment == "page":
-        from slimg.lab.bench.experiments import write_page
-
         write_page(Path(args.file), store, args.recipe)
         print(f"{args.file}: written from {len(store.records)} records of {store.path}")
         return 0
-    failed = 0
-    limits = Limits(_names(args.data), _names(args.models), args.seeds, tuple(args.model))
-    experiments = chosen(args.experiment, args.file, args.quick, limits)
+    own = {address.rpartition(":")[2]: {"kind": address} for address in args.model}
+    limits = (_names(args.data), _names(args.models), args.seeds)
+    found = [(recipe.narrowed(*limits).with_models(own), page)
+             for recipe, page in chosen(args.experiment, args.file, args.quick)]  # fmt: skip
     for note in store.notes:
         print(f"slimg: {note}", file=sys.stderr)
     if not args.no_run:
-        _run_missing(args, [experiment.recipe for experiment in experiments], store)
-    for experiment in experiments:
-        failed += experiment.show(store, Path(args.out))
-    return int(failed > 0)
+        _run_missing(args, [recipe for recipe, _ in found], store)
+    return int(sum([show(Grid.of(recipe, store), page, out) for recipe, page in found]) > 0)
+
+
+def chosen(name: str, file: str | None = None, quick: bool = False) -> list[tuple[Recipe, MakePage]]:
+    """Choose one experiment, all of them, or the recipe of a file, which has the page of the experiment of its name.
+
+    Returns
+    -------
+    list of (Recipe, function)
+        Each with what makes its page.
+    """
+    if file is not None:
+        recipe = Recipe.read(file, quick)
+        return [(recipe, EXPERIMENTS.get(recipe.name, accuracies))]
+    if name != "all" and name not in EXPERIMENTS:
+        raise choices("experiment", name, [*EXPERIMENTS, "all", "recipe"])
+    return [(Recipe.named(each, quick), page) for each, page in EXPERIMENTS.items() if name in ("all", each)]
+
+
+def show(grid: Grid, make_page: MakePage, out: Path) -> int:
+    """Print the page of a grid and write it as Markdown and LaTeX.
+
+    Returns
+    -------
+    int
+        How many cells failed.
+    """
+    from rich.console import Console
+
+    out.mkdir(parents=True, exist_ok=True)
+    page = make_page(grid, out)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PRINTED_WIDTH)
+    for piece in page.renderables(console.width):
+        console.print(piece)
+    for ending, text in (("md", page.markdown()), ("tex", page.latex())):
+        _write(out / f"{grid.recipe.name}{grid.recipe.suffix}.{ending}", text)
+    return sum(record["status"] != "ok" for records in grid.records.values() for record in records)
+
+
+def write_page(target: Path, store: Store, recipes: list[str]) -> None:
+    """Write Markdown of every experiment that has records: ``slimg bench page FILE``.
+
+    Parameters
+    ----------
+    target : Path
+        File to write.
+    store : Store
+        The records. Figures are written beside it, and the page refers to them there.
+    recipes : list of str
+        Files; a recipe replaces the experiment of its name, or is added.
+    """
+    folder = store.path.parent
+    counted = Counter(record["status"] for record in store.records.values())
+    counts = ", ".join(f"{count} {status}" for status, count in counted.most_common())
+    parts = [
+        "# Results\n\n"
+        f"Generated by `slimg bench page` from [{store.path.name}]({os.path.relpath(store.path, target.parent)}):"
+        f" {len(store.records)} cells ({counts}). Nothing here is typed. Each table says what was run, and under it with"
+        " which commits and versions. The paper is \"Less is More: SlimG for Accurate, Robust, and Interpretable Graph"
+        " Mining\" (KDD '23).\n"
+    ]
+    own = {recipe.name: recipe for recipe in map(Recipe.read, recipes)}
+    for name in dict.fromkeys([*EXPERIMENTS, *own]):
+        recipe = own.get(name) or Recipe.named(name)
+        grid = Grid.of(recipe, store)
+        if grid.records:
+            page = EXPERIMENTS.get(name, accuracies)(grid, folder).add(_provenance(grid))
+            for place, part in enumerate(page.parts):
+                if isinstance(part, Picture):  # as seen from the target
+                    page.parts[place] = replace(part, path=os.path.relpath(folder / part.path, target.parent))
+            parts.append(page.markdown(level=2))
+        else:
+            parts.append(f"## {recipe.title}\n\nNot run yet.\n")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _write(target, "\n".join(parts))
+
+
+def _provenance(grid: Grid) -> str:
+    """Commits, machines and versions of the cells of a table, and where imported ones come from."""
+    records = [record for each in grid.records.values() for record in each]
+    counted = Counter(str(record.get("commit") or "installed") for record in records)
+    commits = ", ".join(f"{commit} ({count})" for commit, count in counted.most_common())
+    machines = ", ".join(dict.fromkeys(f"{record['cpu']}, {record['cores']} cores" for record in records))
+    versions = dict.fromkeys(f"{name} {number}" for record in records for name, number in record["versions"].items())
+    imported = Counter(str(record.get("source", "")) for record in records)
+    sources = ", ".join(f"{count} from {source}" for source, count in imported.items() if source)
+    return (
+        f"*{len(records)} cells{'; ' + sources if sources else ''}. Commits (cells): {commits}; + marks a tree with changes."
+        f" Machine: {machines}. Versions: {', '.join(versions)}.*"
+    )
 
 
 def _run_missing(args: argparse.Namespace, recipes: list[Recipe], store: Store) -> None:
     """What is timed first and by itself, so that no other recipe records the same cell beside other work."""
-    from slimg.lab.bench.run import progress_bar
-    from slimg.lab.bench.run import run as run_cells
-    from slimg.system import cores
-
     jobs = args.jobs or (cores() if args.quick else 1)
     memory, end = None if args.memory is None else int(args.memory * 2**30), time.monotonic() + 60 * args.minutes
     for alone in (True, False):
         cells = [cell for recipe in recipes if recipe.alone is alone for cell in recipe.cells()]
         left = (end - time.monotonic()) / 60
         with progress_bar("timed cells" if alone else "cells") as report:
-            run_cells(
-                cells, store, jobs=1 if alone else jobs, memory=memory, minutes=left, retry=args.retry, report=report
-            )
+            at_once = 1 if alone else jobs
+            run_cells(cells, store, jobs=at_once, memory=memory, minutes=left, retry=args.retry, report=report)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -103,3 +244,8 @@ def _check(args: argparse.Namespace) -> None:
 
 def _names(given: str | None) -> list[str] | None:
     return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_write(path) as file:
+        file.write(text)

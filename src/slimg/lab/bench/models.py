@@ -79,7 +79,7 @@ class Kind:
     def check(self, settings: Settings) -> None:
         """`InputError` when it has no such setting."""
         known = self.known()
-        for key in settings:
+        for key in current_names(settings):
             if key not in known:
                 raise choices(f"setting of the model {self.name}", key, known)
 
@@ -154,14 +154,15 @@ class LinearKind(Kind):
         return set(kind_of(self.name).hyperparameters()) | set(LinearGNN().get_params()) - {"propagator"}
 
     def sharing(self, settings: Settings) -> Settings:
-        return {key: value for key, value in settings.items() if key not in ("weight_decay", "epochs", "patience")}
+        own = current_names(settings)
+        return {key: value for key, value in own.items() if key not in ("weight_decay", "epochs", "patience")}
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         fixed = {**self.sharing(several[0]), "normalize_features": normalize}
         propagated, features = _timed(lambda: LinearGNN(self.name, **fixed).propagate(graph))
 
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
-            model = LinearGNN(self.name, random_state=seed, **{**fixed, **settings})
+            model = LinearGNN(self.name, random_state=seed, **{**fixed, **current_names(settings)})
             model.fit(seen, train=split.train, val=split.val, propagated=propagated)
             best = min(model.selection_, key=lambda each: (-each["val_accuracy"], each["val_loss"]))
             return _result(model, features, best, "epoch")

@@ -205,8 +205,8 @@ class _Batch:
                 self.child = None
             if left and not self.stopped:
                 lacked, culprit = child.out_of_memory(), left.pop(next(iter(left)))
-                reason = lacked or f"its process ended with code {child.process.returncode}"
-                yield culprit, failure(culprit, reason, bool(lacked))
+                ended = f"its process ended with code {child.process.returncode}"
+                yield culprit, failure(culprit, lacked or ended, out_of_memory=bool(lacked))
 
 
 def _records_of(child: MonitoredProcess, cells: list[Cell]) -> Iterator[Record]:

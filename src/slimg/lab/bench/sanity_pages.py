@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from slimg.lab.baselines import LINEAR
-from slimg.lab.bench.accuracy_table import accuracy_table, legend, signed
 from slimg.lab.bench.figures import component_weights, structures
-from slimg.lab.bench.grid import Grid, marked_title, row_title
+from slimg.lab.bench.grid import Grid, accuracy_table, legend, marked_title, signed
 from slimg.lab.bench.models import is_reduced
 from slimg.lab.bench.store import canonical
 from slimg.lab.gnnexp.properties import properties
@@ -66,7 +65,7 @@ def sanity_page(grid: Grid, folder: Path | None) -> Page:
         page.add(_untrained(grid), *map(report.verdict, report.models), *differences_from_paper(report))
         if len(report.models) > 1:
             page.add(*map(str, report.observations()))
-        titles = {model: row_title(grid.recipe, model) for model in report.models}
+        titles = {model: grid.title(model) for model in report.models}
         predicted = survival_table(report, titles, f"{quick}Predicted from the formulas; where it came otherwise, both")
         if predicted is not None:
             page.add(predicted, agreement(report, titles))
@@ -85,7 +84,7 @@ def report_of(grid: Grid) -> SanityReport | None:
     SanityReport or None
         None if there are none.
     """
-    rows = [row for row in grid.recipe.models if any(key[0] == row for key in grid.figures)]
+    rows = grid.rows
     columns = [column for column in grid.recipe.data if all((row, column) in grid.figures for row in rows)]
     if not rows or not columns:
         return None
@@ -172,12 +171,12 @@ def weights_page(grid: Grid, folder: Path | None) -> Page:
             continue
         lines = [_weights_row(grid, row, column, shares) for column, shares in found.items()]
         header = ("", "accuracy", *next(iter(found.values())), "expected", "largest")
-        page.add(Table(header, lines, f"{recipe.label}Components of {row_title(recipe, row)}"))
+        page.add(Table(header, lines, f"{recipe.label}Components of {grid.title(row)}"))
         if folder is not None:
             name = f"interpret-{row}{recipe.suffix}.svg"
             scenarios = {_scenario(column): shares for column, shares in found.items()}
             component_weights(folder / name, scenarios, recipe.label.removesuffix(": "))
-            page.add(Picture(name, f"Weights of the components of {row_title(recipe, row)}, shares of the sum"))
+            page.add(Picture(name, f"Weights of the components of {grid.title(row)}, shares of the sum"))
     return page
 
 
@@ -204,13 +203,13 @@ def _averages(grid: Grid, report: SanityReport, title: str) -> Table:
         printed = theirs.get("slimg" if model.startswith("slimg") else model) if complete else None
         difference = signed(100 * mean - printed[0]) if printed and not math.isnan(mean) else "–"
         paper = mean_and_sd(*printed) if printed else "–"
-        rows.append([row_title(grid.recipe, model), mean_and_sd(mean, spread, 100), paper, difference])
+        rows.append([grid.title(model), mean_and_sd(mean, spread, 100), paper, difference])
     return Table(("", "average accuracy (sd)", "paper", "difference"), rows, title)
 
 
 def _untrained(grid: Grid) -> str:
     """What the verdicts on networks with little training are worth; "" where all had the paper's."""
-    reduced = [row_title(grid.recipe, row) for row, model in grid.recipe.models.items() if is_reduced(model)]
+    reduced = [grid.title(row) for row, model in grid.recipe.models.items() if is_reduced(model)]
     if not reduced or not grid.recipe.quick:
         return ""
     return f"Of {', '.join(reduced)} the following says what this little training gave, not what they can do."

@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from slimg.lab import paper
-from slimg.lab.bench.accuracy_table import protocols
 from slimg.lab.bench.figures import Measured, accuracy_against_time, growth
-from slimg.lab.bench.grid import Grid, column_title, marked_title
+from slimg.lab.bench.grid import Grid, column_title, marked_title, protocols
 from slimg.lab.bench.store import Record
 from slimg.lab.tables import Entry, Page, Picture, Table
 
