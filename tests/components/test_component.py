@@ -1,6 +1,7 @@
 """The contract of every component, of the paper's kinds and of one's own; what is refused, and what a graph can have."""
 
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,6 +26,8 @@ from slimg.components.estimate import Sizes, columns_through, estimate
 from slimg.engine.rates import Rates
 from slimg.errors import InputError
 from slimg.inference.saving import decode, encode
+from slimg.report.page import render
+from slimg.report.record import fit_record
 
 FAMILY = [
     *PAPER_COMPONENTS,
@@ -109,6 +112,13 @@ def test_a_component_of_ones_own_goes_everywhere(tmp_path):
     plain, more = (estimate(Sizes.of(graph), components=each, rates=RATES) for each in (listed[:4], listed))
     assert more.engines["memory"].seconds > plain.engines["memory"].seconds
     assert "the number of its neighbours" in model._repr_html_()
+    page = render(fit_record(model, graph))
+    assert "the number of its neighbours" in page and "degree" in page
+
+
+def test_the_example_of_the_documentation_is_this_component():
+    code = Path(__file__).with_name("degree_bins.py").read_text().split("\n", 2)[2].strip()
+    assert code in (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
 
 
 def test_names_formulas_and_titles():

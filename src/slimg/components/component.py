@@ -297,6 +297,11 @@ class Component(ABC):
         """The component in words, for example ``its own features``."""
 
     @property
+    def short_title(self) -> str:
+        """The title in two or three words, for charts."""
+        return self.title
+
+    @property
     def reach(self) -> int:
         """Hops within which a change of edges or features of other nodes changes a row."""
         return 0

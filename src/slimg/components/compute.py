@@ -115,6 +115,11 @@ class Components:
         return {name: each.component.title for name, each in self.fitted.items()}
 
     @property
+    def short_titles(self) -> dict[str, str]:
+        """Name → the component in two or three words."""
+        return {name: each.component.short_title for name, each in self.fitted.items()}
+
+    @property
     def widths(self) -> dict[str, int]:
         """Name → number of columns."""
         return {name: block.shape[1] for name, block in self.blocks.items()}

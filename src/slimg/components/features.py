@@ -258,6 +258,11 @@ class Features(FeatureComponent):
         return "its own features"
 
     @property
+    def short_title(self) -> str:
+        """The title in two or three words."""
+        return "own features"
+
+    @property
     def hops(self) -> int:
         """None: 0."""
         return 0
@@ -344,6 +349,11 @@ class PropagatedFeatures(FeatureComponent):
         if self.kind == "row":
             return f"the mean features of nodes {away} away"
         return f"the features within {away}, its own included"
+
+    @property
+    def short_title(self) -> str:
+        """The title in two or three words."""
+        return "nodes further away" if self.kind == "row" else "neighbourhood"
 
     @property
     def hops(self) -> int:

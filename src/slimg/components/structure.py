@@ -82,6 +82,11 @@ class Structure(Component):
         return "its place in the network"
 
     @property
+    def short_title(self) -> str:
+        """The title in two or three words."""
+        return "network"
+
+    @property
     def reach(self) -> int:
         """One hop: a row is made of the rows of its neighbours."""
         return 1

@@ -85,7 +85,7 @@ class Summary:
         The labels, sorted.
     components : dict of str to float
         Name → ‖W_g‖_F.
-    titles : dict of str to str
+    titles, short_titles : dict of str to str
         Name → the component in words.
     removed : tuple of str
         Names of components whose weights are exactly zero.
@@ -100,6 +100,7 @@ class Summary:
     classes: Array
     components: dict[str, float]
     titles: dict[str, str]
+    short_titles: dict[str, str]
     removed: tuple[str, ...]
     bias: Array
     features: dict[str, Array]
@@ -129,7 +130,7 @@ class Summary:
         features = {name: beta - beta.mean(axis=1, keepdims=True) for name, beta in scorer.loadings.items()}
         names = {name: scorer.feature_names(name) or feature_names for name in features}
         bias = scorer.intercept.astype(np.float64)
-        return cls(scorer.classes, norms, scorer.titles, removed, bias, features, names)
+        return cls(scorer.classes, norms, scorer.titles, scorer.short_titles, removed, bias, features, names)
 
     def share(self, component: str) -> float:
         """Give the norm of a component as a share of the sum over components.
@@ -214,7 +215,14 @@ class Summary:
         return {
             "classes": known,
             "components": [
-                {"name": name, "title": self.titles[name], "norm": norm, "share": self.share(name), "removed": norm == 0}
+                {
+                    "name": name,
+                    "title": self.titles[name],
+                    "short_title": self.short_titles[name],
+                    "norm": norm,
+                    "share": self.share(name),
+                    "removed": norm == 0,
+                }
                 for name, norm in self.components.items()
             ],
             "bias": self.bias.tolist(),

@@ -115,7 +115,7 @@ class Scorer:
     ----------
     components : dict of str to FittedComponent
         Those that place nodes; components whose weights are zero may be absent in a model that was loaded.
-    titles : dict of str to str
+    titles, short_titles : dict of str to str
         Name of every component → the component in words.
     weights : dict of str to array of shape (width, c)
         Weights of every component.
@@ -127,6 +127,7 @@ class Scorer:
 
     components: Mapping[str, FittedComponent]
     titles: dict[str, str]
+    short_titles: dict[str, str]
     weights: dict[str, Array]
     intercept: Array
     classes: Array

@@ -83,7 +83,8 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
     components = []
     for k, (name, weights) in enumerate(scorer.weights.items()):
         arrays[f"weights{k}"] = weights
-        entry: dict[str, Any] = {"name": name, "title": scorer.titles[name], "weights": f"weights{k}"}
+        entry: dict[str, Any] = {"name": name, "weights": f"weights{k}"}
+        entry |= {"title": scorer.titles[name], "short_title": scorer.short_titles[name]}
         if name in scorer.used:
             fitted = scorer.components[name]
             state = fitted.component.to_arrays(fitted.state)
@@ -112,7 +113,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
     """
     header, arrays = read_model(path)
     components = {each["name"]: _fitted(each, arrays) for each in header["components"] if "state" in each}
-    titles = {each["name"]: each["title"] for each in header["components"]}
+    titles, short = ({each["name"]: each[key] for each in header["components"]} for key in ("title", "short_title"))
     weights = {each["name"]: arrays[each["weights"]] for each in header["components"]}
     classes = as_column([decode(value) for value in header["classes"]], "classes")
     if header["classes_dtype"] != "O":
@@ -123,7 +124,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
         {name: decode(value) for name, value in header["metrics"].items()},
         header["data"],
         None if feature_names is None else tuple(feature_names),
-        Scorer(components, titles, weights, arrays["intercept"], classes),
+        Scorer(components, titles, short, weights, arrays["intercept"], classes),
         FittedNodes(arrays["id_digests"], arrays["node_digests"], arrays["scores"]),
     )
 

@@ -68,6 +68,8 @@ def _context(record: dict[str, Any], title: str | None) -> dict[str, Any]:
     from slimg.report import plots
 
     script, fitted, diagnosis = _asset("page.js"), record["model"], record["diagnosis"]
+    parts = fitted["overview"]["components"]
+    labels = {part["name"]: f"{part['short_title']} ({formula(part['name'])})" for part in parts}
     return {
         "record": record,
         "title": title or record["read"].get("title") or "Nodes of a graph",
@@ -85,9 +87,9 @@ def _context(record: dict[str, Any], title: str | None) -> dict[str, Any]:
         ),
         "plots": plots,
         "zip": zip,
-        "accuracies": accuracies(diagnosis["evidence"]) if diagnosis else {},
+        "accuracies": accuracies(diagnosis["evidence"], labels) if diagnosis else {},
         "confusions": confusions(record["held_out"]["confusion"], record["classes"]),
-        "weights": {short_name(part["name"]): part["norm"] for part in fitted["overview"]["components"]},
+        "weights": {labels[part["name"]]: part["norm"] for part in parts},
         "chosen": describe(fitted["chosen"], formula),
     }
 
@@ -133,7 +135,7 @@ def as_json(value: Any) -> str:
     return text
 
 
-def accuracies(evidence: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def accuracies(evidence: dict[str, Any], labels: dict[str, str]) -> dict[str, dict[str, Any]]:
     """Accuracies on held-out labels by the components used: all, each alone, all but each.
 
     Returns
@@ -141,8 +143,8 @@ def accuracies(evidence: dict[str, Any]) -> dict[str, dict[str, Any]]:
     dict of str to dict
         Value, interval and chance level, by what was used.
     """
-    alone = {f"{short_name(name)} alone": each for name, each in evidence["alone"].items()}
-    without = {f"all but {short_name(name)}": each for name, each in evidence["without"].items()}
+    alone = {f"{labels[name]} alone": each for name, each in evidence["alone"].items()}
+    without = {f"all but {labels[name]}": each for name, each in evidence["without"].items()}
     return {"all components": evidence["all"], **alone, **without}
 
 
@@ -181,19 +183,6 @@ def formula(name: str) -> str:
     str
     """
     return name.replace("^1 ", " ").translate(str.maketrans("23456789", "²³⁴⁵⁶⁷⁸⁹")).replace("^", "")
-
-
-def short_name(name: str) -> str:
-    """A component in two or three words and its formula.
-
-    Returns
-    -------
-    str
-    """
-    kind = {"U": "network", "X": "own features"}.get(name)
-    if kind is None:
-        kind = "nodes further away" if name.startswith("A_row") else "neighbourhood"
-    return f"{kind} ({formula(name)})"
 
 
 def _asset(name: str) -> str:
