@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import softmax
 
 from benchmarks.oracles import adelie_point, saga_point
 from oracles import Task, fista, gap, random_task, shrink
 from slimg.engine.memory import MemoryEngine
-from slimg.learn.labelled import Problem
 from slimg.learn.objective import BLOCK_ENTRIES
+from slimg.learn.labelled import Labelled, Problem
 from slimg.learn.solver import solve
 
 TOL = 3e-8
@@ -216,3 +217,35 @@ def test_without_groups_the_objective_is_sagas(labelled, name, l1):
     theirs = task.objective(*saga_point(task.matrix, task.codes, l1, tol=1e-5, max_iter=400))
     assert solution.objective == pytest.approx(theirs, rel=1e-5)
     assert solution.objective <= theirs + 1e-7 * np.log(task.classes)
+
+
+@pytest.mark.parametrize("ratio", [1, 50, 400])
+def test_a_gap_is_never_negative_nor_below_that_of_float64(ratio):
+    """Residuals of a rare class, times its large intercept, made gaps of float32 negative."""
+    rng = np.random.default_rng(ratio)
+    for k in range(12):
+        m, p = int(rng.integers(60, 400)), int(rng.integers(5, 40))
+        codes = np.r_[0, 1, (rng.random(m - 2) < 1 / (1 + ratio)).astype(int)]
+        x = rng.standard_normal((m, p)) + 0.7 * rng.standard_normal((2, p))[codes]
+        rows = (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
+        labelled = Labelled(rows, codes, 2, np.full(m, 1 / m), {"a": p // 2, "b": p - p // 2}, MemoryEngine(threads=1))
+        problem, (l1, group) = labelled.problem(), [(0, 1e-2), (1e-4, 1e-3), (1e-5, 1e-5)][k % 3]
+        solution = solve(problem, l1, group)
+        weights, bias = solution.weights.astype(float), solution.intercept.astype(float)
+
+        def losses(scores, codes=codes):
+            return np.logaddexp.reduce(scores, axis=1) - scores[np.arange(len(codes)), codes]
+
+        scores = rows.astype(float) @ weights + bias  # the oracle: scipy finds the best intercept, numpy the rest
+        found = minimize(lambda shift, scores=scores: losses(scores + np.array([0, shift[0]])).mean(), [0.0], tol=1e-14)
+        q = np.exp(scores + np.array([0, found.x[0]]))
+        q /= q.sum(axis=1, keepdims=True)
+        z = rows.astype(float).T @ ((q - np.eye(2)[codes]) / m)
+        scale = problem.penalty(l1, group).feasible_scale(z)
+        dual = scale * q + (1 - scale) * np.eye(2)[codes]
+        entropy = -(dual * np.log(np.maximum(dual, 1e-300))).sum(axis=1).mean()
+        norms = sum(np.linalg.norm(part) for part in np.split(weights, [p // 2]))
+        primal = losses(scores).mean() + l1 * np.abs(weights).sum() + group * norms
+        truth = (primal - entropy) / problem.loss.at_zero()
+        assert solution.gap >= 0 and solution.gap >= truth - 2e-6
+        assert solution.converged == (solution.gap <= 1e-4)
