@@ -30,7 +30,7 @@ def test_a_graph_that_grew(fitted, slimg):
     assert record["fold_in_agreement"] == SlimG.load("slimg-out/model.slimg").fold_in_agreement_ > 0.5
     _, said, _ = slimg("predict", "--nodes", "users2.csv", "--edges", "follows2.csv", "--out", "grown.csv", "--force")
     assert "1 of 121 nodes is new, 4 have other edges or features than before" in said
-    assert f"{record['fold_in_agreement']:.1%} of nodes folded in had the class that a refit gives them" in said
+    assert f"{record['fold_in_agreement']:.1%}" in said
     table = pd.read_csv("grown.csv", dtype=str)
     assert table["user"].iloc[-1] == "new-1"
     assert table["prediction"].iloc[-1] == "green"

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from inspect import isabstract
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -530,7 +531,7 @@ def check_components(components: Any) -> list[Component]:
     InputError
         If it is not a list of components, is empty, or has two of one name.
     """
-    known = ", ".join(f"{kind}()" for kind in Component.kinds if not kind.startswith("_"))
+    known = ", ".join(f"{kind}()" for kind, cls in Component.kinds.items() if not isabstract(cls))
     if isinstance(components, (str, Component)) or not isinstance(components, Sequence):
         raise InputError(f"components must be a list of components such as [{known}], not {components!r}")
     for each in components:
