@@ -86,9 +86,9 @@ def test_kinds_are_what_they_claim():
     cluster = np.arange(400) % 4
     hetero = KINDS["heterophilous"](400, rng)
     assert hetero[cluster[:, None] == (cluster ^ 1)[None, :]].sum() > 0.7 * hetero.sum()
-    assert (KINDS["heavy-tailed"](400, rng) > 0).sum(1).max() > 30
+    assert (KINDS["heavy_tailed"](400, rng) > 0).sum(1).max() > 30
     part = np.arange(400) % 3
-    assert KINDS["several components"](400, rng)[part[:, None] != part[None, :]].sum() == 0
+    assert KINDS["several_components"](400, rng)[part[:, None] != part[None, :]].sum() == 0
     assert not KINDS["uniform"](400, rng)[-3:].any()
     weights = KINDS["weighted"](400, rng)
     assert len(np.unique(weights[weights > 0])) > 100

@@ -164,15 +164,13 @@ class Word:
             return Word((*left[:-1], joint, *right[1:]))
         return Word(left + right)
 
-    def split(self) -> tuple[Symbol, Word]:
-        """The operator applied last, and the word before it."""
-        (symbol, power), *rest = self.factors
-        return symbol, Word(((symbol, power - 1), *rest) if power > 1 else tuple(rest))
-
-    def without_last(self) -> Word:
-        """The word without the operator that is applied first (the rightmost)."""
-        *rest, (symbol, power) = self.factors
-        return Word((*rest, (symbol, power - 1)) if power > 1 else tuple(rest))
+    def steps(self) -> Iterator[tuple[Symbol, Word]]:
+        """The operators in the order in which they are applied, each with the word up to it."""
+        word = Word()
+        for symbol, power in reversed(self.factors):
+            for _ in range(power):
+                word = Word(((symbol, 1),)) * word
+                yield symbol, word
 
 
 class Polynomial:
@@ -215,6 +213,16 @@ class Polynomial:
     def items(self) -> Iterator[tuple[Word, Fraction]]:
         """Words and coefficients, from the shortest word to the longest."""
         return ((word, self._terms[word]) for word in self.words)
+
+    def on_ones(self) -> Polynomial:
+        """The same on the vector of ones: rightmost operators that map it to itself are left out."""
+        total = Polynomial()
+        for word, value in self.items():
+            factors = list(word.factors)
+            while factors and factors[-1][0].keeps_ones:
+                factors.pop()
+            total = total + Polynomial({Word(tuple(factors)): value})
+        return total
 
     def __add__(self, other: Polynomial) -> Polynomial:
         total = dict(self._terms)
@@ -306,7 +314,10 @@ def span_basis(polynomials: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
     """
     rows: dict[Word, Polynomial] = {}
     for polynomial in polynomials:
-        rest = _reduced(polynomial, rows)
+        rest = polynomial
+        for pivot, row in rows.items():  # a row has 1 at its own pivot and 0 at the others'
+            if value := polynomial.coefficient(pivot):
+                rest = rest - row * value
         if not rest:
             continue
         pivot = rest.leading
@@ -341,16 +352,6 @@ def rational(number: Number) -> Fraction:
         raise InputError(f"a coefficient of a propagator must be finite, not {number}: check the layer's parameters")
     plain = Fraction(number).limit_denominator(_PLAIN_DENOMINATOR)
     return plain if abs(float(plain) - number) <= 1e-15 * abs(number) else Fraction(number)
-
-
-def _reduced(polynomial: Polynomial, rows: Mapping[Word, Polynomial]) -> Polynomial:
-    """The polynomial minus its part in the span of rows (each with coefficient 1 at its pivot, 0 at the others')."""
-    rest = polynomial
-    for pivot, row in rows.items():
-        value = polynomial.coefficient(pivot)
-        if value:
-            rest = rest - row * value
-    return rest
 
 
 def _term(word: Word, value: Fraction) -> tuple[str, str]:

@@ -12,25 +12,8 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
-from slimg.lab.gnnexp.rules import Site, rule
-from slimg.lab.gnnexp.values import (
-    KINDS,
-    NODE_VALUES,
-    ZERO,
-    DataObject,
-    Degree,
-    EdgeEnd,
-    Edges,
-    EdgeWeights,
-    Messages,
-    Opaque,
-    Pieces,
-    Stacked,
-    Value,
-    Weight,
-    concatenated,
-    total,
-)
+from slimg.lab.gnnexp import values as v
+from slimg.lab.gnnexp.rules import Rule, Site, rule
 
 # fmt: off
 _ACTIVATION_LAYERS = (
@@ -70,10 +53,10 @@ def add(site: Site, a: Any, b: Any, alpha: Any = 1) -> Any:
     """a + alpha · b."""
     if alpha != 1:
         b = multiply(site, b, alpha)
-    if isinstance(a, Messages) and isinstance(b, Messages):
+    if isinstance(a, v.Messages) and isinstance(b, v.Messages):
         return a + b
     if _is_number(a) and _is_number(b):
-        return Opaque("sum", is_number=True)
+        return v.Opaque("sum", is_number=True)
     return as_value(site, a) + as_value(site, b)
 
 
@@ -88,27 +71,27 @@ def negate(site: Site, a: Any) -> Any:
     """−a."""
     if isinstance(a, Real):
         return -float(a)
-    if isinstance(a, Weight):
-        return Weight(f"−{a.name}", -a.tensor.detach(), a.learned)
+    if isinstance(a, v.Weight):
+        return v.Weight(f"−{a.name}", -a.tensor.detach(), a.learned)
     return multiply(site, a, -1)
 
 
 @rule("mul", "imul", "multiply")
 def multiply(site: Site, a: Any, b: Any) -> Any:
     """a · b, elementwise; one of the two may depend on X."""
-    if isinstance(a, Value) and isinstance(b, Value):
+    if isinstance(a, v.Value) and isinstance(b, v.Value):
         site.problem("two values that both depend on X are multiplied: the first-order part, a weight on each, is kept")
         return a.times(f"{site.call}.left") + b.times(f"{site.call}.right")
-    if isinstance(a, EdgeWeights) and isinstance(b, EdgeWeights):
+    if isinstance(a, v.EdgeWeights) and isinstance(b, v.EdgeWeights):
         return a.times(b)
     for first, second in ((a, b), (b, a)):
-        if isinstance(first, Messages) and isinstance(second, EdgeWeights):
+        if isinstance(first, v.Messages) and isinstance(second, v.EdgeWeights):
             return first.weighted(second)
-        if isinstance(first, NODE_VALUES) and (_is_number(second) or isinstance(second, Weight)):
+        if isinstance(first, v.NODE_VALUES) and (_is_number(second) or isinstance(second, v.Weight)):
             return first.mapped(partial(_scaled, site, factor=second))
     if _is_number(a) and _is_number(b):
-        return Opaque("product", is_number=True)
-    site.fail(f"multiplies {_kind(a)} by {_kind(b)}, which has no rule")
+        return v.Opaque("product", is_number=True)
+    site.fail(f"multiplies {v.kind(a)} by {v.kind(b)}, which has no rule")
 
 
 @rule("truediv", "itruediv", "div", "divide")
@@ -116,29 +99,29 @@ def divide(site: Site, a: Any, b: Any) -> Any:
     """a / b; where b depends on X, the division is left out of a value, and 1 / b is an activation."""
     if isinstance(b, Real):
         return multiply(site, a, 1 / float(b))
-    if isinstance(b, Weight):
-        return multiply(site, a, Weight(f"1/{b.name}", b.tensor.detach().reciprocal(), b.learned))
-    if isinstance(b, Value) and isinstance(a, Value):
+    if isinstance(b, v.Weight):
+        return multiply(site, a, v.Weight(f"1/{b.name}", b.tensor.detach().reciprocal(), b.learned))
+    if isinstance(b, v.Value) and isinstance(a, v.Value):
         site.problem("a value is divided by another that depends on X: the division is left out")
         return a
-    if isinstance(b, Value):
+    if isinstance(b, v.Value):
         site.activation("reciprocal")
         return multiply(site, a, b)
-    if isinstance(b, Degree) and a == 1:
+    if isinstance(b, v.Degree) and a == 1:
         return b.raised(-1)
-    if not (_is_number(a) or isinstance(a, NODE_VALUES)):
-        site.fail(f"divides {_kind(a)} by {_kind(b)}, which has no rule")
-    return multiply(site, a, b) if _is_number(b) else site.fail(f"divides by {_kind(b)}, which has no rule")
+    if not (_is_number(a) or isinstance(a, v.NODE_VALUES)):
+        site.fail(f"divides {v.kind(a)} by {v.kind(b)}, which has no rule")
+    return multiply(site, a, b) if _is_number(b) else site.fail(f"divides by {v.kind(b)}, which has no rule")
 
 
 @rule("matmul", "mm", "spmm", "sparse_mm", "addmm")
 def matrix_product(site: Site, *args: Any, beta: Any = 1, alpha: Any = 1, reduce: str = "sum") -> Any:
     """H W for a weight W, M H for a graph M; addmm(C, H, W) = beta·C + alpha·H W."""
     *added, a, b = (arg for arg in args if not isinstance(arg, str))
-    if isinstance(a, Edges) and isinstance(b, Value):
+    if isinstance(a, v.Edges) and isinstance(b, v.Value):
         mean = "mean" in (reduce, *args)
-        product: Any = site.operator(a, "row" if mean else "none", weights=EdgeWeights(a)) @ b
-    elif isinstance(b, Weight) and b.tensor.ndim <= 2 and isinstance(a, NODE_VALUES):
+        product: Any = site.operator(a, "row" if mean else "none", weights=v.EdgeWeights(a)) @ b
+    elif isinstance(b, v.Weight) and b.tensor.ndim <= 2 and isinstance(a, v.NODE_VALUES):
         product = a.mapped(lambda value: value.times(b.name))
     else:
         site.fail("multiplies matrices other than (graph) · (features) and (features) · (weights), which has no rule")
@@ -146,7 +129,7 @@ def matrix_product(site: Site, *args: Any, beta: Any = 1, alpha: Any = 1, reduce
 
 
 @rule("linear")
-def linear(site: Site, x: Any, weight: Weight, bias: Any = None) -> Any:
+def linear(site: Site, x: Any, weight: v.Weight, bias: Any = None) -> Any:
     """X Wᵀ + b."""
     product = x.mapped(lambda value: value.times(f"{weight.name}ᵀ"))
     return product if bias is None else product.mapped(lambda value: add(site, value, bias))
@@ -161,17 +144,17 @@ def linear_layer(site: Site, x: Any) -> Any:
 @rule("cat", "concat", "concatenate")
 def concatenate(site: Site, values: Sequence[Any], dim: int = 0, axis: int | None = None) -> Any:
     """H₁ ‖ H₂ ‖ … along the features."""
-    if not all(isinstance(value, (Value, Weight)) for value in values):
+    if not all(isinstance(value, (v.Value, v.Weight)) for value in values):
         site.fail("concatenates something other than node features, which has no rule")
     if (dim if axis is None else axis) not in (1, -1):
         site.fail("concatenates nodes (dim=0): only features (dim=-1) can be concatenated")
-    return concatenated([as_value(site, value) for value in values], site.call)
+    return v.concatenated([as_value(site, value) for value in values], site.call)
 
 
 @rule("stack")
-def stack(site: Site, values: Sequence[Value], dim: int = 0) -> Stacked:
+def stack(site: Site, values: Sequence[v.Value], dim: int = 0) -> v.Stacked:
     """Values along a new axis, to be added up later."""
-    return Stacked(tuple(as_value(site, value) for value in values), dim % 3)
+    return v.Stacked(tuple(as_value(site, value) for value in values), dim % 3)
 
 
 @rule("sum", "mean", "max", "min", "amax", "amin", "logsumexp")
@@ -180,35 +163,35 @@ def reduce_axis(site: Site, x: Any, dim: Any = None, keepdim: bool = False, axis
     is_linear, dim = site.name in ("sum", "mean"), dim if axis is None else axis
     if not is_linear:
         site.problem(f"{site.name} is not linear: it is replaced by a weight on each of its inputs")
-    if isinstance(x, Stacked) and isinstance(dim, int) and dim % 3 == x.axis:
+    if isinstance(x, v.Stacked) and isinstance(dim, int) and dim % 3 == x.axis:
         if is_linear:
-            return total(x.values) * (1 if site.name == "sum" else 1 / len(x.values))
-        reduced = concatenated(x.values, site.call)
-    elif isinstance(x, Value) and dim in (None, 0, 1, -1):
-        reduced = x.times(site.call) if dim in (1, -1) else Value.row(site.call)
+            return v.total(x.values) * (1 if site.name == "sum" else 1 / len(x.values))
+        reduced = v.concatenated(x.values, site.call)
+    elif isinstance(x, v.Value) and dim in (None, 0, 1, -1):
+        reduced = x.times(site.call) if dim in (1, -1) else v.Value.row(site.call)
     else:
         site.fail("reduces over an axis that is neither the nodes, the features nor a stack, which has no rule")
-    return (reduced, Opaque("index")) if site.name in ("max", "min") and dim is not None else reduced
+    return (reduced, v.Opaque("index")) if site.name in ("max", "min") and dim is not None else reduced
 
 
-def as_value(site: Site, x: Any) -> Value:
+def as_value(site: Site, x: Any) -> v.Value:
     """A value at every node: itself, or the same row everywhere."""
-    if isinstance(x, Value):
+    if isinstance(x, v.Value):
         return x
     if isinstance(x, Real):
-        return Value.row("row of ones", float(x)) if x else ZERO
-    if isinstance(x, Weight) and (x.is_scalar or x.is_row):
-        return Value.row(x.name)
-    if isinstance(x, Weight):
+        return v.Value.row("row of ones", float(x)) if x else v.ZERO
+    if isinstance(x, v.Weight) and (x.is_scalar or x.is_row):
+        return v.Value.row(x.name)
+    if isinstance(x, v.Weight):
         site.fail(f"uses the parameter {x.name}, which has a row for each node: weights must be shared by all nodes")
-    site.fail(f"uses {_kind(x)} as features of nodes, which has no rule")
+    site.fail(f"uses {v.kind(x)} as features of nodes, which has no rule")
 
 
-def _scaled(site: Site, value: Value, *, factor: Any) -> Value:
+def _scaled(site: Site, value: v.Value, *, factor: Any) -> v.Value:
     """value · factor for a number, a parameter, or a size."""
     if isinstance(factor, Real):
         return value * float(factor)
-    if not isinstance(factor, Weight):
+    if not isinstance(factor, v.Weight):
         return value.scaled(site.call)
     if factor.is_scalar:
         return value.scaled(factor.name) if factor.learned else value * factor.number
@@ -218,50 +201,46 @@ def _scaled(site: Site, value: Value, *, factor: Any) -> Value:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, Real) or (isinstance(x, Opaque) and x.is_number)
-
-
-def _kind(x: Any) -> str:
-    return KINDS.get(type(x), f"a {type(x).__name__.lower()}")
+    return isinstance(x, Real) or (isinstance(x, v.Opaque) and x.is_number)
 
 
 # parts and shapes ---------------------------------------------------------------------------------------------------
 
 
 @rule("chunk", "split", "tensor_split")
-def pieces(site: Site, x: Value, count: Any, dim: int = 0) -> Pieces:
+def pieces(site: Site, x: v.Value, count: Any, dim: int = 0) -> v.Pieces:
     """Parts of the features."""
-    if dim not in (1, -1) or not isinstance(x, Value):
+    if dim not in (1, -1) or not isinstance(x, v.Value):
         site.fail("splits something other than the features (dim=-1), which has no rule")
-    return Pieces(x, site.call)
+    return v.Pieces(x, site.call)
 
 
 @rule("getitem")
 def item(site: Site, x: Any, key: Any) -> Any:
     """Part of a tuple; columns or rows of features; one end of the edges; a value read along edges."""
     match x, key:
-        case (tuple() | list() | dict() | Pieces()), _:
+        case (tuple() | list() | dict() | v.Pieces()), _:
             return x[key]
-        case Edges(), 0 | 1:
-            return EdgeEnd(x, "target" if key else "source")
-        case Degree(), EdgeEnd():
+        case v.Edges(), 0 | 1:
+            return v.EdgeEnd(x, "target" if key else "source")
+        case v.Degree(), v.EdgeEnd():
             return x.at(key)
-        case Value(), EdgeEnd(end="source"):
-            return Messages(((None, x),))
-        case Value(), EdgeEnd():
+        case v.Value(), v.EdgeEnd(end="source"):
+            return v.Messages(((None, x),))
+        case v.Value(), v.EdgeEnd():
             site.fail("reads features at the receiving end of each edge, which has no rule")
-        case Value(), _:
+        case v.Value(), _:
             return _part(site, x, key)
-        case Opaque(), _:
-            return Opaque(f"{x.name}[…]", is_number=True)
-        case EdgeWeights(), Opaque():
+        case v.Opaque(), _:
+            return v.Opaque(f"{x.name}[…]", is_number=True)
+        case v.EdgeWeights(), v.Opaque():
             return x
-        case Stacked(), tuple() if x.axis < len(key) and isinstance(key[x.axis], int):
+        case v.Stacked(), tuple() if x.axis < len(key) and isinstance(key[x.axis], int):
             return x.values[key[x.axis]]
     site.fail("reads part of something that has no rule")
 
 
-def _part(site: Site, x: Value, key: Any) -> Value:
+def _part(site: Site, x: v.Value, key: Any) -> v.Value:
     """Columns are a fixed matrix; a selection of rows does not change the propagator."""
     columns = key[-1] if isinstance(key, tuple) and len(key) > 1 else None
     rows = key[0] if isinstance(key, tuple) else key
@@ -279,60 +258,52 @@ def index_select(site: Site, x: Any, dim: int, index: Any) -> Any:
 @rule("getattr")
 def attribute(site: Site, x: Any, name: str, *default: Any) -> Any:
     """A field of a data object; sizes and types of tensors."""
-    if isinstance(x, DataObject):
-        edges, weights = Edges("A", "B" if x.weighted else "A"), EdgeWeights(Edges())
-        known: dict[str, Any] = {"x": Value.features(), "edge_index": edges, "adj_t": Edges()}
+    if isinstance(x, v.DataObject):
+        edges, weights = v.Edges("A", "B" if x.weighted else "A"), v.EdgeWeights(v.Edges())
+        known: dict[str, Any] = {"x": v.Value.features(), "edge_index": edges, "adj_t": v.Edges()}
         known |= {"edge_weight": weights, "edge_attr": weights}
-        return known.get(name, Opaque(name, is_number=name.startswith("num_")))
+        return known.get(name, v.Opaque(name, is_number=name.startswith("num_")))
     if name in ("T", "mT", "H"):
         return transpose(site, x)
-    return Opaque(name, is_number=name in ("shape", "num_nodes"))
+    return v.Opaque(name, is_number=name in ("shape", "num_nodes"))
 
 
 @rule("t", "transpose", "permute")
 def transpose(site: Site, x: Any, *axes: Any) -> Any:
     """A graph is symmetric; features cannot be transposed."""
-    return x if isinstance(x, Edges) else site.fail("transposes node features, which has no rule")
+    return x if isinstance(x, v.Edges) else site.fail("transposes node features, which has no rule")
 
 
-@rule("size", "dim", "numel", "sparse_size", "maybe_num_nodes")
-def size(site: Site, *args: Any, **options: Any) -> Opaque:
-    """A number that does not depend on X."""
-    return Opaque("size", is_number=True)
+def _always(result: Any) -> Rule:
+    """The rule of functions whose result does not depend on their arguments."""
+    return lambda site, *args, **options: result
 
 
-@rule("zeros_like", "zeros", "new_zeros")
-def zeros(site: Site, *shape: Any, **options: Any) -> Value:
-    """0 at every node."""
-    return ZERO
-
-
-@rule("ones_like", "ones", "new_ones")
-def ones(site: Site, *shape: Any, **options: Any) -> Value:
-    """The same row of ones at every node."""
-    return Value.row("row of ones")
+rule("size", "dim", "numel", "sparse_size", "maybe_num_nodes")(_always(v.Opaque("size", is_number=True)))
+rule("zeros_like", "zeros", "new_zeros")(_always(v.ZERO))
+rule("ones_like", "ones", "new_ones")(_always(v.Value.row("row of ones")))
 
 
 @rule("view", "reshape", "flatten", "unsqueeze", "squeeze")
 def reshape(site: Site, x: Any, *shape: Any, **options: Any) -> Any:
     """A fixed rearrangement of the features of each node; no change for weights of edges."""
-    if isinstance(x, NODE_VALUES):
+    if isinstance(x, v.NODE_VALUES):
         return x.mapped(lambda value: value.times(site.call))
-    return x if isinstance(x, (EdgeWeights, Degree, Opaque)) else site.fail("reshapes the edges, which has no rule")
+    return x if isinstance(x, (v.EdgeWeights, v.Degree, v.Opaque)) else site.fail("reshapes the edges, which has no rule")
 
 
 @rule("eq", "ne", "gt", "ge", "lt", "le", "isinf", "isnan")
-def compare(site: Site, x: Any, *other: Any) -> Opaque:
+def compare(site: Site, x: Any, *other: Any) -> v.Opaque:
     """A mask of degrees; a mask of values would be a decision on data."""
-    if isinstance(x, NODE_VALUES):
+    if isinstance(x, v.NODE_VALUES):
         site.fail("compares values that depend on X, which is a decision on data: it has no linear form")
-    return Opaque("mask")
+    return v.Opaque("mask")
 
 
 @rule("setitem", "masked_fill", "index_fill")
 def assign(site: Site, x: Any, key: Any, value: Any, *rest: Any) -> Any:
     """No change for degrees and weights, whose infinite entries count as zero. Values cannot be assigned to."""
-    if isinstance(x, (Degree, EdgeWeights)):
+    if isinstance(x, (v.Degree, v.EdgeWeights)):
         return x
     site.fail("assigns to part of a tensor, which has no rule: build the tensor with cat instead")
 
@@ -349,31 +320,31 @@ def same(site: Site, x: Any, *options: Any, **more: Any) -> Any:
 @rule(*_ACTIVATIONS, *(f"torch.{name}" for name in _ACTIVATION_LAYERS))
 def activation(site: Site, x: Any, *options: Any, **more: Any) -> Any:
     """X in place of σ(X); powers of degrees and of sizes are computed."""
-    if isinstance(x, Degree) and site.name in _POWERS:
+    if isinstance(x, v.Degree) and site.name in _POWERS:
         return x.raised(_POWERS[site.name] or (options[0] if options else more["exponent"]))
-    if isinstance(x, NODE_VALUES):
+    if isinstance(x, v.NODE_VALUES):
         site.activation(site.name)
         return x
-    if isinstance(x, Opaque) and x.is_number:
-        return Opaque(site.name, is_number=True)
+    if isinstance(x, v.Opaque) and x.is_number:
+        return v.Opaque(site.name, is_number=True)
     site.fail("is applied to the graph's edges or degrees, which has no rule")
 
 
 @rule("normalize")
-def normalise_rows(site: Site, x: Value, *options: Any, **more: Any) -> Value:
+def normalise_rows(site: Site, x: v.Value, *options: Any, **more: Any) -> v.Value:
     """X in place of X divided by the length of each row."""
     site.problem(f"{site.name} divides each node's row by its own size, which is not linear: the division is left out")
     return x
 
 
 @rule(*_COLUMNWISE)
-def columnwise_norm(site: Site, x: Value, *statistics: Any, **more: Any) -> Value:
+def columnwise_norm(site: Site, x: v.Value, *statistics: Any, **more: Any) -> v.Value:
     """X diag(s) + 1 b: each column is scaled and shifted, by statistics of the whole column or of training."""
-    return x.times(site.own_weight("scale")) + Value.row(site.own_weight("shift"))
+    return x.times(site.own_weight("scale")) + v.Value.row(site.own_weight("shift"))
 
 
 @rule(*_ROWWISE)
-def rowwise_norm(site: Site, x: Value, *batch: Any, **more: Any) -> Value:
+def rowwise_norm(site: Site, x: v.Value, *batch: Any, **more: Any) -> v.Value:
     """X C diag(s) + 1 b with C = I − 11ᵀ/d, without the division of each row by its own deviation."""
     by_graph = site.is_layer and getattr(site.module, "mode", None) == "graph"
     by_graph = by_graph or (site.name == "PairNorm" and not site.module.scale_individually)
@@ -381,7 +352,7 @@ def rowwise_norm(site: Site, x: Value, *batch: Any, **more: Any) -> Value:
 
 
 @rule("glu")
-def gated(site: Site, x: Value, dim: int = -1) -> Value:
+def gated(site: Site, x: v.Value, dim: int = -1) -> v.Value:
     """Half of the features times the sigmoid of the other half: the first-order part of that product."""
     site.problem("glu multiplies two halves of the features: the first-order part, a weight on each, is kept")
     return x.times(site.call)

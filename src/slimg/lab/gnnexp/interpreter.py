@@ -1,49 +1,49 @@
-"""Abstract interpretation: a traced network, run on abstract values.
+"""Abstract interpretation: the calls a network makes, recorded and applied to abstract values.
 
-The arguments of its forward have these roles:
+Calls are recorded by torch.fx, without running the network. Layers with a rule are recorded as one call; everything else,
+such as the user's own modules and functions, is entered. A message-passing layer without a rule is entered too, and its
+`propagate` is recorded as a call of the function of that name below, so that layers written by hand need no rule as long as
+their messages are linear. Every call keeps the line of the user's code it came from.
 
-    features    X                                     x, or the first argument that is nothing else
-    graph       the edges of A, or A as a matrix      edge_index, adj_t, …
-    weights     the weights of those edges            edge_weight, edge_attr
-    two_hop     the strict two-hop neighbours of A, a graph of its own: A₂            edge_index2, adj2, …
-    square      the same, read as the paper does: its operator is the square of A's
-    data        a `torch_geometric.data.Data`         data
-    ignored     anything without influence            batch, size, num_nodes, …
-    A, A_row, A_sym, A_col, Ã, Ã_row, Ã_sym, Ã_col    a matrix that is this operator already
-
-Roles are read from the names; ``inputs={"argument": "role"}`` overrides. Arguments with a default keep it unless named.
-
-Needs torch; `slimg.lab.gnnexp.linearize` imports it on first use.
+Roles of the arguments of forward are in `slimg.lab.gnnexp.rules`. Needs torch and PyTorch Geometric;
+`slimg.lab.gnnexp.linearize` imports it on first use.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 import operator
-from collections.abc import Mapping
+import re
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial, partialmethod
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
+import torch.fx
 from torch.fx.node import map_aggregate, map_arg
+from torch_geometric import utils
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 import slimg.lab.gnnexp.functions
-import slimg.lab.gnnexp.layers  # noqa: F401  (these two register their rules)
-from slimg.errors import InputError, choices
-from slimg.lab.gnnexp.algebra import NORMALISATIONS, normalised
-from slimg.lab.gnnexp.rules import LocatedError, Note, Rule, Site, failure, rule_for, unknown_layer
-from slimg.lab.gnnexp.trace import trace, where
-from slimg.lab.gnnexp.values import ABSTRACT, TWO_HOP, DataObject, Edges, EdgeWeights, Opaque, Value, Weight
+import slimg.lab.gnnexp.layers
+from slimg.errors import InputError
+from slimg.lab.gnnexp.rules import LocatedError, Note, Rule, Site, SourceLine, bind, failure, rule_for, unknown_layer
+from slimg.lab.gnnexp.values import ABSTRACT, DataObject, Edges, Weight
 
 _IN_PLACE = ("iadd", "isub", "imul", "itruediv")
 _SQUARE = "two-hop neighbours are read as the square of the operator, as in the paper: not exact for strict neighbours"
-_OPERATORS = {
-    letter + ("" if norm == "none" else f"_{norm}"): normalised("A", norm, loops)
-    for letter, loops in (("A", 0), ("Ã", 1))
-    for norm in NORMALISATIONS
-}
-ROLES = ("features", "graph", "weights", "two_hop", "square", "data", "ignored", *_OPERATORS)
-_IGNORED = ("batch", "size", "num_nodes", "ptr", "training", "batch_size")
+_NOT_THE_USERS = tuple(str(Path(str(package.__file__)).parent) for package in (torch, slimg))
+_STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"]
+_A_TENSOR = torch.empty(0)
+_FRAME = re.compile(r'File "(?P<file>.+?)", line (?P<line>\d+), in .*\n\s+(?P<code>.*)')
 
 
 class Interpreter:
@@ -85,7 +85,7 @@ class Interpreter:
 
     def _follow(self, root: Any, path: str, method: str, constants: Any, values: dict[str, Any]) -> Any:
         """The result of the recorded calls of one method, applied to abstract values."""
-        graph, root = trace(root, _is_leaf, constants, method)
+        graph, root = trace(root, constants, method)
         known: dict[Any, Any] = {}
         for node in graph.nodes:
             args, kwargs = map_arg(node.args, known.__getitem__), map_arg(node.kwargs, known.__getitem__)
@@ -199,64 +199,169 @@ def _joined(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-# roles of arguments -------------------------------------------------------------------------------------------------
+# recording -----------------------------------------------------------------------------------------------------------
 
 
-def bind(parameters: Mapping[str, inspect.Parameter], inputs: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give every argument of forward its abstract value.
+def trace(module: torch.nn.Module, constants: Mapping[str, Any], method: str) -> tuple[torch.fx.Graph, torch.nn.Module]:
+    """The calls of one method of a module, and the root their targets are read from.
 
-    Returns
-    -------
-    constants, values : dict
-        Arguments that keep their default, and the abstract values of the others, by name.
+    Arguments are symbolic except for those in ``constants``.
     """
-    for name in inputs:
-        if name not in parameters:
-            raise choices("argument of forward in inputs", name, list(parameters))
-    defaults = {name: parameter.default for name, parameter in parameters.items() if name not in inputs}
-    kept = {name: default for name, default in defaults.items() if default is not inspect.Parameter.empty}
-    roles = {name: inputs.get(name, "") or _role(name) for name in parameters if name not in kept}
-    unnamed = [name for name, role in roles.items() if role == ""]
-    if unnamed and not {"features", "data"} & set(roles.values()):
-        roles[unnamed.pop(0)] = "features"
-    for name in unnamed:
-        raise InputError(
-            f"the role of the argument {name} of forward is not known: pass inputs={{'{name}': role}}, where role is one"
-            f" of {', '.join(ROLES)}"
-        )
-    for name, role in roles.items():
-        if role not in ROLES:
-            raise choices(f"role of the argument {name}", role, ROLES)
-        same = [other for other, given in roles.items() if given == role]
-        if role in ("features", "graph") and len(same) > 1:
-            raise InputError(
-                f"forward has more than one argument for the {role}: {', '.join(same)}; name the role of the others with"
-                " inputs={...}"
-            )
-    return kept, {name: _value(role, "weights" in roles.values()) for name, role in roles.items()}
+    tracer, root = _Tracer(constants, method), _shallow_copy(module)
+    try:
+        with torch.no_grad(), tracer.entering(root):
+            return tracer.trace(root), root
+    except InputError:
+        raise
+    except Exception as error:
+        raise _failed(error, tracer.entered, module) from error
 
 
-def _role(name: str) -> str:
-    lower = name.lower().lstrip("*")
-    if "edge_weight" in lower or "edge_attr" in lower:
-        return "weights"
-    if "edge_index" in lower or lower.startswith("adj"):
-        return "two_hop" if "2" in lower or "two" in lower else "graph"
-    if lower in ("x", "data"):
-        return "features" if lower == "x" else "data"
-    return "ignored" if lower in _IGNORED or name.startswith("*") else ""
+def where(node: Any) -> SourceLine | None:
+    """The innermost line of the user's code in a recorded call's stack."""
+    return _innermost((m["file"], int(m["line"]), m["code"]) for m in _FRAME.finditer(node.stack_trace or ""))
 
 
-def _value(role: str, weighted: bool) -> Any:
-    graph = Edges("A", "B" if weighted else "A")
-    if role in _OPERATORS:
-        return replace(graph, ready=_OPERATORS[role])
-    return {
-        "features": Value.features(),
-        "graph": graph,
-        "weights": EdgeWeights(graph),
-        "two_hop": Edges(TWO_HOP, TWO_HOP),
-        "square": replace(graph, hops=2),
-        "data": DataObject(weighted=False),
-        "ignored": Opaque("ignored", is_number=True),
-    }[role]
+def propagate(path: str, edge_index: Any, **inputs: Any) -> Any:
+    """Marks the call of `propagate` on the layer at ``path`` in a recorded graph."""
+    raise InputError(f"the recorded call of propagate on {path} cannot be run")
+
+
+class _Proxy(torch.fx.Proxy):
+    """A recorded tensor: changes in place are recorded as such, since others may hold the same tensor."""
+
+    def _record(self, function: Callable[..., Any], *args: Any) -> Any:
+        return self.tracer.create_proxy("call_function", function, (self, *args), {})
+
+    __iadd__ = partialmethod(_record, operator.iadd)
+    __isub__ = partialmethod(_record, operator.isub)
+    __imul__ = partialmethod(_record, operator.imul)
+    __itruediv__ = partialmethod(_record, operator.itruediv)
+    __setitem__ = partialmethod(_record, operator.setitem)
+
+
+class _Parameter(_Proxy):
+    """A recorded parameter: its shape is known, so loops over its entries can be followed."""
+
+    def __init__(self, node: torch.fx.Node, tracer: torch.fx.Tracer, tensor: torch.Tensor):
+        super().__init__(node, tracer)
+        self._tensor: torch.Tensor = tensor
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("shape", "ndim", "size", "dim", "numel"):
+            return getattr(self._tensor, name)
+        return super().__getattr__(name)
+
+    def __len__(self) -> int:
+        return len(self._tensor)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (operator.getitem(self, place) for place in range(len(self)))  # type: ignore[call-overload]
+
+
+class _Tracer(torch.fx.Tracer):
+    record_stack_traces = True
+
+    def __init__(self, constants: Mapping[str, Any], method: str):
+        super().__init__(autowrap_modules=(math, utils), autowrap_functions=(gcn_norm,))  # type: ignore[arg-type]
+        self._autowrap_search += _users_modules_with(self._autowrap_function_ids)
+        self._constants, self.traced_func_name = constants, method
+        self.entered: list[torch.nn.Module] = []
+
+    def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
+        return _is_leaf(m)
+
+    def proxy(self, node: torch.fx.Node) -> torch.fx.Proxy:
+        return _Proxy(node, self)
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Any) -> Any:
+        found = super().getattr(attr, attr_val, parameter_proxy_cache)
+        return _Parameter(found.node, self, attr_val) if isinstance(found, torch.fx.Proxy) else found
+
+    def create_arg(self, a: Any) -> Any:
+        return a.node if isinstance(a, torch.fx.Proxy) else super().create_arg(a)
+
+    def call_module(self, m: torch.nn.Module, forward: Any, args: Any, kwargs: Any) -> Any:
+        if _is_leaf(m):
+            return super().call_module(m, forward, args, kwargs)
+        self.entered.append(m)
+        with self.entering(m):
+            result = super().call_module(m, forward, args, kwargs)
+        self.entered.pop()
+        return result
+
+    def _proxy_placeholder(self, name: str, concrete_args: Any, sig: Any, fn: Any) -> Any:
+        if name in self._constants:
+            return self._constants[name]
+        return super()._proxy_placeholder(name, concrete_args, sig, fn)
+
+    @contextmanager
+    def entering(self, module: torch.nn.Module) -> Iterator[None]:
+        """Within this context, `module.propagate` records a call and `isinstance` accepts recorded tensors as tensors.
+
+        Code that checks whether edges are a tensor would otherwise skip its normalisation silently. Making the recorded
+        tensors subclasses of tensors is no solution: torch reads their memory.
+        """
+        scope = getattr(inspect.unwrap(getattr(type(module), self.traced_func_name)), "__globals__", {})
+        changes = [(scope, "isinstance", _isinstance)]
+        if hasattr(module, "propagate"):
+            changes.append((module.__dict__, "propagate", partial(self._record_propagate, module)))
+        changes = [change for change in changes if change[1] not in change[0]]
+        for place, name, new in changes:
+            place[name] = new
+        try:
+            yield
+        finally:
+            for place, name, _ in changes:
+                del place[name]
+
+    def _record_propagate(self, module: torch.nn.Module, edge_index: Any, size: Any = None, **inputs: Any) -> Any:
+        path = "" if module is self.root else self.path_of_module(module)
+        return self.create_proxy("call_function", propagate, (path, edge_index), inputs)
+
+
+def _isinstance(value: Any, kinds: Any) -> bool:
+    """isinstance, for which a recorded tensor is a tensor."""
+    return isinstance(_A_TENSOR if isinstance(value, torch.fx.Proxy) else value, kinds)
+
+
+def _shallow_copy(module: torch.nn.Module) -> torch.nn.Module:
+    """A copy that shares all parts: torch.fx attaches constants to the root, which is the user's."""
+    copied = object.__new__(type(module))
+    copied.__dict__.update(module.__dict__)
+    return copied
+
+
+def _users_modules_with(functions: Collection[int]) -> list[ModuleType]:
+    """The user's modules that imported one of these functions: torch.fx looks for them in forward's own module only."""
+    users = [module for module in list(sys.modules.values()) if _is_the_users(getattr(module, "__file__", None) or "<")]
+    return [module for module in users if any(id(value) in functions for value in list(vars(module).values()))]
+
+
+def _failed(error: Exception, entered: list[torch.nn.Module], module: torch.nn.Module) -> InputError:
+    """An error of the user's code as one sentence with its line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    at = _innermost((frame.filename, frame.lineno or 0, frame.line or "") for frame in frames)
+    layer = type(entered[-1] if entered else module)
+    if layer.__module__.startswith("torch_geometric."):
+        return unknown_layer(layer.__name__, at)
+    own_rule = f"add a rule for this module with @gnnexp.rule({layer.__name__})"
+    if isinstance(error, torch.fx.proxy.TraceError):
+        text = "the network decides on its data here, so it has no single linear form: move the decision out of forward"
+        text += f", or {own_rule}"
+    else:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        text = f"{layer.__name__} could not be traced ({reason}): write the step with tensor operations, or {own_rule}"
+    return failure(at, text) if at else InputError(f"in {type(module).__name__}.forward: {text}")
+
+
+def _is_the_users(file: str) -> bool:
+    parts = Path(file).parts
+    standard = file.startswith(_STANDARD_LIBRARY) and "site-packages" not in parts
+    return not (standard or file.startswith(("<", *_NOT_THE_USERS)) or "torch_geometric" in parts)
+
+
+def _innermost(frames: Iterable[tuple[str, int, str]]) -> SourceLine | None:
+    """The last of these lines (file, number, code) that is in the user's code."""
+    users = [SourceLine(file, line, code.strip()) for file, line, code in frames if _is_the_users(file)]
+    return users[-1] if users else None

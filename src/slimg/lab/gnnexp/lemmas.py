@@ -110,6 +110,13 @@ def powers(s: Array, x: Array, exponents: range) -> dict[str, Array]:
     return {f"power {k}": np.linalg.matrix_power(s, k) @ x for k in exponents}
 
 
+def repeated(step: Callable[[Array], Array], h: Array, times: int = K) -> Array:
+    """h after a number of steps of a network."""
+    for _ in range(times):
+        h = step(h)
+    return h
+
+
 def attention(loops: Array, x: Array, to: Array, source: Array) -> Array:
     """diag(X w₁)Ã + Ã diag(X w₂) for Ã = A + I."""
     return np.diag(x @ to) @ loops + loops @ np.diag(x @ source)
@@ -127,21 +134,18 @@ def lr(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
 @lemma("sgc", "Ã_sym^K X", K=K)
 def sgc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """S hops K times, then W."""
-    s, h = sym_with_loops(a), x
-    for _ in range(K):
-        h = s @ h
+    s = sym_with_loops(a)
+    h = repeated(lambda h: s @ h, x)
     return h @ _weight(rng, x.shape[1], CLASSES), {"S^K X": np.linalg.matrix_power(s, K) @ x}
 
 
 @lemma("dgc", "[(1 − T/K) I + (T/K) Ã_sym]^K X", K=EULER_STEPS, T=EULER_TIME)
 def dgc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """K Euler steps of size T/K on dH/dt = −(I − S)H, then W."""
-    steps, time = EULER_STEPS, EULER_TIME
-    s, h = sym_with_loops(a), x
-    for _ in range(steps):
-        h = h - time / steps * (h - s @ h)
-    step = (1 - time / steps) * np.eye(len(a)) + time / steps * s
-    return h @ _weight(rng, x.shape[1], CLASSES), {"P": np.linalg.matrix_power(step, steps) @ x}
+    s, size = sym_with_loops(a), EULER_TIME / EULER_STEPS
+    h = repeated(lambda h: h - size * (h - s @ h), x, EULER_STEPS)
+    step = (1 - size) * np.eye(len(a)) + size * s
+    return h @ _weight(rng, x.shape[1], CLASSES), {"P": np.linalg.matrix_power(step, EULER_STEPS) @ x}
 
 
 @lemma("s2gc", "Σ_(k=1..K) (α I + (1 − α) Ã_sym^k) X", K=K, alpha=ALPHA)
@@ -180,9 +184,7 @@ def g2cn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
 def ppnp(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """The fixed point of H ← (1 − α)S H + αXW, reached by iteration; P solves for it."""
     s, h_0 = sym_with_loops(a), _perceptron(x, rng)
-    h = h_0
-    for _ in range(400):
-        h = (1 - ALPHA) * s @ h + ALPHA * h_0
+    h = repeated(lambda h: (1 - ALPHA) * s @ h + ALPHA * h_0, h_0, 400)
     return h, {"P": np.linalg.solve(np.eye(len(a)) - (1 - ALPHA) * s, x)}
 
 
@@ -190,9 +192,7 @@ def ppnp(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
 def appnp(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """H ← (1 − α)S H + αXW, K times."""
     s, h_0 = sym_with_loops(a), _perceptron(x, rng)
-    h = h_0
-    for _ in range(K):
-        h = (1 - ALPHA) * s @ h + ALPHA * h_0
+    h = repeated(lambda h: (1 - ALPHA) * s @ h + ALPHA * h_0, h_0)
     hops = [np.linalg.matrix_power(s, k) for k in range(K + 1)]
     shares = [ALPHA * (1 - ALPHA) ** k for k in range(K)] + [(1 - ALPHA) ** K]
     return h, {"P": sum(share * hop for share, hop in zip(shares, hops, strict=True)) @ x}
@@ -206,8 +206,7 @@ def gdc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     for _ in range(9):
         diffused = diffused + power @ diffused
         power = power @ power
-    kept = np.where(diffused >= THRESHOLD, diffused, 0)
-    output = sym_with_loops(kept) @ _perceptron(x, rng)
+    output = sym_with_loops(np.where(diffused >= THRESHOLD, diffused, 0)) @ _perceptron(x, rng)
     inverse = ALPHA * np.linalg.inv(np.eye(len(a)) - (1 - ALPHA) * s)
     return output, {"P": sym_with_loops(np.where(inverse >= THRESHOLD, inverse, 0)) @ x}
 

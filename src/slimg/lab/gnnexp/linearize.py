@@ -3,8 +3,8 @@
     f(A, X; θ) without activations  =  Σ_t p_t(A) · X · M_t(θ) + Σ_s q_s(A) · 1 · r_s(θ)
     P(A, X)                         =  ‖_b b(A) · X         b: a basis of the span of the p_t
 
-The network is traced (`trace`), each recorded call is applied to abstract values (`values`) by the rule of its layer or
-function (`layers`, `functions`), and the polynomials of the result are reduced to a basis of their span
+The network is traced (`interpreter`), each recorded call is applied to abstract values (`values`) by the rule of its layer
+or function (`layers`, `functions`), and the polynomials of the result are reduced to a basis of their span
 (`algebra`). The values of weights are never read: the result holds for all of them.
 
 On a graph, operators are applied, never multiplied with each other: the words of all blocks are evaluated from their right
@@ -30,6 +30,9 @@ from slimg.lab.gnnexp.writing import block_text, propagator_latex, propagator_te
 from slimg.lab.propagators import registry
 from slimg.lab.propagators.expressions import Concatenation, Expression, Hop, chain, identity
 from slimg.linalg.operators import OPERATORS
+
+Named = Mapping[str, Any] | None
+Matrices = dict[str, sp.csr_array]
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,7 @@ class Propagator:
         return tuple(sorted({name for symbol in symbols if isinstance(symbol, Attention) for name in symbol.vectors}))
 
     def __call__(
-        self,
-        graph: Any,
-        features: Any = None,
-        *,
-        bias: bool = False,
-        vectors: Mapping[str, Any] | None = None,
-        graphs: Mapping[str, Any] | None = None,
+        self, graph: Any, features: Any = None, *, bias: bool = False, vectors: Named = None, graphs: Named = None
     ) -> dict[str, np.ndarray]:
         """Evaluate the propagator in double precision.
 
@@ -94,7 +91,7 @@ class Propagator:
             If features, weight vectors or a further graph are missing, or shapes do not agree.
         """
         symbols, vectors = _symbols(self.blocks + self.bias_blocks), vectors or {}
-        matrices, x = _as_matrices(graph, features, graphs or {}, symbols)
+        matrices, x = _as_matrices(graph, features, graphs, symbols)
         missing = [name for name in self.vectors if name not in vectors]
         if missing:
             raise InputError(f"this propagator needs the weight vectors {', '.join(missing)}: pass vectors={{name: w}}")
@@ -200,7 +197,7 @@ def linearize(module: Any, inputs: Mapping[str, str] | None = None) -> Lineariza
     module : torch.nn.Module
         The network; it is neither run nor changed.
     inputs : mapping of str to str, optional
-        Roles of arguments of its forward whose names do not say, see `slimg.lab.gnnexp.interpreter`.
+        Roles of arguments of its forward whose names do not say, see `slimg.lab.gnnexp.rules`.
 
     Returns
     -------
@@ -268,27 +265,19 @@ def evaluate(blocks: Sequence[Polynomial], x: np.ndarray, operators: Mapping[Sym
     list of ndarray of shape (n, d)
         p_b x for each polynomial.
     """
-    reached: dict[Word, np.ndarray] = {Word(): x}
+    reached: dict[Word, np.ndarray] = {}
 
     def reach(word: Word) -> np.ndarray:
-        path = []
-        while word not in reached:
-            symbol, rest = word.split()
-            path.append((word, symbol))
-            word = rest
-        for longer, symbol in reversed(path):
-            reached[longer] = operators[symbol] @ reached[word]
-            word = longer
-        return reached[word]
+        value = x
+        for symbol, suffix in word.steps():
+            if suffix not in reached:
+                reached[suffix] = operators[symbol] @ value
+            value = reached[suffix]
+        return value
 
     def block(polynomial: Polynomial) -> np.ndarray:
-        (word, share), *rest = polynomial.items()
-        if share == 1 and not rest:
-            return reach(word)
-        total = float(share) * reach(word)
-        for word, share in rest:
-            total += float(share) * reach(word)
-        return total
+        first, *rest = (reach(word) if share == 1 else float(share) * reach(word) for word, share in polynomial.items())
+        return sum(rest, start=first)
 
     return [block(polynomial) for polynomial in blocks]
 
@@ -314,9 +303,7 @@ def _symbols(blocks: Sequence[Polynomial]) -> list[Any]:
     return sorted({symbol for block in blocks for symbol in block.symbols}, key=lambda symbol: symbol.text)
 
 
-def _as_matrices(
-    graph: Any, features: Any, graphs: Mapping[str, Any], symbols: Sequence[Any]
-) -> tuple[dict[str, sp.csr_array], np.ndarray]:
+def _as_matrices(graph: Any, features: Any, graphs: Named, symbols: Sequence[Any]) -> tuple[Matrices, np.ndarray]:
     """CSR float64 matrices of every letter the symbols use, and X as a dense float64 array."""
     if hasattr(graph, "adjacency"):
         features = graph.features if features is None else features
@@ -324,7 +311,7 @@ def _as_matrices(
     if features is None:
         raise InputError("a propagator needs features X: pass a graph that has them, or P(A, X)")
     x = np.asarray(features.toarray() if sp.issparse(features) else features, float)
-    matrices = {"A": sp.csr_array(graph, dtype=float)} | {k: sp.csr_array(v, dtype=float) for k, v in graphs.items()}
+    matrices = {k: sp.csr_array(v, dtype=float) for k, v in {"A": graph, **(graphs or {})}.items()}
     letters = {symbol.graph for symbol in symbols}
     if "B" in letters:
         matrices.setdefault("B", (matrices["A"] != 0).astype(float))
@@ -338,7 +325,7 @@ def _as_matrices(
     return matrices, x
 
 
-def _matrix(symbol: Any, matrices: Mapping[str, sp.csr_array], x: np.ndarray, vectors: Mapping[str, Any]) -> sp.csr_array:
+def _matrix(symbol: Any, matrices: Matrices, x: np.ndarray, vectors: Mapping[str, Any]) -> sp.csr_array:
     """The n × n matrix of a symbol on these graphs."""
     plain = matrices[symbol.graph]
     if isinstance(symbol, Laplacian):
@@ -388,7 +375,5 @@ def _product(word: Word) -> Expression:
 def _hop(symbol: Symbol) -> Expression:
     if isinstance(symbol, Operator) and symbol.graph == "A" and symbol.text in OPERATORS:
         return Hop(symbol.text)
-    raise InputError(
-        f"the operator {symbol.text} is not one of {', '.join(OPERATORS)}, which engines can apply: call the propagator"
-        " on A and X instead"
-    )
+    known, text = ", ".join(OPERATORS), symbol.text
+    raise InputError(f"the operator {text} is not one engines can apply ({known}): call the propagator on A and X instead")

@@ -35,7 +35,7 @@ were set once, from the paper's figures for the linear models; attention has no 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,12 +48,7 @@ from slimg.lab.propagators.spectrum import response
 from slimg.lab.sanity.case import CASES
 
 EVEN, SEPARATE, WEAK = "even powers", "separate weights", "weak self-loops"
-PAIN_POINTS = (
-    "lack of robustness",
-    "vulnerability to noisy features",
-    "efficiency and effectiveness",
-    "many hyperparameters",
-)
+PAINS = ("lack of robustness", "vulnerability to noisy features", "efficiency and effectiveness", "many hyperparameters")
 DEGREE = 6000 * 0.01 * (1 + 3 * 0.4) / 4
 CLUSTER = 0.6 / 2.2 + 2.2 / 0.6 / DEGREE
 OWN, RAISED, KEPT = 20.0, 1.5, 0.9
@@ -80,10 +75,6 @@ class Properties:
     columns: str
     pain_points: tuple[int, ...]
     survives: dict[str, bool | None]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON and tables."""
-        return asdict(self)
 
 
 def properties(name: str, **hyperparameters: Any) -> Properties:

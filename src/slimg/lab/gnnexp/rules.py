@@ -9,22 +9,46 @@ or function returns once its activations are the identity. A new layer takes a f
         return site.bias(site.operator(edge_index, "row", weights=edge_weight) @ site.linear(x, "lin"))
 
 Rules apply to a class and to subclasses that do not change how it computes.
+
+The arguments of a network's forward have these roles:
+
+    features    X                                     x, or the first argument that is nothing else
+    graph       the edges of A, or A as a matrix      edge_index, adj_t, …
+    weights     the weights of those edges            edge_weight, edge_attr
+    two_hop     the strict two-hop neighbours of A, a graph of its own: A₂            edge_index2, adj2, …
+    square      the same, read as the paper does: its operator is the square of A's
+    data        a `torch_geometric.data.Data`         data
+    ignored     anything without influence            batch, size, num_nodes, …
+    A, A_row, A_sym, A_col, Ã, Ã_row, Ã_sym, Ã_col    a matrix that is this operator already
+
+Roles are read from the names; ``inputs={"argument": "role"}`` overrides. Arguments with a default keep it unless named.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from slimg.errors import InputError
-from slimg.lab.gnnexp.algebra import Number, Polynomial
-from slimg.lab.gnnexp.values import Edges, EdgeWeights, Value
+from slimg.errors import InputError, choices
+from slimg.lab.gnnexp.algebra import NORMALISATIONS, Number, Polynomial, normalised
+from slimg.lab.gnnexp.values import TWO_HOP, DataObject, Edges, EdgeWeights, Opaque, Value
+
+if TYPE_CHECKING:
+    from slimg.lab.gnnexp.interpreter import Interpreter
 
 Rule = Callable[..., Any]
 _RULES: dict[Any, Rule] = {}
 _METHODS = ("forward", "message", "aggregate", "update")
+_OPERATORS = {
+    letter + ("" if norm == "none" else f"_{norm}"): normalised("A", norm, loops)
+    for letter, loops in (("A", 0), ("Ã", 1))
+    for norm in NORMALISATIONS
+}
+ROLES = ("features", "graph", "weights", "two_hop", "square", "data", "ignored", *_OPERATORS)
+_IGNORED = ("batch", "size", "num_nodes", "ptr", "training", "batch_size")
 
 
 def rule(*layers: Any) -> Callable[[Rule], Rule]:
@@ -127,22 +151,9 @@ def unknown_layer(name: str, where: SourceLine | None) -> InputError:
     """The error for a layer without a rule."""
     known = supported_layers()
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
-    message = (
-        f"there is no rule for the layer {name}; the nearest supported are {', '.join(near)}; add one with"
-        f" @gnnexp.rule({name}), see slimg.lab.gnnexp.rules"
-    )
-    return failure(where, message, code=False)
-
-
-class Interpreting(Protocol):
-    """What a rule needs of the interpreter: where notes go, and how a submodule is run."""
-
-    removed: list[Note]
-    problems: list[Note]
-    attention_layers: list[str]
-
-    def run(self, module: Any, path: str, *args: Any, method: str = "forward", **kwargs: Any) -> Any:
-        """The output of one method of a module."""
+    advice = f"add one with @gnnexp.rule({name}), see slimg.lab.gnnexp.rules"
+    text = f"there is no rule for the layer {name}; the nearest supported are {', '.join(near)}; {advice}"
+    return failure(where, text, code=False)
 
 
 @dataclass(frozen=True)
@@ -161,7 +172,7 @@ class Site:
         The layer, or the module whose code calls the function.
     where : SourceLine or None
         Line of the user's code.
-    interpreter : Interpreting
+    interpreter : Interpreter
         Collects notes and runs submodules.
     """
 
@@ -170,7 +181,7 @@ class Site:
     call: str
     module: Any
     where: SourceLine | None
-    interpreter: Interpreting
+    interpreter: Interpreter
 
     def weight(self, name: str) -> str:
         """The full name of one of the layer's weights."""
@@ -238,3 +249,62 @@ class Site:
 def _add_once(notes: list[Note], note: Note) -> None:
     if note not in notes:
         notes.append(note)
+
+
+# roles of arguments -------------------------------------------------------------------------------------------------
+
+
+def bind(parameters: Mapping[str, inspect.Parameter], inputs: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give every argument of forward its abstract value.
+
+    Returns
+    -------
+    constants, values : dict
+        Arguments that keep their default, and the abstract values of the others, by name.
+    """
+    for name in inputs:
+        if name not in parameters:
+            raise choices("argument of forward in inputs", name, list(parameters))
+    defaults = {name: parameter.default for name, parameter in parameters.items() if name not in inputs}
+    kept = {name: default for name, default in defaults.items() if default is not inspect.Parameter.empty}
+    roles = {name: inputs.get(name, "") or _role(name) for name in parameters if name not in kept}
+    unnamed = [name for name, role in roles.items() if role == ""]
+    if unnamed and not {"features", "data"} & set(roles.values()):
+        roles[unnamed.pop(0)] = "features"
+    for name in unnamed:
+        advice = f"pass inputs={{'{name}': role}}, where role is one of {', '.join(ROLES)}"
+        raise InputError(f"the role of the argument {name} of forward is not known: {advice}")
+    for name, role in roles.items():
+        if role not in ROLES:
+            raise choices(f"role of the argument {name}", role, ROLES)
+        same = [other for other, given in roles.items() if given == role]
+        if role in ("features", "graph") and len(same) > 1:
+            found = f"forward has more than one argument for the {role}: {', '.join(same)}"
+            raise InputError(f"{found}; name the role of the others with inputs={{...}}")
+    return kept, {name: _value(role, "weights" in roles.values()) for name, role in roles.items()}
+
+
+def _role(name: str) -> str:
+    lower = name.lower().lstrip("*")
+    if "edge_weight" in lower or "edge_attr" in lower:
+        return "weights"
+    if "edge_index" in lower or lower.startswith("adj"):
+        return "two_hop" if "2" in lower or "two" in lower else "graph"
+    if lower in ("x", "data"):
+        return "features" if lower == "x" else "data"
+    return "ignored" if lower in _IGNORED or name.startswith("*") else ""
+
+
+def _value(role: str, weighted: bool) -> Any:
+    graph = Edges("A", "B" if weighted else "A")
+    if role in _OPERATORS:
+        return replace(graph, ready=_OPERATORS[role])
+    return {
+        "features": Value.features(),
+        "graph": graph,
+        "weights": EdgeWeights(graph),
+        "two_hop": Edges(TWO_HOP, TWO_HOP),
+        "square": replace(graph, hops=2),
+        "data": DataObject(weighted=False),
+        "ignored": Opaque("ignored", is_number=True),
+    }[role]

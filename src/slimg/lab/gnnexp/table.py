@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ import numpy as np
 
 from slimg.errors import InputError, choices, require
 from slimg.lab.gnnexp.algebra import Polynomial, Word, rational
-from slimg.lab.gnnexp.properties import PAIN_POINTS, Properties, properties
+from slimg.lab.gnnexp.properties import PAINS, Properties, properties
 from slimg.lab.gnnexp.writing import operator_symbol, propagator_text, text
 from slimg.lab.propagators.expressions import operators_of
-from slimg.lab.propagators.registry import Propagator, get, kind_of, names
+from slimg.lab.propagators.registry import Propagator, get, names
 from slimg.lab.propagators.spectrum import INTERVALS, coefficients, response
 from slimg.lab.sanity.case import CASES
 from slimg.lab.tables import Entry, Table
+from slimg.report.plots import figure_style, new_figure, save_figure
 
 FORMATS = ("text", "markdown", "latex", "json")
 MARKS: dict[bool | None, str] = {True: "✓", False: "✗", None: "?"}
@@ -53,7 +55,7 @@ def table(format: str = "text", models: Sequence[str] | None = None) -> str:
         raise choices("format", format, FORMATS)
     rows = [properties(name) for name in (names() if models is None else models)]
     if format == "json":
-        return json.dumps([row.as_dict() for row in rows], indent=1, ensure_ascii=False)
+        return json.dumps([asdict(row) for row in rows], indent=1, ensure_ascii=False)
     header: list[str | Entry] = list(_cells(rows[0])) if rows else []
     header = [Entry(head, latex=r"$\mathcal{P}(\mathbf{A}, \mathbf{X})$") if head == "P(A, X)" else head for head in header]
     drawn = Table(header, [list(_cells(row).values()) for row in rows], align="l" * len(header), n_labels=0)
@@ -61,7 +63,7 @@ def table(format: str = "text", models: Sequence[str] | None = None) -> str:
         return drawn.latex()
     legend = [
         "U: singular vectors of A; g: principal components; L = D^-½ (D − A) D^-½; r: rank of U; d: columns of X.",
-        "pains: " + ", ".join(f"{number} {point}" for number, point in enumerate(PAIN_POINTS, 1)) + ".",
+        "pains: " + ", ".join(f"{number} {point}" for number, point in enumerate(PAINS, 1)) + ".",
         "survives, by its filter at the default values (? unknown): " + ", ".join(CASES) + ".",
     ]
     return "\n".join([drawn.markdown() if format == "markdown" else drawn.text(ruled=False), "", *legend])
@@ -95,7 +97,7 @@ def show(name: str, **hyperparameters: Any) -> str:
         "normalisation": ", ".join(row.normalisation) or "–",
         "blocks": f"{row.combination}, {row.columns} columns",
         "against heterophily": ", ".join(row.heterophily) or "nothing",
-        "pain points": ", ".join(f"{number} {PAIN_POINTS[number - 1]}" for number in row.pain_points) or "none",
+        "pain points": ", ".join(f"{number} {PAINS[number - 1]}" for number in row.pain_points) or "none",
         "should survive": ", ".join(f"{MARKS[ok]} {case}" for case, ok in row.survives.items()),
     }
     lines = [f"{row.title} ({row.name})", "", f"    P(A, X) = {row.formula}", f"    {row.latex}", ""]
@@ -123,24 +125,23 @@ def plot(name: str, path: str | Path, **hyperparameters: Any) -> Path:
     path = Path(path)
     if path.suffix.lower() not in (".svg", ".png"):
         raise InputError(f"a plot is saved as .svg or .png, not as {path.name!r}")
-    curves = _curves(get(name, **hyperparameters))
+    propagator = get(name, **hyperparameters)
+    curves = _curves(propagator)
     if not curves:
         raise InputError(f"{name} has no spectral response: its operators depend on X")
     require("matplotlib", "report", "a plot of the spectral response")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 3.6), layout="constrained")
-    axes = figure.add_subplot()
-    for label, _, eigenvalues, values in curves:
-        axes.plot(eigenvalues, values, label=label)
-    axes.axhline(0, color="0.7", linewidth=0.8)
-    operators = ", ".join(dict.fromkeys(operator for _, operator, *_ in curves))
-    axes.set(xlabel=f"eigenvalue λ of {operators}", ylabel="response f(λ)")
-    axes.set_title(f"{kind_of(name).title}:  {text(get(name, **hyperparameters).formula())}", fontsize="medium")
-    if 1 < len(curves) <= 12:
-        figure.legend(loc="outside right center", fontsize="small", frameon=False)
-    figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else {})
-    return path
+    with figure_style():
+        figure = new_figure(6, 3.6)
+        axes = figure.add_subplot()
+        for label, _, eigenvalues, values in curves:
+            axes.plot(eigenvalues, values, label=label)
+        axes.axhline(0, color="0.7", linewidth=0.8)
+        operators = ", ".join(dict.fromkeys(operator for _, operator, *_ in curves))
+        axes.set(xlabel=f"eigenvalue λ of {operators}", ylabel="response f(λ)")
+        axes.set_title(f"{propagator.title}:  {text(propagator.formula())}", fontsize="medium")
+        if 1 < len(curves) <= 12:
+            figure.legend(loc="outside right center", fontsize="small", frameon=False)
+        return save_figure(figure, path)
 
 
 def polynomial_blocks(propagator: Propagator) -> tuple[Polynomial, ...] | None:

@@ -31,17 +31,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from slimg.errors import InputError
-from slimg.lab.gnnexp.algebra import (
-    IDENTITY,
-    NORMALISATIONS,
-    Number,
-    Polynomial,
-    Word,
-    coordinates,
-    rational,
-    scaled,
-    span_basis,
-)
+from slimg.lab.gnnexp.algebra import IDENTITY, NORMALISATIONS, Number, Polynomial, coordinates, rational, scaled, span_basis
 
 FEATURES = "X"
 ONES = "1"
@@ -96,7 +86,8 @@ class Value:
 
     def __rmatmul__(self, operator: Polynomial) -> Value:
         """Message passing: operator @ value."""
-        return Value({(base, product): _on_base(operator * p, base) for (base, product), p in self.terms.items()})
+        passed = {key: operator * polynomial for key, polynomial in self.terms.items()}
+        return Value({(base, m): p.on_ones() if base == ONES else p for (base, m), p in passed.items()})
 
     def times(self, weight: str) -> Value:
         """A linear layer: value · W, with W known by its name."""
@@ -117,7 +108,7 @@ class Value:
     @property
     def is_features(self) -> bool:
         """Whether it is X·W plus a constant row, without message passing."""
-        return all(set(polynomial.words) == {Word()} for polynomial in self.terms.values())
+        return not any(polynomial.symbols for polynomial in self.terms.values())
 
     def __repr__(self) -> str:
         parts = [f"({p!r})·{base}·{'·'.join((*m.scalars, *m.factors)) or 'I'}" for (base, m), p in self.terms.items()]
@@ -135,18 +126,6 @@ def total(values: Iterable[Value]) -> Value:
 def concatenated(values: Sequence[Value], name: str) -> Value:
     """[H₁ ‖ H₂ ‖ …] = Σ_i H_i E_i, where the fixed matrix E_i puts columns at the i-th place of this concatenation."""
     return total(value.times(f"{name}[{place}]") for place, value in enumerate(values))
-
-
-def _on_base(polynomial: Polynomial, base: str) -> Polynomial:
-    """The polynomial with rightmost operators that map 1 to itself left out, when it acts on 1."""
-    if base != ONES:
-        return polynomial
-    shortened: dict[Word, Fraction] = {}
-    for word, value in polynomial.items():
-        while word.factors and word.factors[-1][0].keeps_ones:
-            word = word.without_last()
-        shortened[word] = shortened.get(word, Fraction(0)) + value
-    return Polynomial(shortened)
 
 
 def _rewritten(terms: Terms) -> dict[tuple[str, Product], Polynomial]:
@@ -208,10 +187,8 @@ class Edges:
         if self.ready is not None or (given is not None and given.normalised):
             if norm == "none" and not loops:
                 return EdgeWeights(self) if given is None else given
-            raise InputError(
-                "a layer normalises a graph that is normalised already: build it with normalize=False, or pass it the"
-                " original edges"
-            )
+            advice = "build it with normalize=False, or pass it the original edges"
+            raise InputError(f"a layer normalises a graph that is normalised already: {advice}")
         letter = self.pattern if given is None else self.graph
         return EdgeWeights(replace(self.with_loops(loops), graph=letter), *NORMALISATIONS[norm])
 
@@ -375,4 +352,8 @@ KINDS: dict[type, str] = {
     Opaque: "a size or mask",
     DataObject: "the data object",
 }
-"""What an abstract value is, in the user's words."""
+
+
+def kind(x: Any) -> str:
+    """What an argument of a call is, in the user's words."""
+    return KINDS.get(type(x), f"a {type(x).__name__.lower()}")

@@ -14,7 +14,7 @@ A row of a single block is tight when the output is not zero. For lemmas that ar
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -136,9 +136,7 @@ def _record(lemma: Lemma, graphs: list[Case], random_state: int) -> Record:
         contained.append(_residual_on(blocks, output))
         tight += [_residual_on({k: v for k, v in blocks.items() if k != name}, output) for name in blocks]
     seconds = time.perf_counter() - start
-    return Record(
-        lemma.name, lemma.formula, lemma.claim, len(graphs), max(contained), min(contained), min(tight), seconds
-    )
+    return Record(lemma.name, lemma.formula, lemma.claim, len(graphs), max(contained), min(contained), min(tight), seconds)
 
 
 def _residual_on(blocks: Blocks, output: np.ndarray) -> float:
@@ -222,13 +220,7 @@ def weighted(n: int, rng: np.random.Generator) -> np.ndarray:
     return uniform(n, rng) * (weights + weights.T)
 
 
-KINDS: dict[str, Callable[[int, np.random.Generator], np.ndarray]] = {
-    "uniform": uniform,
-    "heterophilous": heterophilous,
-    "heavy-tailed": heavy_tailed,
-    "several components": several_components,
-    "weighted": weighted,
-}
+KINDS = {kind.__name__: kind for kind in (uniform, heterophilous, heavy_tailed, several_components, weighted)}
 
 
 def _drawn(probability: np.ndarray, rng: np.random.Generator) -> np.ndarray:
