@@ -163,4 +163,4 @@ def test_operators_that_engines_cannot_apply_are_named(block):
     (symbol,) = block.symbols
     with pytest.raises(InputError) as error:
         concatenation([block])
-    assert str(error.value).startswith(f"the operator {symbol.text} is not one of A, A_row")
+    assert str(error.value).startswith(f"the operator {symbol.text} is not one engines can apply (A, A_row")

@@ -165,12 +165,12 @@ def test_a_decision_on_data_is_one_sentence(module):
     with pytest.raises(InputError) as error:
         linearize(module)
     message = str(error.value)
-    assert "test_trace.py:19 `if x.mean() > 0:`: the network decides on its data here" in message
+    assert "test_interpreter.py:144 `if x.mean() > 0:`: the network decides on its data here" in message
     assert "@gnnexp.rule(Decides)" in message and "\n" not in message
 
 
 def test_a_trace_that_fails_is_one_sentence():
-    with pytest.raises(InputError, match=r"test_trace.py:\d+ `return x \* float\(x.mean\(\)\)`: Converts could not be"):
+    with pytest.raises(InputError, match=r"test_interpreter.py:\d+ `return x \* float\(x.mean\(\)\)`: Converts could not"):
         linearize(Converts())
 
 
@@ -179,7 +179,7 @@ def test_functions_that_cannot_be_recorded_are_one_sentence():
         def forward(self, x, edge_index):
             return x + torch.as_tensor(x.numpy().cumsum())
 
-    with pytest.raises(InputError, match=r"test_trace.py:\d+ `return x \+ torch.as_tensor.*`: Leaves could not be"):
+    with pytest.raises(InputError, match=r"test_interpreter.py:\d+ `return x \+ torch.as_tensor.*`: Leaves could not be"):
         linearize(Leaves())
 
 

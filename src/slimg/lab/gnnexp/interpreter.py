@@ -20,6 +20,7 @@ import sysconfig
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import partial, partialmethod
 from pathlib import Path
@@ -180,11 +181,9 @@ def _leaves(arguments: Any) -> list[Any]:
 
 def _changes_its_argument(node: Any) -> bool:
     """x += y and x.add_(y) change x for everyone who holds it."""
-    if not node.args or not isinstance(node.args[0], torch.fx.Node):
-        return False
-    if node.op == "call_method":
-        return node.target.endswith("_") and not node.target.endswith("__")
-    return getattr(node.target, "__name__", "") in _IN_PLACE
+    is_method = node.op == "call_method"
+    in_place = re.search("[^_]_$", node.target) if is_method else getattr(node.target, "__name__", "") in _IN_PLACE
+    return bool(in_place and node.args and isinstance(node.args[0], torch.fx.Node))
 
 
 def _with_weights(value: Any, graph: Any) -> Any:
@@ -207,7 +206,7 @@ def trace(module: torch.nn.Module, constants: Mapping[str, Any], method: str) ->
 
     Arguments are symbolic except for those in ``constants``.
     """
-    tracer, root = _Tracer(constants, method), _shallow_copy(module)
+    tracer, root = _Tracer(constants, method), copy(module)  # torch.fx attaches constants to the root
     try:
         with torch.no_grad(), tracer.entering(root):
             return tracer.trace(root), root
@@ -323,13 +322,6 @@ class _Tracer(torch.fx.Tracer):
 def _isinstance(value: Any, kinds: Any) -> bool:
     """isinstance, for which a recorded tensor is a tensor."""
     return isinstance(_A_TENSOR if isinstance(value, torch.fx.Proxy) else value, kinds)
-
-
-def _shallow_copy(module: torch.nn.Module) -> torch.nn.Module:
-    """A copy that shares all parts: torch.fx attaches constants to the root, which is the user's."""
-    copied = object.__new__(type(module))
-    copied.__dict__.update(module.__dict__)
-    return copied
 
 
 def _users_modules_with(functions: Collection[int]) -> list[ModuleType]:

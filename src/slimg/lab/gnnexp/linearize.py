@@ -290,12 +290,9 @@ def two_hop_neighbours(adjacency: sp.csr_array) -> sp.csr_array:
     scipy.sparse.csr_array of shape (n, n)
         With entries 0 and 1.
     """
-    pattern = (adjacency != 0).astype(float)
-    reached = (pattern @ pattern).tocoo()
-    near = pattern.tocsr()
-    distant = (reached.row != reached.col) & (np.asarray(near[reached.row, reached.col]).ravel() == 0)
-    ends = (reached.row[distant], reached.col[distant])
-    return sp.csr_array((np.ones(int(distant.sum())), ends), shape=adjacency.shape)
+    pattern = sp.csr_array(adjacency != 0, dtype=float)
+    near = pattern + sp.eye_array(pattern.shape[0], format="csr")
+    return sp.csr_array((pattern @ pattern > 0) > (near > 0), dtype=float)
 
 
 def _symbols(blocks: Sequence[Polynomial]) -> list[Any]:
