@@ -233,10 +233,30 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, by the path it was written to as seen from the page, and its caption."""
+    """A figure, by its path as seen from the page, and its caption."""
 
     path: str
     caption: str
+
+    def markdown(self) -> str:
+        """The figure with its caption in Markdown.
+
+        Returns
+        -------
+        str
+        """
+        return f"![{self.caption}]({self.path})\n\n*{self.caption}*"
+
+    def latex(self) -> str:
+        """The figure with its caption in LaTeX.
+
+        Returns
+        -------
+        str
+        """
+        image = rf"\includegraphics[width=\columnwidth]{{{self.path}}}"
+        caption = rf"\caption{{{escape_latex(self.caption)}}}"
+        return "\n".join([r"\begin{figure}", r"\centering", image, caption, r"\end{figure}"])
 
 
 @dataclass
@@ -308,12 +328,7 @@ class Page:
         """
         out = ["#" * level + f" {self.title}", ""] if self.title else []
         for part in self.parts:
-            if isinstance(part, Table):
-                out += [part.markdown(), ""]
-            elif isinstance(part, Picture):
-                out += [f"![{part.caption}]({part.path})", "", f"*{part.caption}*", ""]
-            else:
-                out += [part, ""]
+            out += [part if isinstance(part, str) else part.markdown(), ""]
         return "\n".join(out)
 
     def latex(self) -> str:
@@ -325,31 +340,12 @@ class Page:
         """
         out = [f"% {self.title}"] if self.title else []
         for part in self.parts:
-            if isinstance(part, Table):
-                out += [part.latex(), ""]
-            elif isinstance(part, Picture):
-                out += [r"\begin{figure}", r"\centering", rf"\includegraphics[width=\columnwidth]{{{part.path}}}"]
-                out += [rf"\caption{{{escape_latex(part.caption)}}}", r"\end{figure}", ""]
-            else:
-                out += [escape_latex(part), ""]
+            out += [escape_latex(part) if isinstance(part, str) else part.latex(), ""]
         return "\n".join(out)
 
 
 def plain_text(pieces: Iterable[Any], width: int) -> str:
-    """Print rich renderables to a string.
-
-    Parameters
-    ----------
-    pieces : iterable of rich renderables
-        What is printed, one after the other.
-    width : int
-        Columns of the terminal.
-
-    Returns
-    -------
-    str
-        Lines without colour, trailing spaces or a final line end.
-    """
+    """Return rich renderables as printed in that many columns, without colour, trailing spaces or a final line end."""
     from rich.console import Console
 
     buffer = io.StringIO()
@@ -360,12 +356,7 @@ def plain_text(pieces: Iterable[Any], width: int) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Replace what LaTeX reads as commands, and signs that its fonts lack.
-
-    Returns
-    -------
-    str
-    """
+    """Return the text without what LaTeX reads as commands, and signs that its fonts lack."""
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 

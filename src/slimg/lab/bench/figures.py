@@ -17,6 +17,7 @@ from slimg.lab.sanity.generators import block_densities, draw_clusters, draw_edg
 from slimg.report.plots import INK, MAIN, SECOND, THIRD, new_figure, save_figure
 
 OURS, OTHERS, CURVES = SECOND, MAIN, (MAIN, SECOND, THIRD)
+FORMULAS = {"U": "$U$", "X": "$g(X)$", "A_row^2 X": r"$g(A_{row}^2X)$", "A_sym^2 X": r"$g(\tilde{A}_{sym}^2X)$"}
 DRAWN_NODES = 400
 """Nodes of the adjacency plots: dots of a larger graph would overlap."""
 
@@ -47,8 +48,7 @@ def accuracy_against_time(path: Path, models: list[Measured], title: str) -> Pat
     points = to_unit_square.transform([(x, y) for _, x, y in answered]) if answered else np.empty((0, 2))
     for text, (x, y, ends) in zip(texts, _labels_apart(points, texts), strict=True):
         axes.text(x, y, text, transform=axes.transAxes, fontsize=8, ha="right" if ends else "left", va="center", color=INK)
-    axes.set_xlabel("seconds: features and training with the chosen values")
-    axes.set_ylabel("accuracy, %")
+    axes.set(xlabel="seconds: features and training with the chosen values", ylabel="accuracy, %")
     silent = [each.title for each in models if each.accuracy is None]
     axes.set_title(title + (f"\nno answer: {', '.join(silent)}" if silent else ""), fontsize=10)
     axes.grid(alpha=0.25)
@@ -61,15 +61,14 @@ def component_weights(path: Path, scenarios: dict[str, dict[str, float]], title:
     panels = np.atleast_1d(figure.subplots(1, len(scenarios), sharey=True))
     for axes, (scenario, shares) in zip(panels, scenarios.items(), strict=True):
         largest = max(shares, key=lambda block: shares[block])
-        names = [_mathematical(block) for block in shares]
+        names = [FORMULAS.get(block, block) for block in shares]
         bars = axes.bar(names, list(shares.values()), color=[OURS if block == largest else OTHERS for block in shares])
         axes.bar_label(bars, [f"{share:.2f}" for share in shares.values()], fontsize=8, padding=2)
         axes.set_title(scenario, fontsize=9)
         axes.set_ylim(0, 1.08)
         axes.tick_params(axis="x", labelsize=8)
     panels[0].set_ylabel("share of the weights")
-    _name(figure, title)
-    return save_figure(figure, path)
+    return _save(figure, path, title)
 
 
 def polynomials(path: Path, points: int = 100, random_state: int = 0) -> Path:
@@ -85,8 +84,7 @@ def polynomials(path: Path, points: int = 100, random_state: int = 0) -> Path:
         fitted = np.polyval(np.polyfit(x, y, degree), at)
         error = float(np.sqrt(np.mean((fitted - 0.5) ** 2)))
         axes.plot(at, fitted, color=colour, linewidth=1.6, label=f"degree {degree}: {error:.3f} from the truth")
-    axes.set_xlabel("x")
-    axes.set_ylabel("y")
+    axes.set(xlabel="x", ylabel="y")
     axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=2, frameon=False)
     return save_figure(figure, path)
 
@@ -115,13 +113,10 @@ def growth(path: Path, series: dict[str, tuple[np.ndarray, np.ndarray]], title: 
     for axes, (kind, (sizes, seconds)) in zip(np.atleast_1d(figure.subplots(1, len(series))), series.items(), strict=True):
         axes.plot(sizes, seconds, marker="o", color=OURS, label="SlimG")
         axes.plot([0, sizes[-1]], [0, seconds[-1]], color=INK, linewidth=0.8, linestyle=":", label="in proportion")
-        axes.set(xlim=(0, None), ylim=(0, None))
-        axes.set_xlabel(f"number of {kind}")
-        axes.set_ylabel("seconds")
+        axes.set(xlim=(0, None), ylim=(0, None), xlabel=f"number of {kind}", ylabel="seconds")
         axes.ticklabel_format(axis="x", scilimits=(-5, 5))
         axes.legend(fontsize=8, frameon=False)
-    _name(figure, title)
-    return save_figure(figure, path)
+    return _save(figure, path, title)
 
 
 def _labels_apart(points: np.ndarray, texts: list[str]) -> list[tuple[float, float, bool]]:
@@ -136,26 +131,19 @@ def _labels_apart(points: np.ndarray, texts: list[str]) -> list[tuple[float, flo
         options = [(x + side * 0.015, y + step * 0.038, side < 0) for step in (0, 1, -1, 2, -2, 3, -3) for side in (1, -1)]
         boxes = [(at - width, h - 0.018, at, h + 0.018) if ends else (at, h - 0.018, at + width, h + 0.018)
                  for at, h, ends in options]  # fmt: skip
-        free = (k for k, box in enumerate(boxes) if _inside(box) and not any(_overlap(box, other) for other in taken))
+        free = (k for k, box in enumerate(boxes)
+                if box[0] > -0.02 and box[2] < 1.02 and not any(_overlap(box, other) for other in taken))  # fmt: skip
         chosen = next(free, 0)
         taken.append(boxes[chosen])
         places.append(options[chosen])
     return places
 
 
-def _inside(box: tuple[float, ...]) -> bool:
-    return box[0] > -0.02 and box[2] < 1.02
-
-
 def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def _mathematical(block: str) -> str:
-    names = {"U": "$U$", "X": "$g(X)$", "A_row^2 X": r"$g(A_{row}^2X)$", "A_sym^2 X": r"$g(\tilde{A}_{sym}^2X)$"}
-    return names.get(block, block)
-
-
-def _name(figure: Any, title: str) -> None:
+def _save(figure: Any, path: Path, title: str) -> Path:
     if title:
         figure.suptitle(title, fontsize=9)
+    return save_figure(figure, path)

@@ -56,8 +56,9 @@ def sanity_page(grid: Grid, folder: Path | None) -> Page:
     if report is not None:
         rule = f"✓ from {report.at_least:.0%} where something helps, at chance where nothing does"
         cases = [case.name for case in report.cases]
-        marks = {model: [_mark(report, model, case) for case in cases] for model in report.models}
-        rows = [[marked_title(grid.recipe, model), *row] for model, row in marks.items()]
+        rows: list[list[Entry | str]] = [
+            [marked_title(grid.recipe, model), *(report.mark(model, case) for case in cases)] for model in report.models
+        ]
         page.add(Table(("", *cases), rows, quick + rule))
     page.add(*legend(grid), accuracy_table(grid))
     if report is not None:
@@ -165,8 +166,7 @@ def weights_page(grid: Grid, folder: Path | None) -> Page:
         " useless features on U."
     )
     for row in recipe.models:
-        found = {column: _shares(grid, row, column) for column in recipe.data if (row, column) in grid.records}
-        found = {column: each for column, each in found.items() if each}
+        found = {column: shares for column in recipe.data if (shares := _shares(grid, row, column))}
         if not found:
             continue
         lines = [_weights_row(grid, row, column, shares) for column, shares in found.items()]
@@ -178,10 +178,6 @@ def weights_page(grid: Grid, folder: Path | None) -> Page:
             component_weights(folder / name, scenarios, recipe.label.removesuffix(": "))
             page.add(Picture(name, f"Weights of the components of {grid.title(row)}, shares of the sum"))
     return page
-
-
-def _mark(report: SanityReport, model: str, case: str) -> str:
-    return "failed" if report.cells[model, case].error else MARKS[report.passed(model, case)]
 
 
 def _compared(report: SanityReport, model: str, case: str, expected: bool | None) -> Entry | str:
@@ -237,7 +233,7 @@ def _nodes(data: dict[str, Any]) -> int:
 
 def _shares(grid: Grid, row: str, column: str) -> dict[str, float]:
     """Component → share; empty if no seed has weights."""
-    weights = [each["weights"] for each in grid.records[row, column] if each.get("weights")]
+    weights = [each["weights"] for each in grid.records.get((row, column), ()) if each.get("weights")]
     if not weights:
         return {}
     table = np.array([[each[block] for block in weights[0]] for each in weights])

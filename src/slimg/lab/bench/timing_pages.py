@@ -30,19 +30,19 @@ def speed_page(grid: Grid, folder: Path | None) -> Page:
     page = Page(recipe.title).add(
         "Test accuracy in percent; seconds of features and of training with the chosen values alone (the paper's measure)"
         " and of the search over the grid; iterations of that training; peak memory."
-        f" {_number(recipe.seeds)} of 2.5 / 2.5 / 95 %."
+        f" {'One split' if recipe.seeds == 1 else f'Means over {recipe.seeds} splits'} of 2.5 / 2.5 / 95 %."
         f" {' '.join([*protocols(grid), recipe.about])}"
         " An iteration is a Newton step of SlimG, an epoch (20 steps of L-BFGS) of the other linear models, or an epoch of"
         " Adam."
     )
-    quick = recipe.label
     for column in recipe.data:
-        measured = {row: _measured(grid, row, column) for row in recipe.models if (row, column) in grid.records}
-        if not measured:
+        rows = {row: _measured(grid, row, column) for row in recipe.models if (row, column) in grid.records}
+        if not rows:
             continue
+        measured = {row: each for row, (each, _) in rows.items()}
         synthetic = " (generated stand-in)" if column in recipe.synthetic else ""
-        title = f"{quick}{column_title(column)}{synthetic}"
-        page.add(Table(_HEADER, [_line(grid, row, column, each) for row, each in measured.items()], title))
+        title = f"{recipe.label}{column_title(column)}{synthetic}"
+        page.add(Table(_HEADER, [line for _, line in rows.values()], title))
         page.add(_speedup(column, measured))
         if folder is not None:
             name = f"speed-{column}{recipe.suffix}.svg"
@@ -59,9 +59,7 @@ def scalability_page(grid: Grid, folder: Path | None) -> Page:
     Page
     """
     recipe = grid.recipe
-    quick = recipe.label
-    page = Page(recipe.title)
-    page.add(
+    page = Page(recipe.title).add(
         "Generated graphs: the paper removes features and edges of ogbn-Products, whose files are not here. Seconds of"
         " features and of training with the chosen pair, mean over the seeds; the paper's are of its own machine and of the"
         " whole graph, so that only the growth can be compared.",
@@ -73,7 +71,7 @@ def scalability_page(grid: Grid, folder: Path | None) -> Page:
         if len(columns) < 2:
             continue
         sizes = np.array([recipe.data[column][kind] for column in columns], float)
-        seconds = np.array([_seconds(grid.records[OURS, column]) for column in columns])
+        seconds = np.array([sum(_means(grid.records[OURS, column], "features", "training")) for column in columns])
         theirs = paper.tables()["scalability_seconds"][kind]
         series[kind] = (sizes, seconds)
         printed = list(theirs.values())
@@ -84,8 +82,8 @@ def scalability_page(grid: Grid, folder: Path | None) -> Page:
             ["paper, relative to the largest", *(f"{each / printed[-1]:.2f}" for each in printed)],
         ]
         header = (f"{kind} (the paper's in brackets)", *(f"{int(a):,} ({b})" for a, b in zip(sizes, theirs, strict=True)))
-        page.add(Table(header, rows, f"{quick}Time by the number of {kind}"))
-        power = _exponent(sizes, seconds)
+        page.add(Table(header, rows, f"{recipe.label}Time by the number of {kind}"))
+        power = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
         page.add(f"Seconds grow as the number of {kind} to the power {power:.2f} (least squares, logarithms).")
     if folder is not None and series:
         name = f"scalability{recipe.suffix}.svg"
@@ -97,25 +95,21 @@ def scalability_page(grid: Grid, folder: Path | None) -> Page:
 _HEADER = ("", "accuracy", "features, s", "training, s", "sum, s", "search, s", "iterations", "peak memory, MiB")
 
 
-def _measured(grid: Grid, row: str, column: str) -> Measured:
+def _measured(grid: Grid, row: str, column: str) -> tuple[Measured, list[Entry | str]]:
+    """A model on a graph, and its row of the table."""
     records = [each for each in grid.records[row, column] if each["status"] == "ok"]
     title = marked_title(grid.recipe, row)
     if not records:
-        return Measured(title, None, None, None)
+        failed = Entry(grid.figures[row, column].error or "failed", style="red")
+        return Measured(title, None, None, None), [title, failed, *["–"] * 6]
+    features, training, search = _means(records, "features", "training", "tuning")
     steps = [each["iterations"] for each in records if each.get("iterations") is not None]
     accuracy = float(np.mean([each["accuracy"] for each in records]))
-    return Measured(title, accuracy, _seconds(records), float(np.mean(steps)) if steps else None)
-
-
-def _line(grid: Grid, row: str, column: str, measured: Measured) -> list[Entry | str]:
-    if measured.accuracy is None or measured.seconds is None:
-        return [measured.title, Entry(grid.figures[row, column].error or "failed", style="red"), *["–"] * 6]
-    records = [each for each in grid.records[row, column] if each["status"] == "ok"]
-    features, training, search = (_mean(records, stage) for stage in ("features", "training", "tuning"))
+    measured = Measured(title, accuracy, features + training, float(np.mean(steps)) if steps else None)
+    seconds = [f"{each:.2f}" for each in (features, training, features + training, search)]
     peak = np.max([each.get("peak_memory") or 0 for each in records]) / 2**20
-    steps = "–" if measured.iterations is None else f"{measured.iterations:.0f}"
-    seconds = [f"{each:.2f}" for each in (features, training, measured.seconds, search)]
-    return [measured.title, f"{100 * measured.accuracy:.1f}", *seconds, steps, f"{peak:,.0f}"]
+    iterations = f"{measured.iterations:.0f}" if steps else "–"
+    return measured, [title, f"{100 * accuracy:.1f}", *seconds, iterations, f"{peak:,.0f}"]
 
 
 def _speedup(column: str, measured: dict[str, Measured]) -> str:
@@ -134,17 +128,7 @@ def _speedup(column: str, measured: dict[str, Measured]) -> str:
     )
 
 
-def _number(seeds: int) -> str:
-    return "One split" if seeds == 1 else f"Means over {seeds} splits"
-
-
-def _seconds(records: list[Record]) -> float:
-    return _mean(records, "features") + _mean(records, "training")
-
-
-def _mean(records: list[Record], stage: str) -> float:
-    return float(np.mean([each["seconds"].get(stage, 0.0) for each in records if each["status"] == "ok"]))
-
-
-def _exponent(sizes: np.ndarray, seconds: np.ndarray) -> float:
-    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+def _means(records: list[Record], *stages: str) -> list[float]:
+    """Mean seconds of each stage."""
+    seconds = [each["seconds"] for each in records if each["status"] == "ok"]
+    return [float(np.mean([each.get(stage, 0.0) for each in seconds])) for stage in stages]

@@ -38,6 +38,8 @@ NARROWLY = 0.1
 OURS = "slimg"
 USE_RAW_FEATURES = ("s2gc", "sage")
 REACH_EVEN_HOPS = ("g2cn", "sage", "gprgnn")
+USELESS_FEATURES = ("random-homophily", "random-heterophily")
+HETEROPHILY = ("semantic-heterophily", "structural-heterophily")
 
 
 def verdict(report: SanityReport, model: str) -> str:
@@ -48,9 +50,8 @@ def verdict(report: SanityReport, model: str) -> str:
     str
     """
     results = _Results(report, model)
-    sentences = [results.opening(), *results.failures()]
     rules = (_leak,) if results.learns_nothing() else (_edges, _features, _kinds, _both, _leak)
-    sentences += [sentence for rule in rules if (sentence := rule(results))]
+    sentences = [results.opening(), *results.failures(), *filter(None, (rule(results) for rule in rules))]
     if len(sentences) == 1 and report.passes(model):
         sentences.append("Nothing that was tried here misleads it.")
     return " ".join(sentences)
@@ -83,8 +84,7 @@ class _Results:
 
     def uses_no_edges(self) -> bool:
         alone, joined = self.mean("semantic-uniform"), self.mean("semantic-homophily")
-        blind = self.at_chance("random-homophily") or self.at_chance("random-heterophily")
-        if not blind or alone is None or joined is None:
+        if not any(map(self.at_chance, USELESS_FEATURES)) or alone is None or joined is None:
             return False
         return joined < alone + CLOSE and not self.at_chance("semantic-uniform")
 
@@ -110,11 +110,11 @@ class _Results:
         ]
 
 
-def _edges(results: _Results) -> str | None:
+def _edges(results: _Results) -> str:
     """Useless features: only the edges help."""
-    failed = [case for case in ("random-homophily", "random-heterophily") if results.fails(case)]
+    failed = [case for case in USELESS_FEATURES if results.fails(case)]
     if not failed:
-        return None
+        return ""
     if results.uses_no_edges():
         return "It does not use the edges: it is no better where they help, and at chance where only they do."
     numbers = results.percent(*failed)
@@ -125,23 +125,23 @@ def _edges(results: _Results) -> str | None:
     return f"It fails when the features are useless and only the edges, under {kind}, help ({numbers})."
 
 
-def _features(results: _Results) -> str | None:
+def _features(results: _Results) -> str:
     """Useless edges: only the features help."""
     case = "semantic-uniform"
     if not results.fails(case):
-        return None
+        return ""
     numbers = results.percent(case)
-    if results.at_chance(case) and (results.passes("random-homophily") or results.passes("random-heterophily")):
+    if results.at_chance(case) and any(map(results.passes, USELESS_FEATURES)):
         return f"It does not use the features: at chance ({numbers}) where only they help."
     if (results.mean(case) or 0) > results.report.at_least - NARROWLY:
         return f"It falls short where the edges are noise and only the features help ({numbers})."
     return f"It fails when the edges are noise ({numbers}): it cannot ignore the neighbours and use a node's own features."
 
 
-def _kinds(results: _Results) -> str | None:
+def _kinds(results: _Results) -> str:
     """Homophily or heterophily alone."""
     if results.uses_no_edges():
-        return None
+        return ""
     found = []
     for good, bad, belief in (("homophily", "heterophily", "alike"), ("heterophily", "homophily", "unlike")):
         kinds = [x for x in ("structural", "semantic") if results.passes(f"{x}-{good}") and results.fails(f"{x}-{bad}")]
@@ -151,10 +151,10 @@ def _kinds(results: _Results) -> str | None:
                 f"It fails under {bad} with {' and '.join(kinds)} features ({numbers}), though not under {good}:"
                 f" it assumes that neighbours are {belief}."
             )
-    return " ".join(found) or None
+    return " ".join(found)
 
 
-def _both(results: _Results) -> str | None:
+def _both(results: _Results) -> str:
     """Features and edges both help, and still it fails, under homophily and heterophily."""
     meaning = {
         "structural": "features that describe a node's place in the graph, not its class, are too little for it",
@@ -166,13 +166,13 @@ def _both(results: _Results) -> str | None:
         for kind, words in meaning.items()
         if all(map(results.fails, cases[kind]))
     ]
-    return " ".join(found) or None
+    return " ".join(found)
 
 
-def _leak(results: _Results) -> str | None:
+def _leak(results: _Results) -> str:
     high = [case.name for case in results.report.cases if not case.helps and results.fails(case.name)]
     if not high:
-        return None
+        return ""
     return (
         f"It scores {results.percent(*high)} on {_listed(high)}, where nothing predicts the classes and"
         f" {100 * results.run[high[0]].chance:.0f} % is chance: it has seen test labels."
@@ -200,13 +200,14 @@ def observations(report: SanityReport) -> tuple[Observation, ...]:
     -------
     tuple of Observation
     """
-    tests = {
-        "summary": _summary,
-        "no network effects": _no_network_effects,
-        "useless features": _useless_features,
-        "heterophily graphs": _heterophily,
-    }
-    return tuple(Observation(number, title, *test(report)) for number, (title, test) in enumerate(tests.items(), 1))
+    tests = (
+        ("summary", _summary, _missing(report, CASES, (OURS,), colours=True)),
+        ("no network effects", _no_network_effects, _missing(report, ("semantic-uniform",), USE_RAW_FEATURES, colours=True)),
+        ("useless features", _useless_features, _missing(report, USELESS_FEATURES)),
+        ("heterophily graphs", _heterophily, _missing(report, HETEROPHILY, REACH_EVEN_HOPS)),
+    )
+    found = [(title, *((None, missing) if missing else test(report))) for title, test, missing in tests]
+    return tuple(Observation(number, *each) for number, each in enumerate(found, 1))
 
 
 def differences_from_paper(report: SanityReport) -> list[str]:
@@ -230,9 +231,6 @@ def differences_from_paper(report: SanityReport) -> list[str]:
 
 
 def _summary(report: SanityReport) -> tuple[bool | None, str]:
-    missing = _missing(report, CASES, (OURS,), colours=True)
-    if missing:
-        return None, missing
     passed = sum(report.passed(OURS, case) for case in CASES)
     red = sum(report.is_red(OURS, case) for case in CASES)
     averages = {model: report.average(model)[0] for model in report.models}
@@ -247,38 +245,29 @@ def _summary(report: SanityReport) -> tuple[bool | None, str]:
 
 def _no_network_effects(report: SanityReport) -> tuple[bool | None, str]:
     case = "semantic-uniform"
-    missing = _missing(report, (case,), USE_RAW_FEATURES, colours=True)
-    if missing:
-        return None, missing
     well = [m for m in report.models if not report.cells[m, case].error and not report.is_red(m, case)]
     holds = set(USE_RAW_FEATURES) & set(report.models) <= set(well) and 2 * len(well) < len(report.models)
     return holds, f"On {case}, {len(well)} of {len(report.models)} models are not red: {', '.join(well) or 'none'}."
 
 
 def _useless_features(report: SanityReport) -> tuple[bool | None, str]:
-    cases = ("random-homophily", "random-heterophily")
     others = [model for model in report.models if model != OURS]
-    missing = _missing(report, cases, ()) or (None if others else "It is about models other than SlimG.")
-    if missing:
-        return None, missing
-    passing = [model for model in others if any(report.passed(model, case) for case in cases)]
-    best = max(others, key=lambda model: max(_mean(report, model, case) for case in cases))
+    if not others:
+        return None, "It is about models other than SlimG."
+    passing = [model for model in others if any(report.passed(model, case) for case in USELESS_FEATURES)]
+    best = max(others, key=lambda model: max(_mean(report, model, case) for case in USELESS_FEATURES))
     who = f"these pass: {', '.join(passing)}" if passing else f"none of {len(others)} passes; the best is {best}"
-    return not passing, f"Of the models other than SlimG, {who} ({_percent(report, best, cases)})."
+    return not passing, f"Of the models other than SlimG, {who} ({_percent(report, best, USELESS_FEATURES)})."
 
 
 def _heterophily(report: SanityReport) -> tuple[bool | None, str]:
-    cases = ("semantic-heterophily", "structural-heterophily")
     present = [model for model in REACH_EVEN_HOPS if model in report.models]
-    missing = _missing(report, cases, REACH_EVEN_HOPS)
-    if missing:
-        return None, missing
-    numbers = "; ".join(f"{model} {_percent(report, model, cases)}" for model in present)
-    holds = all(any(report.passed(model, case) for case in cases) for model in present)
+    numbers = "; ".join(f"{model} {_percent(report, model, HETEROPHILY)}" for model in present)
+    holds = all(any(report.passed(model, case) for case in HETEROPHILY) for model in present)
     return holds, f"With semantic and with structural features: {numbers}."
 
 
-def _missing(report: SanityReport, cases: tuple[str, ...], any_of: tuple[str, ...], colours: bool = False) -> str | None:
+def _missing(report: SanityReport, cases: tuple[str, ...], any_of: tuple[str, ...] = (), colours: bool = False) -> str:
     """A sentence that says what must be run for an observation to be tested."""
     run = {case.name for case in report.cases}
     absent = [case for case in cases if case not in run]
@@ -288,7 +277,7 @@ def _missing(report: SanityReport, cases: tuple[str, ...], any_of: tuple[str, ..
         return f"It needs the model {' or '.join(any_of)}."
     if colours and (len(report.models) < 3 or report.seeds < 2):
         return "It needs at least three models and two splits, or no cell can be red."
-    return None
+    return ""
 
 
 def _mean(report: SanityReport, model: str, case: str) -> float:

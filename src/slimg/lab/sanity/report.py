@@ -11,9 +11,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +185,7 @@ class SanityReport:
         {"gold", "silver", "bronze", None}
             By `slimg.lab.sanity.ranking`.
         """
-        return self._ranked[0].get((model, case))
+        return self._ranked.get((model, case), (None, False))[0]
 
     def is_red(self, model: str, case: str) -> bool:
         """Whether the model is more than 2σ of the third place below it.
@@ -199,7 +200,7 @@ class SanityReport:
         bool
             By `slimg.lab.sanity.ranking`.
         """
-        return (model, case) in self._ranked[1]
+        return self._ranked.get((model, case), (None, False))[1]
 
     def average(self, model: str) -> tuple[float, float]:
         """Average accuracy over the informative cases.
@@ -345,37 +346,29 @@ class SanityReport:
         return np.array(rows, float).reshape(len(self.models), len(self.informative))
 
     @cached_property
-    def _ranked(self) -> tuple[dict[tuple[str, str], str | None], set[tuple[str, str]]]:
-        """Medals and red cells."""
-        keys = [[(model, case.name) for case in self.informative] for model in self.models]
-        means, spreads = self._grid("mean"), self._grid("spread")
-        pairs = zip(keys, ranking.medals(means), ranking.red_cells(means, spreads), strict=True)
-        rows = [list(zip(*each, strict=True)) for each in pairs]
-        medals = {key: medal for row in rows for key, medal, _ in row}
-        return medals, {key for row in rows for key, _, red in row if red}
+    def _ranked(self) -> dict[tuple[str, str], tuple[str | None, bool]]:
+        """Medal of each informative cell, and whether it is red."""
+        means = self._grid("mean")
+        medals, red = chain(*ranking.medals(means)), ranking.red_cells(means, self._grid("spread")).ravel().tolist()
+        keys = product(self.models, (case.name for case in self.informative))
+        return dict(zip(keys, zip(medals, red, strict=True), strict=True))
 
     def _page(self) -> Page:
         """Tables of ✓/✗ and of accuracies, legend, verdicts, differences from the paper and its observations."""
         several = len(self.models) > 1
-        page = Page("").add(self._matrix(), self._accuracies(several))
+        title = f"Sanity checks: ✓ from {self.at_least:.0%} where something helps, at chance where nothing does"
+        page = Page("").add(self._table(title, self._rows(self.mark)), self._accuracies(several))
         if several:
             red = "; ▼ more than 2σ of the third place below it" if len(self.models) > 2 and self.seeds > 1 else ""
             page.add(f"① ② ③ best three{red}.")
         page.add(*map(self.verdict, self.models), *findings.differences_from_paper(self))
         return page.add(*map(str, self.observations() if several else ()))
 
-    def _matrix(self) -> Table:
-        title = f"Sanity checks: ✓ from {self.at_least:.0%} where something helps, at chance where nothing does"
-        return self._table(title, [self._row(case, self.mark) for case in self.cases])
-
     def _accuracies(self, with_ranks: bool) -> Table:
-        rows = [self._row(case, self._accuracy) for case in self.cases]
-        if self.informative:
-            averages = [mean_and_sd(*self.average(model), 100) for model in self.models]
-            rows.append([Entry(each, style="bold") for each in ("average", "", *averages)])
-        if self.informative and with_ranks:
-            ranks = [mean_and_sd(*self.average_rank(model)) for model in self.models]
-            rows.append([Entry(each, style="bold") for each in ("average rank", "", *ranks)])
+        rows = self._rows(self._accuracy)
+        last = [("average", "", *(mean_and_sd(*self.average(model), 100) for model in self.models))]
+        last += [("average rank", "", *(mean_and_sd(*self.average_rank(model)) for model in self.models))] * with_ranks
+        rows += [[Entry(each, style="bold") for each in row] for row in last if self.informative]
         splits = "one split" if self.seeds == 1 else f"{self.seeds} splits"
         sizes = " and ".join(f"{n:,}" for n in sorted({case.settings["n"] for case in self.cases}))
         reduced = "; a reduced protocol" if self.reduced else ""
@@ -384,9 +377,9 @@ class SanityReport:
     def _table(self, title: str, rows: list[list[Entry | str]]) -> Table:
         return Table(("case", "helps", *self.models), rows, title, "ll" + "c" * len(self.models), n_labels=2)
 
-    def _row(self, case: CaseFacts, entry: Any) -> list[Entry | str]:
-        useful = {0: "none", 1: "".join(case.helps), 2: "both"}[len(case.helps)]
-        return [case.name, useful, *(entry(model, case.name) for model in self.models)]
+    def _rows(self, entry: Callable[[str, str], Entry]) -> list[list[Entry | str]]:
+        useful = {case.name: "both" if len(case.helps) == 2 else "".join(case.helps) or "none" for case in self.cases}
+        return [[name, helps, *(entry(model, name) for model in self.models)] for name, helps in useful.items()]
 
     def mark(self, model: str, case: str) -> Entry:
         """Cell of the ✓/✗ matrix.
