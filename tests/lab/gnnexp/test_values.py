@@ -22,7 +22,7 @@ from slimg.lab.gnnexp.values import (
     Stacked,
     Value,
     Weight,
-    concatenated,
+    joined,
     total,
 )
 
@@ -45,7 +45,7 @@ def test_matrices_keep_their_order_and_scalars_do_not():
 
 
 def test_the_two_halves_of_a_concatenation_have_their_own_weights():
-    both = concatenated([X.times("W"), S @ X.times("W")], "cat")
+    both = joined([X.times("W"), S @ X.times("W")], "cat")
     assert both.times("V").blocks() == (IDENTITY, S)
     assert (X.times("W") + S @ X.times("W")).times("V").blocks() == ((S + IDENTITY) * 0.5,)
 

@@ -36,12 +36,8 @@ from typing import Any
 from slimg.errors import InputError, choices
 
 HALF = Fraction(1, 2)
-NORMALISATIONS: dict[str, tuple[Fraction, Fraction]] = {
-    "none": (Fraction(0), Fraction(0)),
-    "row": (Fraction(-1), Fraction(0)),
-    "sym": (-HALF, -HALF),
-    "col": (Fraction(0), Fraction(-1)),
-}
+_POWERS = (("none", "0", "0"), ("row", "-1", "0"), ("sym", "-1/2", "-1/2"), ("col", "0", "-1"))
+NORMALISATIONS = {name: (Fraction(left), Fraction(right)) for name, left, right in _POWERS}
 _NAMES = {powers: name for name, powers in NORMALISATIONS.items()}
 _CANCELLED = Fraction(1, 10**13)
 _PLAIN_DENOMINATOR = 10**6

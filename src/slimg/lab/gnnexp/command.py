@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 from typing import Any
 
 from slimg.errors import InputError
@@ -65,8 +66,6 @@ def _verify(args: argparse.Namespace) -> int:
 
     records = verify(args.lemmas or None)
     if args.json:
-        import json
-
         print(json.dumps([record.as_dict() for record in records], indent=1, ensure_ascii=False))
     else:
         print("\n".join(map(str, records)))
@@ -94,10 +93,8 @@ def _built(found: Any, address: str) -> Any:
     try:
         return found()
     except Exception as error:  # a user's constructor may raise anything
-        raise InputError(
-            f"{address}: building the network without arguments raised {type(error).__name__}: {error}; name a function"
-            " that builds it"
-        ) from error
+        problem = f"building the network without arguments raised {type(error).__name__}: {error}"
+        raise InputError(f"{address}: {problem}; name a function that builds it") from error
 
 
 def _assignment(given: str) -> tuple[str, Any]:

@@ -148,7 +148,7 @@ def concatenate(site: Site, values: Sequence[Any], dim: int = 0, axis: int | Non
         site.fail("concatenates something other than node features, which has no rule")
     if (dim if axis is None else axis) not in (1, -1):
         site.fail("concatenates nodes (dim=0): only features (dim=-1) can be concatenated")
-    return v.concatenated([as_value(site, value) for value in values], site.call)
+    return v.joined([as_value(site, value) for value in values], site.call)
 
 
 @rule("stack")
@@ -166,7 +166,7 @@ def reduce_axis(site: Site, x: Any, dim: Any = None, keepdim: bool = False, axis
     if isinstance(x, v.Stacked) and isinstance(dim, int) and dim % 3 == x.axis:
         if is_linear:
             return v.total(x.values) * (1 if site.name == "sum" else 1 / len(x.values))
-        reduced = v.concatenated(x.values, site.call)
+        reduced = v.joined(x.values, site.call)
     elif isinstance(x, v.Value) and dim in (None, 0, 1, -1):
         reduced = x.times(site.call) if dim in (1, -1) else v.Value.row(site.call)
     else:
@@ -311,10 +311,7 @@ def assign(site: Site, x: Any, key: Any, value: Any, *rest: Any) -> Any:
 # elementwise functions and normalisation ----------------------------------------------------------------------------
 
 
-@rule(*_SAME)
-def same(site: Site, x: Any, *options: Any, **more: Any) -> Any:
-    """X."""
-    return x
+rule(*_SAME)(lambda site, x, *options, **more: x)
 
 
 @rule(*_ACTIVATIONS, *(f"torch.{name}" for name in _ACTIVATION_LAYERS))

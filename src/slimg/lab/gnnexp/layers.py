@@ -16,9 +16,20 @@ from typing import Any
 
 from slimg.lab.gnnexp.algebra import IDENTITY, Attention, Laplacian, Operator, Polynomial, rational
 from slimg.lab.gnnexp.rules import Site, rule
-from slimg.lab.gnnexp.values import ZERO, Degree, EdgeEnd, Edges, EdgeWeights, Messages, Opaque, Value, concatenated, total
+from slimg.lab.gnnexp.values import (
+    ZERO,
+    Degree,
+    EdgeEnd,
+    Edges,
+    EdgeWeights,
+    Messages,
+    Opaque,
+    Value,
+    Weights,
+    joined,
+    total,
+)
 
-Weights = EdgeWeights | None
 _PROVIDED = ("index", "ptr", "dim_size", "size", "size_i", "size_j", "edge_index", "edge_index_i", "edge_index_j")
 
 
@@ -59,7 +70,7 @@ def mixhop_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = No
     """‖_k Ã_sym^k X W_k + b."""
     step = _operator(site, edge_index, edge_weight)
     hops = [(step**power @ x).times(site.weight(f"lins.{power}")) for power in site.module.powers]
-    return site.bias(concatenated(hops, site.call))
+    return site.bias(joined(hops, site.call))
 
 
 @rule("torch_geometric.APPNP")
@@ -146,7 +157,7 @@ def simple_conv(site: Site, x: Any, edge_index: Any, edge_weight: Weights = None
     value = site.operator(edge_index, site.aggregation(edge_weight is not None), loops, edge_weight) @ sent
     if root == "sum":
         return value + own
-    return concatenated([own, value], site.call) if root == "cat" else value
+    return joined([own, value], site.call) if root == "cat" else value
 
 
 @rule("torch_geometric.GINConv")
@@ -178,7 +189,7 @@ def gat_conv(site: Site, x: Value, edge_index: Any, edge_attr: Any = None, *rest
     for head in range(1, layer.heads + 1):
         attention = Polynomial.of(Attention(seen.index(site.path) + 1, head, layer.heads, graph, loops))
         heads.append(attention @ x.times(site.weight(f"lin.{head}")))
-    value = concatenated(heads, site.call) if layer.concat else total(heads) * rational(1 / layer.heads)
+    value = joined(heads, site.call) if layer.concat else total(heads) * rational(1 / layer.heads)
     return site.bias(value if layer.res is None else value + x.times(site.weight("res")))
 
 
@@ -187,7 +198,7 @@ def jumping_knowledge(site: Site, xs: Any) -> Value:
     """H₁ ‖ H₂ ‖ …; the maximum and the LSTM's weighted sum are not linear: every layer keeps a weight of its own."""
     if site.module.mode != "cat":
         site.problem(f"JumpingKnowledge('{site.module.mode}') is not linear: it is replaced by a concatenation")
-    return concatenated(list(xs), site.call)
+    return joined(list(xs), site.call)
 
 
 # graph functions and message passing ----------------------------------------------------------------------------------

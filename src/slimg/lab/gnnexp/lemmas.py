@@ -110,6 +110,14 @@ def powers(s: Array, x: Array, exponents: range) -> dict[str, Array]:
     return {f"power {k}": np.linalg.matrix_power(s, k) @ x for k in exponents}
 
 
+def hops(s: Array, h: Array) -> list[Array]:
+    """h, S h, …, S^K h, one hop after the other."""
+    reached = [h]
+    for _ in range(K):
+        reached.append(s @ reached[-1])
+    return reached
+
+
 def repeated(step: Callable[[Array], Array], h: Array, times: int = K) -> Array:
     """h after a number of steps of a network."""
     for _ in range(times):
@@ -151,12 +159,9 @@ def dgc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
 @lemma("s2gc", "Σ_(k=1..K) (α I + (1 − α) Ã_sym^k) X", K=K, alpha=ALPHA)
 def s2gc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """The mean over k of (1 − α)S^k X + αX, then W."""
-    s, hop, mean = sym_with_loops(a), x, np.zeros_like(x)
-    for _ in range(K):
-        hop = s @ hop
-        mean = mean + ((1 - ALPHA) * hop + ALPHA * x) / K
-    hops = [np.linalg.matrix_power(s, k) for k in range(1, K + 1)]
-    p = sum(ALPHA * np.eye(len(a)) + (1 - ALPHA) * hop for hop in hops)
+    s = sym_with_loops(a)
+    mean = sum((((1 - ALPHA) * hop + ALPHA * x) / K for hop in hops(s, x)[1:]), start=np.zeros_like(x))
+    p = sum(ALPHA * np.eye(len(a)) + (1 - ALPHA) * np.linalg.matrix_power(s, k) for k in range(1, K + 1))
     return mean @ _weight(rng, x.shape[1], CLASSES), {"P": p @ x}
 
 
@@ -193,9 +198,8 @@ def appnp(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """H ← (1 − α)S H + αXW, K times."""
     s, h_0 = sym_with_loops(a), _perceptron(x, rng)
     h = repeated(lambda h: (1 - ALPHA) * s @ h + ALPHA * h_0, h_0)
-    hops = [np.linalg.matrix_power(s, k) for k in range(K + 1)]
     shares = [ALPHA * (1 - ALPHA) ** k for k in range(K)] + [(1 - ALPHA) ** K]
-    return h, {"P": sum(share * hop for share, hop in zip(shares, hops, strict=True)) @ x}
+    return h, {"P": sum(share * np.linalg.matrix_power(s, k) for k, share in enumerate(shares)) @ x}
 
 
 @lemma("gdc", "S̃_sym X,  S = sparse_ε(Σ_k α(1 − α)^k Ã_sym^k)", alpha=ALPHA, epsilon=THRESHOLD)
@@ -214,12 +218,8 @@ def gdc(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
 @lemma("gprgnn", "‖_(k=0..K) Ã_sym^k X", K=K)
 def gprgnn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """Σ_k γ_k S^k X W with learned γ."""
-    s, hop = sym_with_loops(a), _perceptron(x, rng)
-    gamma = _weight(rng, K + 1)
-    output = gamma[0] * hop
-    for k in range(K):
-        hop = s @ hop
-        output = output + gamma[k + 1] * hop
+    s, h, gamma = sym_with_loops(a), _perceptron(x, rng), _weight(rng, K + 1)
+    output: Array = sum(share * hop for share, hop in zip(gamma, hops(s, h), strict=True))
     return output, powers(s, x, range(K + 1))
 
 
@@ -313,13 +313,9 @@ def gat_of_two_layers(a: Array, x: Array, rng: np.random.Generator) -> tuple[Arr
 def dagnn(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """Σ_k diag(H_k s) H_k with H_k = S^k X W."""
     s, weight, retain = sym_with_loops(a), _weight(rng, x.shape[1], CLASSES), _weight(rng, CLASSES)
-    h, output, p = x @ weight, np.zeros((len(a), CLASSES)), np.zeros_like(x)
-    for k in range(K + 1):
-        output = output + (h @ retain)[:, None] * h
-        hop = np.linalg.matrix_power(s, k) @ x
-        p = p + (hop @ (weight @ retain))[:, None] * hop
-        h = s @ h
-    return output, {"P": p}
+    output: Array = sum((h @ retain)[:, None] * h for h in hops(s, x @ weight))
+    blocks = powers(s, x, range(K + 1)).values()
+    return output, {"P": sum((hop @ (weight @ retain))[:, None] * hop for hop in blocks)}
 
 
 # parts --------------------------------------------------------------------------------------------------------------

@@ -99,31 +99,20 @@ def properties(name: str, **hyperparameters: Any) -> Properties:
     dynamic, survives = bool(kinds & {ex.Attention, ex.Gated}), survival(propagator)
     concatenated = len(blocks) > 1 or isinstance(blocks[0], ex.Over)
     bare = {each for each in names if not (each.startswith("Ã") or each == "L")}
-    self_loops = {"fixed": dynamic or bare != names, "tuned": any(_mixes(part) for part in found)}
+    self_loops = _true({"fixed": dynamic or bare != names, "tuned": any(_mixes(part) for part in found)})
     heterophily = {
         EVEN: any(_is_even(part) and _operators(inside(part)) <= bare for part in found),
         SEPARATE: any(isinstance(block, ex.Over) and _is_power_of_hop(body(block)) for block in blocks),
         WEAK: bool(bare) or any(_has_own_share(part) for part in found),
     }
     norms = {"sym" if each == "L" else each.partition("_")[2] or "none" for each in names}
-    pains = (False in survives.values(), ex.Structure not in kinds, concatenated and ex.Reduced not in kinds)
-    return Properties(
-        name=name,
-        title=kind.title,
-        type=kind.family,
-        formula=text(formula),
-        latex=latex(formula),
-        reference=kind.reference,
-        self_loops=" and ".join(_true(self_loops)) or "none",
-        dynamic=dynamic,
-        heterophily=_true(heterophily),
-        normalisation=tuple(sorted(norms | ({"none"} if ex.Attention in kinds else set()))),
-        combination="concatenation" if concatenated else "sum",
-        hyperparameters=tuple(kind.hyperparameters()),
-        columns=_columns(blocks),
-        pain_points=_true(dict(enumerate((*pains, bool(kind.hyperparameters())), 1))),
-        survives=survives,
-    )
+    norms |= {"none"} if ex.Attention in kinds else set()
+    free, combination = tuple(kind.hyperparameters()), "concatenation" if concatenated else "sum"
+    pains = (False in survives.values(), ex.Structure not in kinds, concatenated and ex.Reduced not in kinds, bool(free))
+    identified = (name, kind.title, kind.family, text(formula), latex(formula), kind.reference)
+    operators = (" and ".join(self_loops) or "none", dynamic, _true(heterophily), tuple(sorted(norms)))
+    pain_points = _true(dict(enumerate(pains, 1)))
+    return Properties(*identified, *operators, combination, free, _columns(blocks), pain_points, survives)
 
 
 def _true(facts: dict[Any, bool]) -> tuple[Any, ...]:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from slimg.errors import InputError, choices
 from slimg.lab.gnnexp.algebra import NORMALISATIONS, Number, Polynomial, normalised
-from slimg.lab.gnnexp.values import TWO_HOP, DataObject, Edges, EdgeWeights, Opaque, Value
+from slimg.lab.gnnexp.values import TWO_HOP, DataObject, Edges, EdgeWeights, Opaque, Value, Weights
 
 if TYPE_CHECKING:
     from slimg.lab.gnnexp.interpreter import Interpreter
@@ -212,9 +212,7 @@ class Site:
             self.fail("needs the edges of the graph but is called with something else: name the role with inputs={...}")
         return edge_index
 
-    def operator(
-        self, edge_index: Any, norm: str = "none", loops: Number = 0, weights: EdgeWeights | None = None
-    ) -> Polynomial:
+    def operator(self, edge_index: Any, norm: str = "none", loops: Number = 0, weights: Weights = None) -> Polynomial:
         """The operator the layer makes of its edges: norm is none, row, sym or col."""
         return self.edges(edge_index).operator(norm, loops, weights)
 

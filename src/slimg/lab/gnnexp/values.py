@@ -123,7 +123,7 @@ def total(values: Iterable[Value]) -> Value:
     return sum(values, start=ZERO)
 
 
-def concatenated(values: Sequence[Value], name: str) -> Value:
+def joined(values: Sequence[Value], name: str) -> Value:
     """[H₁ ‖ H₂ ‖ …] = Σ_i H_i E_i, where the fixed matrix E_i puts columns at the i-th place of this concatenation."""
     return total(value.times(f"{name}[{place}]") for place, value in enumerate(values))
 
@@ -337,6 +337,7 @@ class DataObject:
     weighted: bool
 
 
+Weights = EdgeWeights | None
 NODE_VALUES = (Value, Messages, Stacked)
 """What depends on X."""
 ABSTRACT = (*NODE_VALUES, Edges, EdgeWeights, EdgeEnd, Degree, Pieces, Opaque, DataObject)

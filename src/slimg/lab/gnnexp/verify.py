@@ -88,10 +88,8 @@ class Record:
     def __str__(self) -> str:
         verdict = {"exact": "holds", "partial": "holds as a partial form", "inexact": "is not exact"}[self.claim]
         verdict = verdict if self.holds else "FAILS"
-        return (
-            f"{self.lemma}: {verdict}; residual {self.smallest_residual:.1e} to {self.residual:.1e} on {self.graphs}"
-            f" graphs, at least {self.tightness:.1e} without one block"
-        )
+        residual = f"residual {self.smallest_residual:.1e} to {self.residual:.1e} on {self.graphs} graphs"
+        return f"{self.lemma}: {verdict}; {residual}, at least {self.tightness:.1e} without one block"
 
 
 def verify(lemmas: Collection[str] | None = None, random_state: int = 0) -> list[Record]:
