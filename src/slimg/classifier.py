@@ -162,13 +162,7 @@ class SlimG(FittedModel):
         self.verbose = verbose
 
     def fit(
-        self,
-        graph: Graph,
-        y: None = None,
-        *,
-        train: Any = None,
-        val: Any = None,
-        propagated: Components | None = None,
+        self, graph: Graph, y: None = None, *, train: Any = None, val: Any = None, propagated: Components | None = None
     ) -> SlimG:
         """Learn from the labelled nodes of a graph.
 

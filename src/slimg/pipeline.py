@@ -179,13 +179,7 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
     components_: Components
     widths_: dict[str, int]
 
-    def __init__(
-        self,
-        graph: Graph,
-        *,
-        components: Sequence[Component] = PAPER_COMPONENTS,
-        random_state: int = 0,
-    ) -> None:
+    def __init__(self, graph: Graph, *, components: Sequence[Component] = PAPER_COMPONENTS, random_state: int = 0) -> None:
         self.graph = graph
         self.components = components
         self.random_state = random_state

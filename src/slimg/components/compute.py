@@ -43,9 +43,7 @@ TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
 
-def paper_components(
-    *, rank: Rank = PAPER_RANK, pca: bool = True, normalize: str | None = "row"
-) -> tuple[Component, ...]:
+def paper_components(*, rank: Rank = PAPER_RANK, pca: bool = True, normalize: str | None = "row") -> tuple[Component, ...]:
     """Make the paper's four components with the same options: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X).
 
     Parameters
@@ -192,11 +190,7 @@ class Components:
 
 
 def compute_components(
-    graph: Graph,
-    engine: Engine | None = None,
-    *,
-    components: Sequence[Component] = PAPER_COMPONENTS,
-    random_state: int = 0,
+    graph: Graph, engine: Engine | None = None, *, components: Sequence[Component] = PAPER_COMPONENTS, random_state: int = 0
 ) -> Components:
     """Compute the rows of P(A, X) of a graph.
 
@@ -242,9 +236,7 @@ def compute_components(
     return result
 
 
-def _one_by_one(
-    result: Components, context: Context, wanted: list[Component], featured: list[FeatureComponent]
-) -> None:
+def _one_by_one(result: Components, context: Context, wanted: list[Component], featured: list[FeatureComponent]) -> None:
     """Each component is finished before the next is begun."""
     for component in wanted:
         if isinstance(component, Structure):
@@ -266,9 +258,7 @@ def _one_by_one(
             _compute(result, context, component)
 
 
-def _side_by_side(
-    result: Components, context: Context, wanted: list[Component], featured: list[FeatureComponent]
-) -> None:
+def _side_by_side(result: Components, context: Context, wanted: list[Component], featured: list[FeatureComponent]) -> None:
     """Plans and solutions of all components as tasks; a solution waits for its rank and its plan, begun before it."""
     structures = [each for each in wanted if isinstance(each, Structure)]
     ranks = list(dict.fromkeys([*(each.rank for each in structures), *_energy_ranks(featured, context)]))
@@ -327,9 +317,7 @@ def _compute(result: Components, context: Context, component: Component) -> None
     result.fitted[component.name], result.blocks[component.name] = FittedComponent(component, state), rows
 
 
-def _solve(
-    result: Components, component: FeatureComponent, plan: Any, rank: int, preparation: Preparation
-) -> None:
+def _solve(result: Components, component: FeatureComponent, plan: Any, rank: int, preparation: Preparation) -> None:
     pca, rows = _timed(result, component.name, plan.solve, rank, unit_rows)
     if pca is not None:  # float32, in which the rows were computed
         pca = PCA(pca.mean, np.asarray(pca.components, np.float32), pca.singular_values)
@@ -346,9 +334,7 @@ class _Source(NamedTuple):
     preparation: Preparation
 
 
-def _sources(
-    result: Components, context: Context, featured: list[FeatureComponent], twice: bool
-) -> Iterator[_Source]:
+def _sources(result: Components, context: Context, featured: list[FeatureComponent], twice: bool) -> Iterator[_Source]:
     """X and its hops for all components, each freed when it is not needed."""
     for normalize in dict.fromkeys(each.normalize for each in featured):
         yield from _alike(result, context, [each for each in featured if each.normalize == normalize], twice)
@@ -404,9 +390,7 @@ class _Hops(NamedTuple):
         return [hops for name, hops in self.components if name == operator]
 
 
-def _walks(
-    result: Components, hops: _Hops, walks: list[RowMatrix], preparation: Preparation
-) -> Iterator[_Source]:
+def _walks(result: Components, hops: _Hops, walks: list[RowMatrix], preparation: Preparation) -> Iterator[_Source]:
     """Hops of the one row matrix in ``walks``, which is taken out: the first ones of all operators share a pass."""
     first = [each.hop(False, 1 not in hops.steps(name)) for name, each in hops.operators.items()]
     passes = partial(_timed, result, "hops", result.engine.products)

@@ -196,10 +196,7 @@ def estimate(
 
 
 def choose_engine(
-    engine: Any,
-    graph: Graph,
-    memory: str | int | None = None,
-    components: Sequence[Component] | None = None,
+    engine: Any, graph: Graph, memory: str | int | None = None, components: Sequence[Component] | None = None
 ) -> Engine:
     """The engine of a name, a Dask client, or an engine itself.
 

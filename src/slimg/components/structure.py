@@ -159,5 +159,3 @@ def _cost(rank: Rank, sizes: Sizes) -> Cost:
         streamed=4 * against,
         moved=4 * against + 4 * n * (8 * layout.columns + 2 * r) + 8 * sizes.edges * steps,
     )
-
-

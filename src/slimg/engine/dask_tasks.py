@@ -107,12 +107,7 @@ def vector_at(source: Stored, part: Part) -> Array:
 
 
 def product(
-    part: Part,
-    own: Array,
-    halo: list[Array],
-    befores: list[Array | None],
-    afters: list[Array | None],
-    loops: list[float],
+    part: Part, own: Array, halo: list[Array], befores: list[Array | None], afters: list[Array | None], loops: list[float]
 ) -> list[Array]:
     """All scalings of one partition's rows."""
     count = part.stop - part.start

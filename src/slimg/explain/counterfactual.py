@@ -131,9 +131,7 @@ def without(scorer: Scorer, view: View, row: int, pairs: Iterable[Pair]) -> Coun
     return ball.counterfactual(pairs, ball.scores(pairs))
 
 
-def search(
-    scorer: Scorer, view: View, row: int, at_most: int = 5, target: int | None = None
-) -> Counterfactual | None:
+def search(scorer: Scorer, view: View, row: int, at_most: int = 5, target: int | None = None) -> Counterfactual | None:
     """Search for few edges whose removal changes the class of a node.
 
     Parameters

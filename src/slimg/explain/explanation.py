@@ -209,9 +209,7 @@ class Explanation:
         """
         return float(self.scores @ self._contrast(label, against))
 
-    def top_features(
-        self, component: str | None = None, k: int = 5, label: Any = None, against: Any = None
-    ) -> list[Term]:
+    def top_features(self, component: str | None = None, k: int = 5, label: Any = None, against: Any = None) -> list[Term]:
         """Find the features that contribute most in magnitude.
 
         Parameters

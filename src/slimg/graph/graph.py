@@ -368,9 +368,7 @@ class Graph:
 
         return convert.from_dgl(graph, features, label, weight, ids, duplicates, symmetrise, unlabelled)
 
-    def to_networkx(
-        self, *, label: str | None = "label", features: str | None = "features", weight: str = "weight"
-    ) -> Any:
+    def to_networkx(self, *, label: str | None = "label", features: str | None = "features", weight: str = "weight") -> Any:
         """Convert to networkx; `from_networkx` with the same names reads the result back.
 
         Parameters

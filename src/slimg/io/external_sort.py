@@ -88,9 +88,7 @@ def write_adjacency(
 
 
 class _Build:
-    def __init__(
-        self, folder: Path, edges: EdgeSource, n: int, memory: int, rows: int, directed: bool, progress: Progress
-    ):
+    def __init__(self, folder: Path, edges: EdgeSource, n: int, memory: int, rows: int, directed: bool, progress: Progress):
         self._folder, self._edges, self._n, self._memory = folder, edges, n, memory
         self._rows, self._directed, self._progress = rows, directed, progress
         self._given = self._loops = self._zeros = self._kept = self._ordered = 0

@@ -16,16 +16,7 @@ import numpy as np
 import pandas as pd
 
 from slimg.errors import InputError
-from slimg.graph.columns import (
-    as_text,
-    edge_columns,
-    id_column,
-    label_column,
-    list_names,
-    require_column,
-    show,
-    text_of,
-)
+from slimg.graph.columns import as_text, edge_columns, id_column, label_column, list_names, require_column, show, text_of
 from slimg.graph.from_edges import EdgeTable, NodeTable, as_id_column, graph_of
 from slimg.graph.graph import Graph
 from slimg.io import Reading, Source, read, with_name

@@ -87,11 +87,7 @@ def warm_start_groups(pairs: Iterable[Pair]) -> list[list[Pair]]:
 
 
 def solve_path(
-    problem: Problem,
-    pairs: Sequence[Pair],
-    tol: float,
-    max_iter: int,
-    skip: Callable[[Pair], bool] = lambda pair: False,
+    problem: Problem, pairs: Sequence[Pair], tol: float, max_iter: int, skip: Callable[[Pair], bool] = lambda pair: False
 ) -> Iterator[tuple[Pair, Solution]]:
     """Yield solutions in the order of the pairs, without those for which ``skip(pair)`` is true when it is their turn."""
     groups: dict[tuple[bool, bool], _WarmStarts] = {}

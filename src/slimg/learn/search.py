@@ -207,9 +207,7 @@ def _path(
         yield record, solution
 
 
-def _stopped_early(
-    config: SearchConfig, labelled: Labelled, validation: tuple[Array, Array] | None
-) -> SearchResult:
+def _stopped_early(config: SearchConfig, labelled: Labelled, validation: tuple[Array, Array] | None) -> SearchResult:
     """No penalty: the epoch with the best validation accuracy, or as many epochs as the folds took in the median."""
     from slimg.learn.early_stopping import fit_stopped
 

@@ -112,9 +112,7 @@ def solve(
     )
 
 
-def _descend(
-    problem: Problem, l1: float, group: float, start: Solution | None, tol: float, max_iter: int
-) -> Solution:
+def _descend(problem: Problem, l1: float, group: float, start: Solution | None, tol: float, max_iter: int) -> Solution:
     begun, unit = time.perf_counter(), problem.loss.at_zero()
     state = _State(problem, problem.penalty(l1, group), start)
     best, iterations = state.certified(), 0

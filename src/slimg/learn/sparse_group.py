@@ -233,8 +233,7 @@ def as_groups(groups: Sequence[Any] | None, features: int) -> Array:
     if all(isinstance(width, (int, np.integer)) for width in groups):
         if min(groups) < 1 or sum(groups) != features:
             raise InputError(
-                f"groups as widths must be positive and add up to the {features} features;"
-                f" {groups} add up to {sum(groups)}"
+                f"groups as widths must be positive and add up to the {features} features; {groups} add up to {sum(groups)}"
             )
         return np.repeat(np.arange(len(groups)), groups)
     out = np.full(features, -1, np.int64)

@@ -9,6 +9,16 @@ from slimg.linalg.pca import PCA, Chain, plan_pca, principal_components
 from slimg.linalg.svd import Spectrum, plan_svd, truncated_svd
 
 __all__ = [
-    "PCA", "Chain", "LanczosLayout", "Operator", "Spectrum", "lanczos_layout", "operator", "plan_pca",
-    "plan_svd", "principal_components", "products", "truncated_svd",
+    "PCA",
+    "Chain",
+    "LanczosLayout",
+    "Operator",
+    "Spectrum",
+    "lanczos_layout",
+    "operator",
+    "plan_pca",
+    "plan_svd",
+    "principal_components",
+    "products",
+    "truncated_svd",
 ]

@@ -121,9 +121,7 @@ def truncated_svd(
     >>> truncated_svd(MemoryEngine(threads=1), triangle).eigenvalues.round(3)
     array([ 2., -1.])
     """
-    plan = plan_svd(
-        engine, adjacency, energy=energy, max_rank=max_rank, tolerance=tolerance, random_state=random_state
-    )
+    plan = plan_svd(engine, adjacency, energy=energy, max_rank=max_rank, tolerance=tolerance, random_state=random_state)
     plan.prepare()
     return plan.solve()
 

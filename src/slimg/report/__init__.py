@@ -13,8 +13,7 @@ else:
     from slimg._lazy import lazy_names
 
     __getattr__, __dir__ = lazy_names(
-        __name__,
-        {"Plots": "slimg.report.plots", "fit_record": "slimg.report.record", "render": "slimg.report.page"},
+        __name__, {"Plots": "slimg.report.plots", "fit_record": "slimg.report.record", "render": "slimg.report.page"}
     )
     del lazy_names
 
