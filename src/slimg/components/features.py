@@ -242,30 +242,15 @@ class Features(FeatureComponent):
     ('X', 'g(X)', 'X')
     """
 
-    @property
-    def name(self) -> str:
-        """``X``."""
-        return "X"
+    name: ClassVar[str] = "X"
+    title: ClassVar[str] = "its own features"
+    short_title: ClassVar[str] = "own features"
+    hops: ClassVar[int] = 0
 
     @property
     def formula(self) -> str:
         """``g(X)``."""
         return "g(X)" if self.pca else "X"
-
-    @property
-    def title(self) -> str:
-        """The component in words."""
-        return "its own features"
-
-    @property
-    def short_title(self) -> str:
-        """The title in two or three words."""
-        return "own features"
-
-    @property
-    def hops(self) -> int:
-        """None: 0."""
-        return 0
 
     def operator(self, adjacency: Adjacency) -> None:
         """None."""

@@ -62,34 +62,14 @@ class Structure(Component):
     rank: Rank = PAPER_RANK
 
     needs_edges: ClassVar[bool] = True
+    name: ClassVar[str] = "U"
+    formula: ClassVar[str] = "U"
+    title: ClassVar[str] = "its place in the network"
+    short_title: ClassVar[str] = "network"
+    reach: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_rank(self.rank)
-
-    @property
-    def name(self) -> str:
-        """``U``."""
-        return "U"
-
-    @property
-    def formula(self) -> str:
-        """``U``."""
-        return "U"
-
-    @property
-    def title(self) -> str:
-        """The component in words."""
-        return "its place in the network"
-
-    @property
-    def short_title(self) -> str:
-        """The title in two or three words."""
-        return "network"
-
-    @property
-    def reach(self) -> int:
-        """One hop: a row is made of the rows of its neighbours."""
-        return 1
 
     def compute(self, context: Context) -> tuple[StructureState, RowMatrix]:
         """Compute U Σ of the graph's A with rows of length one."""

@@ -282,13 +282,9 @@ def _array(archive: zipfile.ZipFile, name: str, header: dict[str, Any], source: 
 def _digest(file: Any, end: int) -> str:
     """SHA-256 of the bytes before ``end``."""
     file.seek(0)
-    found, left = hashlib.sha256(), end
-    while left:
-        block = file.read(min(CHUNK, left))
-        if not block:
-            break
-        found.update(block)
-        left -= len(block)
+    found = hashlib.sha256()
+    for start in range(0, end, CHUNK):
+        found.update(file.read(min(CHUNK, end - start)))
     return found.hexdigest()
 
 

@@ -191,8 +191,6 @@ def _check_widths(head: Sequence[Sequence[str]], header: bool | None) -> None:
 
 def _sentence(message: str) -> str:
     """Reword pandas' message "Expected 2 fields in line 4, saw 3"."""
-    import re
-
     found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message)
     if not found:
         return f"the lines do not fit ({message})"

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -131,21 +131,17 @@ def _separate_fits(config: SearchConfig, labelled: Labelled, checks: Sequence[Ch
 def _best_on_path(
     config: SearchConfig, labelled: Labelled, problem: Problem, pairs: list[Pair], validation: tuple[Array, Array]
 ) -> SearchResult:
+    separate = (
+        (candidate.record, candidate.solutions[0])
+        for fits in _separate_fits(config, labelled, [Check(*validation)])
+        for candidate in fits.candidates(labelled.each(fits.tasks()))
+    )
     records: list[Record] = []
-    for record, solution in _candidates(config, labelled, problem, pairs, validation):
+    for record, solution in chain(_path(config, labelled, problem, pairs, validation), separate):
         records.append(record)
         if best(records) == len(records) - 1:
             kept = solution
     return SearchResult(kept, records, best(records))
-
-
-def _candidates(
-    config: SearchConfig, labelled: Labelled, problem: Problem, pairs: list[Pair], validation: tuple[Array, Array]
-) -> Iterator[tuple[Record, Solution]]:
-    yield from _path(config, labelled, problem, pairs, validation)
-    for fits in _separate_fits(config, labelled, [Check(*validation)]):
-        for candidate in fits.candidates(labelled.each(fits.tasks())):
-            yield candidate.record, candidate.solutions[0]
 
 
 def _best_by_folds(config: SearchConfig, labelled: Labelled, problem: Problem, pairs: list[Pair]) -> SearchResult:
