@@ -31,12 +31,14 @@ def test_slimg_loads_few_modules():
 
 
 def test_a_fit_of_the_command_line_loads_few_modules(tmp_path):
-    (tmp_path / "edges.csv").write_text("source,target\n" + "".join(f"{i},{(i + step) % 24}\n" for i in range(24) for step in (1, 4)))
+    edges = "".join(f"{i},{(i + step) % 24}\n" for i in range(24) for step in (1, 4))
+    (tmp_path / "edges.csv").write_text(f"source,target\n{edges}")
     (tmp_path / "nodes.csv").write_text("id,label,x\n" + "".join(f"{i},{'ab'[i % 2]},{i % 4}\n" for i in range(24)))
     files = {name: str(tmp_path / f"{name}.csv") for name in ("edges", "nodes")}
-    words = ["fit", "--edges", files["edges"], "--nodes", files["nodes"], "--label", "label", "--out", str(tmp_path / "out"), "--json"]
-    script = f"import contextlib, io\nfrom slimg.cli import main\nwith contextlib.redirect_stdout(io.StringIO()):\n    main({words})"
-    modules = loaded(script)
+    words = ["fit", "--edges", files["edges"], "--nodes", files["nodes"], "--label", "label"]
+    call = f"main({[*words, '--out', str(tmp_path / 'out'), '--json']})"
+    quiet = "import contextlib, io\nfrom slimg.cli import main\nwith contextlib.redirect_stdout(io.StringIO()):\n    "
+    modules = loaded(quiet + call)
     assert "slimg.report.page" in modules and (tmp_path / "out" / "report.html").exists(), "it was fitted and written"
     assert not any(name.startswith("slimg.lab") for name in modules)
     assert len(modules) <= 60, modules

@@ -62,6 +62,11 @@ def as_bytes(size: Any, name: str = "memory") -> int:
 def show_bytes(size: float) -> str:
     """Format a number of bytes with three digits and a unit.
 
+    Returns
+    -------
+    str
+        For example ``1.25 GB``.
+
     Examples
     --------
     >>> show_bytes(4_000_000_000)
@@ -74,7 +79,13 @@ def show_bytes(size: float) -> str:
 
 
 def available_memory() -> int | None:
-    """Return the bytes of memory that can be used without swapping; None where the system does not say."""
+    """Return the bytes of memory that can be used without swapping; None where the system does not say.
+
+    Returns
+    -------
+    int or None
+        Bytes.
+    """
     if MEMINFO.exists():
         for line in MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -86,12 +97,24 @@ def available_memory() -> int | None:
 
 
 def cores() -> int:
-    """Return the number of cores that this process may run on."""
+    """Return the number of cores that this process may run on.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def resident() -> int:
-    """Return the bytes of memory this process holds now; its peak, or 0, where the system does not say."""
+    """Return the bytes of memory this process holds now; its peak, or 0, where the system does not say.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
     if STATM.exists():
         return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     try:

@@ -83,7 +83,13 @@ def rounding_of(singular_values: Array) -> float:
 
 
 def dense_rows(block: Rows) -> Array:
-    """A block of a row matrix as an array."""
+    """A block of a row matrix as an array.
+
+    Returns
+    -------
+    array of shape (rows, k)
+        The block itself where it is dense.
+    """
     return block.toarray() if sparse.issparse(block) else block
 
 

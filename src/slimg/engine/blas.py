@@ -36,7 +36,13 @@ from slimg.errors import SlimgError
 
 
 def matmul(a: Array, b: Array, out: Array | None = None, alpha: float = 1.0, beta: float = 0.0) -> Array:
-    """alpha·a b (+ beta·out) for float32 or float64 matrices, row-major result; transposed views cost nothing."""
+    """alpha·a b (+ beta·out) for float32 or float64 matrices, row-major result; transposed views cost nothing.
+
+    Returns
+    -------
+    ndarray of shape (m, n)
+        The product; ``out`` if it was given.
+    """
     dtype = a.dtype
     a, b = _unit_stride(a), _unit_stride(np.asarray(b, dtype))
     if out is None:
@@ -58,7 +64,13 @@ def matmul(a: Array, b: Array, out: Array | None = None, alpha: float = 1.0, bet
 
 
 def self_gram(a: Array) -> Array:
-    """aᵀa of a row-major block, both triangles filled."""
+    """aᵀa of a row-major block, both triangles filled.
+
+    Returns
+    -------
+    ndarray of shape (k, k)
+        aᵀa, in the type of a.
+    """
     rows, k = a.shape
     out = np.zeros((k, k), a.dtype)
     if rows and k:
@@ -93,7 +105,13 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def routine(library: str, name: str) -> Callable[..., None]:
-    """A routine of SciPy's BLAS or LAPACK as a ctypes function of pointers."""
+    """A routine of SciPy's BLAS or LAPACK as a ctypes function of pointers.
+
+    Returns
+    -------
+    callable
+        The routine; its arguments are pointers, and it releases the interpreter lock.
+    """
     if library == "blas":
         from scipy.linalg import cython_blas as module
     else:

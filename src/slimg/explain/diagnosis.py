@@ -169,7 +169,13 @@ def diagnose(
 
 
 def check_labels(graph: Graph) -> Array:
-    """Count the labelled nodes of each class (c); an InputError if they are too few for a diagnosis."""
+    """Count the labelled nodes of each class (c); an InputError if they are too few for a diagnosis.
+
+    Returns
+    -------
+    array of shape (c,)
+        Labelled nodes of each class.
+    """
     counts = np.bincount(graph.codes[graph.labelled], minlength=len(graph.classes))
     if np.count_nonzero(counts >= 2) < 2:
         raise InputError("a diagnosis needs at least two classes with two labelled nodes each: label more nodes")

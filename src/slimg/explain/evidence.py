@@ -186,6 +186,11 @@ def wilson(correct: int, total: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share; (0, 1) if nothing was counted.
 
     centre (k + z²/2)/(n + z²), half-width z √(k(n − k)/n + z²/4)/(n + z²)
+
+    Returns
+    -------
+    tuple of float
+        The lower and the upper end.
     """
     if total == 0:
         return 0.0, 1.0

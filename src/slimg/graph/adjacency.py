@@ -332,7 +332,13 @@ def _undirected(directed: sp.csr_array, symmetrise: str) -> Adjacency:
 
 
 def as_float32(weights: np.ndarray) -> np.ndarray | None:
-    """Return weights as float32, or None if all are 1."""
+    """Return weights as float32, or None if all are 1.
+
+    Returns
+    -------
+    array of shape (nnz,), float32, or None
+        None if all are 1.
+    """
     if np.all(weights == 1):
         return None
     with np.errstate(over="ignore", under="ignore"):

@@ -123,6 +123,11 @@ def stacked(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def show(values: Iterable[Any]) -> str:
     """Format the first five values for a message.
 
+    Returns
+    -------
+    str
+        Values separated by commas.
+
     Examples
     --------
     >>> show("abcdefg")
@@ -133,13 +138,24 @@ def show(values: Iterable[Any]) -> str:
 
 
 def list_names(names: Sequence[str] | pd.Index, most: int = 30) -> str:
-    """Format all names for a message, or the first thirty."""
+    """Format all names for a message, or the first thirty.
+
+    Returns
+    -------
+    str
+        Names separated by commas.
+    """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(str(name) for name in names[:most]) + more
 
 
 def number_of(count: int, noun: str, plural: str | None = None) -> str:
     """Format a count with its noun.
+
+    Returns
+    -------
+    str
+        For example ``1 node`` or ``2,708 nodes``.
 
     Examples
     --------
@@ -213,7 +229,18 @@ def id_column(frame: pd.DataFrame, name: Any, ends: pd.Index | None, prefix: str
 
 
 def label_column(frame: pd.DataFrame, name: Any, prefix: str = "") -> Any:
-    """Choose the column of labels of a table of nodes: the one named, else one of a usual name."""
+    """Choose the column of labels of a table of nodes: the one named, else one of a usual name.
+
+    Returns
+    -------
+    object
+        The name of the column.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
     found = find_column(frame, LABELS) if name is None else require_column(frame, name, f"{prefix}label")
     if found is None:
         raise InputError(f"name the column of labels with {prefix}label: the columns are {list_names(frame.columns)}")
@@ -221,7 +248,13 @@ def label_column(frame: pd.DataFrame, name: Any, prefix: str = "") -> Any:
 
 
 def require_column(frame: pd.DataFrame, name: Any, what: str) -> Any:
-    """Return ``name`` if it is None or a column of the table; else raise an error that lists the columns."""
+    """Return ``name`` if it is None or a column of the table; else raise an error that lists the columns.
+
+    Returns
+    -------
+    str or None
+        The name that was given.
+    """
     if name is None or name in frame.columns:
         return name
     raise InputError(f"there is no column {name!r} for {what}: the columns are {list_names(frame.columns)}")
@@ -234,14 +267,26 @@ def find_column(frame: pd.DataFrame, names: Sequence[str]) -> Any:
 
 
 def as_text(values: pd.Series) -> pd.Index:
-    """Return ids as an index of text, so that those of a CSV file can be compared with those of a typed table."""
+    """Return ids as an index of text, so that those of a CSV file can be compared with those of a typed table.
+
+    Returns
+    -------
+    pandas Index
+        One text for each id.
+    """
     import pandas as pd
 
     return pd.Index(text_of(values.astype(object).to_numpy()), dtype=object)
 
 
 def text_of(values: np.ndarray) -> np.ndarray:
-    """Return each value as text: floats that are whole numbers as integers, missing values as None."""
+    """Return each value as text: floats that are whole numbers as integers, missing values as None.
+
+    Returns
+    -------
+    array of shape (n,), object
+        One text or None for each value.
+    """
     import pandas as pd
 
     def text(value: object) -> str | None:

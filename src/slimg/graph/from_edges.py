@@ -231,7 +231,13 @@ def as_frame(table: Any) -> pd.DataFrame:
 
 
 def as_id_column(values: Any, what: str) -> np.ndarray:
-    """Return a column of ids without missing values; floats that are whole numbers become integers."""
+    """Return a column of ids without missing values; floats that are whole numbers become integers.
+
+    Returns
+    -------
+    array of shape (n,)
+        One id for each row.
+    """
     column = as_column(values, what)
     check_present(column, what)
     if column.dtype.kind == "f" and np.all(column == np.floor(column)) and np.all(np.abs(column) < 2**53):

@@ -63,7 +63,13 @@ def fingerprint(digests: np.ndarray) -> str:
 
 
 def feature_digests(features: Any, n: int) -> np.ndarray:
-    """One uint64 per row of X; −0 counts as 0."""
+    """One uint64 per row of X; −0 counts as 0.
+
+    Returns
+    -------
+    array of shape (n,), uint64
+        Equal rows have equal digests.
+    """
     if features is None:
         return np.zeros(n, np.uint64)
     factors = _odd(np.arange(features.shape[1], dtype=np.uint64))

@@ -297,7 +297,13 @@ def write_predictions(
     ids: Array,
     probabilities: bool = False,
 ) -> Path:
-    """Write the folder from scores without the intercept (n × c); ``probabilities`` adds a column for each class."""
+    """Write the folder from scores without the intercept (n × c); ``probabilities`` adds a column for each class.
+
+    Returns
+    -------
+    Path
+        The folder.
+    """
     place = Path(folder)
     with atomic_folder(place) as part:
         writer = _Writer(str(part.absolute()), np.asarray(intercept, np.float32), _one_type(classes), probabilities)
@@ -341,7 +347,13 @@ def prediction_columns(classes: Array, chances: Array, probabilities: bool = Tru
 
 
 def largest(engine: Engine, scores: RowMatrix, intercept: Array) -> Array:
-    """The column of each row's largest score, as int64; scores stay where they are."""
+    """The column of each row's largest score, as int64; scores stay where they are.
+
+    Returns
+    -------
+    array of shape (n,), int64
+        Numbers of classes.
+    """
 
     def column(block: Array) -> Array:
         return (block + intercept).argmax(axis=1)[:, None].astype(np.float32)  # exact up to 2²⁴ classes

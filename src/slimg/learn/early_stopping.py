@@ -53,6 +53,11 @@ def fit_stopped(
     """Learn from rows of P (m × p) with labels in 0 … classes − 1.
 
     ``validation`` holds further rows and their labels; a label of −1 is a class that training did not see: always wrong.
+
+    Returns
+    -------
+    Stopped
+        Weights, intercept, and where training stopped.
     """
     options = {"maxiter": STEPS * epochs, "maxfun": 100 * STEPS * epochs, "maxcor": MEMORY, **TOLERANCE}
     with one_thread():

@@ -263,7 +263,13 @@ def add_hessian_product(matrix, p, w, direction, shift, out, start, stop, step):
 
 
 def class_weights(given: Any, classes: Array, codes: Array, sample_weight: Array | None = None) -> Array:
-    """One weight per row from ``class_weight``."""
+    """One weight per row from ``class_weight``.
+
+    Returns
+    -------
+    array of shape (m,)
+        Weights of the rows.
+    """
     if given is None:
         return np.ones(len(codes))
     if not isinstance(given, dict) and not (isinstance(given, str) and given == "balanced"):

@@ -212,13 +212,25 @@ def merge(records: Sequence[Record]) -> Record:
 
 
 def best(records: Sequence[Record]) -> int:
-    """The position of the best record."""
+    """The position of the best record.
+
+    Returns
+    -------
+    int
+        Its place in the records.
+    """
     order = [(-round(r.val_accuracy, 12), r.val_loss, r.nonzero) for r in records]
     return min(range(len(records)), key=order.__getitem__)
 
 
 def describe(record: Mapping[str, Any], written: Callable[[str], str] = str) -> str:
-    """Format a candidate, given its record as a dict; ``written`` formats the name of a component."""
+    """Format a candidate, given its record as a dict; ``written`` formats the name of a component.
+
+    Returns
+    -------
+    str
+        The penalties in words.
+    """
     if record["separate"]:
         parts = ", ".join(f"{written(name)} (λ = {penalty:.3g})" for name, penalty in record["separate"].items())
         return f"{parts}, fitted separately and added" if len(record["separate"]) > 1 else f"{parts} alone"
@@ -226,7 +238,13 @@ def describe(record: Mapping[str, Any], written: Callable[[str], str] = str) -> 
 
 
 def series_of(records: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:
-    """(λ₂, validation accuracy) of records as dicts, by the name of their line in a figure."""
+    """(λ₂, validation accuracy) of records as dicts, by the name of their line in a figure.
+
+    Returns
+    -------
+    dict of str to list of pairs
+        Name of the line → its points.
+    """
     series: dict[str, list[tuple[float, float]]] = {}
     for record in sorted(records, key=lambda each: (bool(each["separate"]), each["joint"], each["l1"], each["group"])):
         name = SEPARATE if record["separate"] else "one joint group" if record["joint"] else f"λ₁ = {record['l1']:g}"

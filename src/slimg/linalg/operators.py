@@ -82,7 +82,13 @@ def reduced(adjacency: Adjacency) -> Reduction:
 
 
 def twins(adjacency: Adjacency) -> Array:
-    """For each node the first node with the same row: rows are hashed, then compared entry by entry."""
+    """For each node the first node with the same row: rows are hashed, then compared entry by entry.
+
+    Returns
+    -------
+    array of shape (n,)
+        Row numbers.
+    """
     n, indptr, indices = adjacency.n, adjacency.indptr, adjacency.indices
     code = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)[indices]
     if adjacency.weights is not None:
@@ -282,7 +288,13 @@ class Steps:
 
 
 def steps(operator: Operator, rows: Array, hops: int) -> Steps:
-    """The way from R₀ = ``rows`` outwards; at least one hop."""
+    """The way from R₀ = ``rows`` outwards; at least one hop.
+
+    Returns
+    -------
+    Steps
+        One sparse matrix for each hop, and the rows they reach.
+    """
     here, matrices = np.asarray(rows), []
     for _ in range(hops):
         matrix, here = _step(operator, here)
@@ -291,7 +303,13 @@ def steps(operator: Operator, rows: Array, hops: int) -> Steps:
 
 
 def gathered(adjacency: Adjacency, rows: Array) -> csr_array:
-    """A[rows, :] in float64, read from these rows alone."""
+    """A[rows, :] in float64, read from these rows alone.
+
+    Returns
+    -------
+    csr_array of shape (m, n)
+        The rows, float64.
+    """
     starts = adjacency.indptr[rows]
     counts = adjacency.indptr[np.asarray(rows) + 1] - starts
     indptr = np.concatenate([[0], np.cumsum(counts)])
@@ -301,7 +319,13 @@ def gathered(adjacency: Adjacency, rows: Array) -> csr_array:
 
 
 def around(adjacency: Adjacency, rows: Array, hops: int) -> Array:
-    """Rows within so many hops of the given ones, themselves included, ascending."""
+    """Rows within so many hops of the given ones, themselves included, ascending.
+
+    Returns
+    -------
+    array of int
+        Row numbers, ascending.
+    """
     inside = np.zeros(adjacency.n, bool)
     inside[rows] = True
     edge = np.flatnonzero(inside)
