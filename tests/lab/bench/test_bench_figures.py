@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slimg.lab.bench import figures
-from slimg.lab.bench.figures import Measured, _labels_apart, _overlap
+from slimg.lab.bench.figures import Measured, _overlap, _place_labels
 
-SILENT = Measured("G²CN", None, None, None)
-MODELS = [Measured("SlimG", 0.9, 1.5, 6), Measured("GCN", 0.8, 20.0, 50), Measured("LR", 0.4, 0.1, None), SILENT]
+FAILED = Measured("G²CN", None, None, None)
+MODELS = [Measured("SlimG", 0.9, 1.5, 6), Measured("GCN", 0.8, 20.0, 50), Measured("LR", 0.4, 0.1, None), FAILED]
 DRAW = {
     "speed": lambda path: figures.accuracy_against_time(path, MODELS, "a graph"),
     "weights": lambda path: figures.component_weights(path, {"useless features": {"U": 0.9, "X": 0.1, "A_row^2 X": 0.0}}),
@@ -30,13 +30,13 @@ def test_each_figure_is_written_whole_and_again_the_same(tmp_path, name):
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_who_gave_no_answer_is_named_and_has_no_point(tmp_path):
+def test_a_model_that_failed_is_named_and_has_no_point(tmp_path):
     text = figures.accuracy_against_time(tmp_path / "a.svg", MODELS, "a graph").read_text()
-    assert "no answer: G²CN" in text and "SlimG (6 it.)" in text and "<!-- LR -->" in text
+    assert "no result: G²CN" in text and "SlimG (6 it.)" in text and "<!-- LR -->" in text
 
 
-def test_with_no_answer_at_all_a_figure_is_drawn(tmp_path):
-    assert figures.accuracy_against_time(tmp_path / "a.svg", [SILENT], "none").stat().st_size > 1000
+def test_without_any_result_a_figure_is_drawn(tmp_path):
+    assert figures.accuracy_against_time(tmp_path / "a.svg", [FAILED], "none").stat().st_size > 1000
 
 
 @settings(max_examples=30)
@@ -44,14 +44,14 @@ def test_with_no_answer_at_all_a_figure_is_drawn(tmp_path):
 def test_few_labels_never_cover_each_other(points):
     texts = ["a label"] * len(points)
     boxes = []
-    for (x, y, ends), text in zip(_labels_apart(np.array(points), texts), texts, strict=True):
+    for (x, y, ends), text in zip(_place_labels(np.array(points), texts), texts, strict=True):
         width = 0.0135 * len(text)
         boxes.append((x - width if ends else x, y - 0.018, x if ends else x + width, y + 0.018))
     assert not any(_overlap(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
 def test_a_label_at_the_edge_turns_inwards():
-    (left, _, ends_left), (right, _, ends_right) = _labels_apart(np.array([(0.02, 0.5), (0.97, 0.5)]), ["a label"] * 2)
+    (left, _, ends_left), (right, _, ends_right) = _place_labels(np.array([(0.02, 0.5), (0.97, 0.5)]), ["a label"] * 2)
     assert (ends_left, ends_right) == (False, True) and left > 0.02 and right < 0.97
 
 

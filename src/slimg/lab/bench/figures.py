@@ -24,7 +24,7 @@ DRAWN_NODES = 400
 
 @dataclass(frozen=True)
 class Measured:
-    """A model in the plane of time and accuracy; all None for one that gave no answer."""
+    """Accuracy and time of a model; all None for one that failed."""
 
     title: str
     accuracy: float | None
@@ -33,24 +33,24 @@ class Measured:
 
 
 def accuracy_against_time(path: Path, models: list[Measured], title: str) -> Path:
-    """Accuracy over seconds (logarithmic), each model with the iterations it needed; those without an answer are named."""
+    """Accuracy over seconds (logarithmic), each model with the iterations it needed; those without a result are named."""
     figure = new_figure(6.4, 4.2)
     axes = figure.subplots()
-    answered = [(each, each.seconds, 100 * each.accuracy) for each in models if each.accuracy is not None and each.seconds]
-    for each, x, y in answered:
+    measured = [(each, each.seconds, 100 * each.accuracy) for each in models if each.accuracy is not None and each.seconds]
+    for each, x, y in measured:
         own = each.title.startswith("SlimG")
         axes.scatter(x, y, s=70 if own else 36, color=OURS if own else OTHERS, marker="*" if own else "o", zorder=3)
     axes.set_xscale("log")
     axes.margins(x=0.25, y=0.12)
-    texts = [each.title + ("" if each.iterations is None else f" ({each.iterations:.0f} it.)") for each, _, _ in answered]
+    texts = [each.title + ("" if each.iterations is None else f" ({each.iterations:.0f} it.)") for each, _, _ in measured]
     axes.autoscale_view()
     to_unit_square = axes.transScale + axes.transLimits
-    points = to_unit_square.transform([(x, y) for _, x, y in answered]) if answered else np.empty((0, 2))
-    for text, (x, y, ends) in zip(texts, _labels_apart(points, texts), strict=True):
+    points = to_unit_square.transform([(x, y) for _, x, y in measured]) if measured else np.empty((0, 2))
+    for text, (x, y, ends) in zip(texts, _place_labels(points, texts), strict=True):
         axes.text(x, y, text, transform=axes.transAxes, fontsize=8, ha="right" if ends else "left", va="center", color=INK)
     axes.set(xlabel="seconds: features and training with the chosen values", ylabel="accuracy, %")
-    silent = [each.title for each in models if each.accuracy is None]
-    axes.set_title(title + (f"\nno answer: {', '.join(silent)}" if silent else ""), fontsize=10)
+    failed = [each.title for each in models if each.accuracy is None]
+    axes.set_title(title + (f"\nno result: {', '.join(failed)}" if failed else ""), fontsize=10)
     axes.grid(alpha=0.25)
     return save_figure(figure, path)
 
@@ -119,8 +119,8 @@ def growth(path: Path, series: dict[str, tuple[np.ndarray, np.ndarray]], title: 
     return _save(figure, path, title)
 
 
-def _labels_apart(points: np.ndarray, texts: list[str]) -> list[tuple[float, float, bool]]:
-    """Where labels go so that none covers another or a point: (x, y, whether it ends there instead of beginning).
+def _place_labels(points: np.ndarray, texts: list[str]) -> list[tuple[float, float, bool]]:
+    """Places of labels such that none covers another or a point: (x, y, whether it ends there instead of beginning).
 
     Points are in the unit square (k × 2); the first free place beside a point is taken, then those above and below it.
     """
