@@ -6,7 +6,7 @@ import platform
 import resource
 import subprocess
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ def environment() -> dict[str, Any]:
         "cpu": _cpu(),
         "cores": cores(),
         "python": platform.python_version(),
-        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+        "versions": {name: version(name) for name in PACKAGES if any(distributions(name=name))},
     }
 
 
@@ -70,13 +70,6 @@ def _git(folder: Path, *arguments: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _cpu() -> str:

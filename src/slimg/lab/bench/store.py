@@ -167,14 +167,12 @@ class Store:
         record : dict
             With ``key`` and ``status``.
         """
-        if self._file is None:
-            raise RuntimeError("append is for `with store.writing()`")
         self._write(record)
         self.records[record["key"]] = record
 
     def _write(self, line: Record) -> None:
         if self._file is None:
-            raise RuntimeError("no file is open")
+            raise RuntimeError("append is for `with store.writing()`")
         self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
