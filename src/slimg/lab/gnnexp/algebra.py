@@ -312,16 +312,12 @@ def span_basis(polynomials: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
     for polynomial in polynomials:
         rest = polynomial
         for pivot, row in rows.items():  # a row has 1 at its own pivot and 0 at the others'
-            if value := polynomial.coefficient(pivot):
-                rest = rest - row * value
+            rest = rest - row * polynomial.coefficient(pivot)
         if not rest:
             continue
         pivot = rest.leading
         rest = rest * (1 / rest.coefficient(pivot))
-        for other, row in rows.items():
-            if row.coefficient(pivot):
-                rows[other] = row - rest * row.coefficient(pivot)
-        rows[pivot] = rest
+        rows = {other: row - rest * row.coefficient(pivot) for other, row in rows.items()} | {pivot: rest}
     return tuple(balanced(rows[pivot]) for pivot in sorted(rows, key=lambda word: word.rank))
 
 

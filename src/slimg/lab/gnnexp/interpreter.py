@@ -290,9 +290,8 @@ class _Tracer(torch.fx.Tracer):
         return result
 
     def _proxy_placeholder(self, name: str, concrete_args: Any, sig: Any, fn: Any) -> Any:
-        if name in self._constants:
-            return self._constants[name]
-        return super()._proxy_placeholder(name, concrete_args, sig, fn)
+        is_constant = name in self._constants
+        return self._constants[name] if is_constant else super()._proxy_placeholder(name, concrete_args, sig, fn)
 
     @contextmanager
     def entering(self, module: torch.nn.Module) -> Iterator[None]:

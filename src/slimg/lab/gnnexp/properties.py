@@ -100,9 +100,10 @@ def properties(name: str, **hyperparameters: Any) -> Properties:
     concatenated = len(blocks) > 1 or isinstance(blocks[0], ex.Over)
     bare = {each for each in names if not (each.startswith("Ã") or each == "L")}
     self_loops = _true({"fixed": dynamic or bare != names, "tuned": any(_mixes(part) for part in found)})
+    repeated = [body(block) for block in blocks if isinstance(block, ex.Over)]
     heterophily = {
         EVEN: any(_is_even(part) and _operators(inside(part)) <= bare for part in found),
-        SEPARATE: any(isinstance(block, ex.Over) and _is_power_of_hop(body(block)) for block in blocks),
+        SEPARATE: any(isinstance(power, ex.Power) and isinstance(power.base, ex.Hop) for power in repeated),
         WEAK: bool(bare) or any(_has_own_share(part) for part in found),
     }
     norms = {"sym" if each == "L" else each.partition("_")[2] or "none" for each in names}
@@ -159,10 +160,6 @@ def _split(term: ex.Expression) -> tuple[ex.Expression, list[Any]]:
 
 def _is_even(part: ex.Expression) -> bool:
     return isinstance(part, ex.Power) and isinstance(part.exponent, int) and part.exponent % 2 == 0
-
-
-def _is_power_of_hop(block: ex.Expression) -> bool:
-    return isinstance(block, ex.Power) and isinstance(block.base, ex.Hop)
 
 
 # survival -----------------------------------------------------------------------------------------------------------
