@@ -95,9 +95,7 @@ class FittedModel(BaseNodeClassifier):
             from slimg.inference.fold_in import Scorer
 
             parts = self.components_
-            self._scorer = Scorer(
-                parts.fitted, parts.titles, parts.short_titles, self.coef_, self.intercept_, self.classes_
-            )
+            self._scorer = Scorer(parts.fitted, parts.titles, parts.short_titles, self.coef_, self.intercept_, self.classes_)
         return self._scorer
 
     def chosen_grid(self) -> list[Any]:

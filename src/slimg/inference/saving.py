@@ -202,8 +202,19 @@ def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: di
     -------
     Path
     """
+    members = {name: _npy(array) for name, array in arrays.items()}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
+    full = {"format": FORMAT, "version": VERSION, **header, "sha256": digests}
     with atomic_write(path, binary=True) as file:
-        _write(file, header, arrays)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(zipfile.ZipInfo(HEADER, EARLIEST), json.dumps(full, indent=1, ensure_ascii=False).encode())
+            for name, content in members.items():
+                archive.writestr(zipfile.ZipInfo(f"{name}.npy", EARLIEST), content)
+            archive.comment = b"0" * DIGEST_SIZE
+        end = file.seek(0, os.SEEK_END) - DIGEST_SIZE
+        digest = _digest(file, end)
+        file.seek(end)
+        file.write(digest.encode())
     return Path(path)
 
 
@@ -223,21 +234,6 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         if isinstance(error, InputError):
             raise
         raise InputError(f"{source} is not a whole slimg model file ({error}): save the model again") from None
-
-
-def _write(file: Any, header: dict[str, Any], arrays: dict[str, Array]) -> None:
-    members = {name: _npy(array) for name, array in arrays.items()}
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
-    full = {"format": FORMAT, "version": VERSION, **header, "sha256": digests}
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(zipfile.ZipInfo(HEADER, EARLIEST), json.dumps(full, indent=1, ensure_ascii=False).encode())
-        for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy", EARLIEST), content)
-        archive.comment = b"0" * DIGEST_SIZE
-    end = file.seek(0, os.SEEK_END) - DIGEST_SIZE
-    digest = _digest(file, end)
-    file.seek(end)
-    file.write(digest.encode())
 
 
 def _npy(array: Array) -> bytes:
