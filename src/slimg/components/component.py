@@ -28,6 +28,8 @@ from slimg.linalg.svd import SVDPlan, plan_svd
 if TYPE_CHECKING:
     from slimg.components.estimate import Sizes
 
+STRUCTURE_RANK = 32
+"""Columns that U may have however few features there are: capped at one or two, it would say nothing."""
 MAX_RANK = 2048
 """The most columns of a component, unless its rank says otherwise."""
 
@@ -43,7 +45,7 @@ class EnergyRank:
     """The paper's rule for the number of columns: as many as hold less than a share of ‖A‖_F².
 
     r is the largest rank with σ₁² + … + σ_r² < energy · ‖A‖_F², where σ are the singular values of A; at least 1, at most
-    ``max_rank``, the number of nodes and the number of features.
+    ``max_rank``, the number of nodes and the number of features (of U: 32 where there are fewer features).
 
     Parameters
     ----------
@@ -71,6 +73,16 @@ class EnergyRank:
 PAPER_RANK = EnergyRank()
 Rank = int | EnergyRank
 """A fixed number of columns (fewer where the data has fewer directions), or the rule that decides it."""
+
+
+def structure_rank(rank: EnergyRank, nodes: int, features: int) -> int:
+    """The most columns of U: those of the features, as in the paper, but at least `STRUCTURE_RANK`.
+
+    Returns
+    -------
+    int
+    """
+    return min(nodes, max(features, STRUCTURE_RANK), rank.max_rank)
 
 
 def check_rank(rank: Any) -> None:
@@ -182,10 +194,10 @@ class Context:
     _lock: RLock = field(default_factory=RLock)
 
     @property
-    def least_side(self) -> int:
-        """The smaller number of nodes and features; a graph without features has as many as nodes."""
+    def shape(self) -> tuple[int, int]:
+        """Numbers of nodes and features; a graph without features counts as having as many as nodes."""
         n, features = self.graph.adjacency.n, self.graph.features
-        return n if features is None else min(n, features.shape[1] or n)
+        return n, n if features is None else features.shape[1] or n
 
     def svd(self, rank: Rank) -> SVDPlan:
         """Plan the decomposition of A with this rank, which components share.
@@ -203,7 +215,7 @@ class Context:
         with self._lock:
             if rank not in self._plans:
                 if isinstance(rank, EnergyRank):
-                    energy, cap = rank.energy, min(self.least_side, rank.max_rank)
+                    energy, cap = rank.energy, structure_rank(rank, *self.shape)
                 else:
                     energy, cap = np.inf, rank
                 self._plans[rank] = plan_svd(
@@ -245,9 +257,9 @@ class Context:
             The number of columns.
         """
         if not isinstance(rank, EnergyRank):
-            return min(self.least_side, rank)
+            return min(*self.shape, rank)
         if not self.graph.adjacency.nnz:
-            return min(self.least_side, rank.max_rank)
+            return min(*self.shape, rank.max_rank)
         with self._lock:
             return self.ranks[rank] if rank in self.ranks else self.decompose(rank).rank
 

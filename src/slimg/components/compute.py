@@ -43,7 +43,7 @@ TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
 
-def paper_components(*, rank: Rank = PAPER_RANK, pca: bool = True, normalize: str | None = "row") -> tuple[Component, ...]:
+def paper_components(*, rank: Rank = PAPER_RANK, pca: bool = True, normalize: str | None = "auto") -> tuple[Component, ...]:
     """Make the paper's four components with the same options: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X).
 
     Parameters
@@ -52,7 +52,7 @@ def paper_components(*, rank: Rank = PAPER_RANK, pca: bool = True, normalize: st
         The number of columns of each, or the rule that decides it.
     pca : bool, default=True
         False keeps the features themselves.
-    normalize : "row" or None, default="row"
+    normalize : "auto", "row", "standard" or None, default="auto"
         How rows of X are prepared; None takes them as they are.
 
     Returns

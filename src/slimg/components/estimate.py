@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.components.component import Component, Cost, EnergyRank, Rank
+from slimg.components.component import Component, Cost, EnergyRank, Rank, structure_rank
 from slimg.components.compute import PAPER_COMPONENTS, SIDE_BY_SIDE
 from slimg.components.features import FeatureComponent
 from slimg.engine.base import Engine, check_engine, engine_for
@@ -103,7 +103,18 @@ class Sizes:
         -------
         LanczosLayout
         """
-        return lanczos_layout(self.nodes, self.rank(rank))
+        return lanczos_layout(self.nodes, self.structure_rank(rank))
+
+    def structure_rank(self, rank: Rank) -> int:
+        """The most columns of U that a rank can give.
+
+        Returns
+        -------
+        int
+        """
+        if not isinstance(rank, EnergyRank):
+            return min(self.nodes, rank)
+        return structure_rank(rank, self.nodes, self.features or self.nodes)
 
 
 @dataclass(frozen=True)

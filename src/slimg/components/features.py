@@ -37,7 +37,7 @@ from slimg.components.component import (
     check_rank,
     check_whole,
 )
-from slimg.components.row_scaling import Preparation, dense_rows, prepared_rows
+from slimg.components.row_scaling import NORMALIZATIONS, Preparation, dense_rows, prepared_rows
 from slimg.engine.base import Array, RowMatrix
 from slimg.errors import InputError, choices
 from slimg.graph.adjacency import Adjacency
@@ -95,20 +95,22 @@ class FeatureComponent(Component):
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the features themselves, with rows of length one.
-    normalize : "row" or None, default="row"
-        "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries.
+    normalize : "auto", "row", "standard" or None, default="auto"
+        "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
+        each column mean 0 and variance 1; None takes X as it is. "auto" takes "row" for counts and bags of words,
+        "standard" for measured numbers.
     """
 
     rank: Rank = PAPER_RANK
     pca: bool = True
-    normalize: str | None = "row"
+    normalize: str | None = "auto"
 
     needs_features: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_rank(self.rank)
-        if self.normalize not in ("row", None):
-            raise choices("normalize", self.normalize, ["row", "None"])
+        if self.normalize not in NORMALIZATIONS:
+            raise choices("normalize", self.normalize, [str(each) for each in NORMALIZATIONS])
         if not isinstance(self.pca, (bool, np.bool_)):
             raise InputError(f"pca must be True or False, not {self.pca!r}")
 
@@ -202,16 +204,21 @@ class FeatureComponent(Component):
 
     def to_arrays(self, state: FeatureState) -> dict[str, Array]:
         """Mean (d), directions (k × d), singular values (k), and whether the minimum of a row is subtracted."""
-        shifted = {"shifted": np.array(state.preparation.shifted)}
+        _, shifted, mean, scale = state.preparation
+        kept = {"shifted": np.array(shifted)}
+        if mean is not None and scale is not None:
+            kept |= {"column_mean": mean, "column_scale": scale}
         if state.pca is None:
-            return shifted
+            return kept
         pca = {name: np.asarray(getattr(state.pca, name)) for name in ("mean", "components", "singular_values")}
-        return shifted | pca
+        return kept | pca
 
     def from_arrays(self, arrays: dict[str, Array]) -> FeatureState:
         """The state of a model file."""
         pca = PCA(arrays["mean"], arrays["components"], arrays["singular_values"]) if self.pca else None
-        return FeatureState(pca, Preparation(self.normalize, bool(arrays["shifted"])))
+        decided = "standard" if "column_mean" in arrays else "row" if self.normalize == "auto" else self.normalize
+        columns = arrays.get("column_mean"), arrays.get("column_scale")
+        return FeatureState(pca, Preparation(decided, bool(arrays["shifted"]), *columns))
 
     def _steps(self, graph: Graph, rows: Array) -> Steps | None:
         return steps(self._applied(graph), rows, self.hops) if self.hops else None
@@ -232,8 +239,10 @@ class Features(FeatureComponent):
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the features themselves, with rows of length one.
-    normalize : "row" or None, default="row"
-        "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries.
+    normalize : "auto", "row", "standard" or None, default="auto"
+        "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
+        each column mean 0 and variance 1; None takes X as it is. "auto" takes "row" for counts and bags of words,
+        "standard" for measured numbers.
 
     Examples
     --------
@@ -288,8 +297,10 @@ class PropagatedFeatures(FeatureComponent):
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the propagated features themselves, with rows of length one.
-    normalize : "row" or None, default="row"
-        "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries.
+    normalize : "auto", "row", "standard" or None, default="auto"
+        "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
+        each column mean 0 and variance 1; None takes X as it is. "auto" takes "row" for counts and bags of words,
+        "standard" for measured numbers.
     kind : "row" or "sym", default="row"
         "row" takes the mean over neighbours, A_row; "sym" smooths over the neighbourhood with the node itself, Ã_sym.
     steps : int, default=2

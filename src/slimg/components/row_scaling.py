@@ -1,6 +1,7 @@
 """Rows of X and of components: preparation and normalisation.
 
-    prepared x = (x − min x) / Σ(x − min x)        the minimum only if any entry of X is negative
+    row        x = (x − min x) / Σ(x − min x)      the minimum only if any entry of X is negative
+    standard   x = (x − mean) / deviation          by columns
     unit     x = x / ‖x‖₂
 
 A row of zeros stays zero in both. Dense rows go through compiled loops: a row is finished while it is in the cache, where
@@ -21,11 +22,29 @@ Rows = Any
 """A block of a row matrix: a numpy array or scipy CSR."""
 
 
+NORMALIZATIONS = ("auto", "row", "standard", None)
+"""How X may be prepared; "auto" takes "row" for counts and "standard" for measured numbers."""
+SPARSE = 0.5
+"""Share of entries that are not zero below which non-negative features count as counts."""
+
+
 class Preparation(NamedTuple):
-    """What is done to each row of X: ``normalize`` as given; ``shifted`` if the minimum is subtracted first."""
+    """What is done to X, so that rows that come later are prepared alike.
+
+    Attributes
+    ----------
+    normalize : "row", "standard" or None
+        As it was decided.
+    shifted : bool
+        Whether the minimum of a row is subtracted before it is divided by its sum.
+    mean, scale : arrays of shape (d,) or None
+        Of the columns, for "standard".
+    """
 
     normalize: str | None = "row"
     shifted: bool = False
+    mean: Array | None = None
+    scale: Array | None = None
 
 
 def prepare_features(engine: Engine, features: Rows, normalize: str | None = "row") -> RowMatrix:
@@ -35,8 +54,8 @@ def prepare_features(engine: Engine, features: Rows, normalize: str | None = "ro
     ----------
     engine : Engine
     features : array or CSR matrix of shape (n, d)
-    normalize : "row" or None, default="row"
-        "row" makes rows sum to one; None takes them as they are.
+    normalize : "auto", "row", "standard" or None, default="row"
+        "row" makes rows sum to one, "standard" gives columns mean 0 and variance 1, None takes them as they are.
 
     Returns
     -------
@@ -49,7 +68,24 @@ def prepare_features(engine: Engine, features: Rows, normalize: str | None = "ro
 
 def preparation_of(engine: Engine, row_matrix: RowMatrix, normalize: str | None = "row") -> Preparation:
     """What is to be done to the rows of X, so that rows that come later are prepared alike."""
+    if normalize == "auto":
+        normalize = "row" if _are_counts(engine, row_matrix) else "standard"
+    if normalize == "standard":
+        n = row_matrix.shape[0]
+        total, square = engine.sum_rows(_moments, row_matrix) / n
+        scale = np.sqrt(np.maximum(square - total**2, 0))
+        flat = scale <= 1e-6 * np.sqrt(square)  # a constant column says nothing
+        return Preparation(normalize, False, total, np.where(flat, np.inf, scale))
     return Preparation(normalize, normalize is not None and bool(engine.sum_rows(_has_negative, row_matrix)))
+
+
+def _are_counts(engine: Engine, row_matrix: RowMatrix) -> bool:
+    """Whether X is counts, a bag of words, or rows of equal sums: not negative, and whole, sparse, or with one sum."""
+    negative, fractions, nonzero, sums, squares = engine.sum_rows(_kinds_of_entries, row_matrix)
+    n, d = row_matrix.shape
+    spread = squares / n - (sums / n) ** 2
+    even = spread <= 1e-6 * (sums / n) ** 2
+    return negative == 0 and bool(fractions == 0 or nonzero < SPARSE * n * d or even)
 
 
 def prepared_rows(block: Rows, how: Preparation) -> Rows:
@@ -60,6 +96,8 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
         total = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
         return sparse.diags(np.divide(1, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)) @ block
     rows = dense_rows(block)
+    if how.mean is not None and how.scale is not None:
+        return ((rows - how.mean) / how.scale).astype(np.result_type(rows, np.float32), copy=False)
     out = np.empty(rows.shape, np.result_type(rows, np.float32))
     _to_sum_one(rows, how.shifted, out)
     return out
@@ -91,6 +129,20 @@ def dense_rows(block: Rows) -> Array:
         The block itself where it is dense.
     """
     return block.toarray() if sparse.issparse(block) else block
+
+
+def _kinds_of_entries(block: Rows) -> Array:
+    """Counts of negative, fractional and non-zero entries, the sum of the rows' sums, and of their squares."""
+    entries = np.asarray(block.data if sparse.issparse(block) else block)
+    sums = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+    counts = [np.count_nonzero(found) for found in (entries < 0, entries != np.floor(entries), entries)]
+    return np.array([*counts, sums.sum(), np.square(sums).sum()], np.float64)
+
+
+def _moments(block: Rows) -> Array:
+    """Column sums of X and of its squares (2 × d)."""
+    rows = dense_rows(block).astype(np.float64)
+    return np.stack([rows.sum(axis=0), np.square(rows).sum(axis=0)])
 
 
 def _has_negative(block: Rows) -> Array:

@@ -125,7 +125,7 @@ def _links(target: Target) -> tuple[csr_array, Array]:
 
 def _cost(rank: Rank, sizes: Sizes) -> Cost:
     layout = sizes.lanczos(rank)
-    n, r, width, basis = sizes.nodes, sizes.rank(rank), layout.width, layout.basis
+    n, r, width, basis = sizes.nodes, sizes.structure_rank(rank), layout.width, layout.basis
     steps = layout.columns / width
     against = 2 * steps * n * 0.6 * basis
     return Cost(
