@@ -26,12 +26,20 @@ def planted(n=150, d=12, c=3, seed=0, sparse=False, labelled=1.0, inside=0.12, o
     )
 
 
+def _prepared(model, features):
+    states = [fitted.state for fitted in model.components_.fitted.values()]
+    kinds = [state.preparation for state in states if hasattr(state, "preparation")]
+    if kinds and kinds[0].mean is not None:
+        return (features - kinds[0].mean) / kinds[0].scale
+    x = features - features.min(axis=1, keepdims=True) if (features < 0).any() else features
+    sums = x.sum(axis=1, keepdims=True)
+    return np.divide(x, sums, out=np.zeros_like(x), where=sums > 0)
+
+
 def dense_scores(model, matrix, features):
     """Scores of all nodes when A (dense) and X are as given, with PCA, singular vectors and weights as fitted."""
     parts, total = model.components_, model.intercept_.astype(float)
-    x = features - features.min(axis=1, keepdims=True) if (features < 0).any() else features
-    sums = x.sum(axis=1, keepdims=True)
-    x = np.divide(x, sums, out=np.zeros_like(x), where=sums > 0)
+    x = _prepared(model, features)
     degree = matrix.sum(axis=1)
     row = np.divide(matrix, degree[:, None], out=np.zeros_like(matrix), where=degree[:, None] > 0)
     looped = matrix + np.eye(len(matrix))

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import recall_score
 
 from slimg import Graph, SlimG
-from slimg.components import EnergyRank, Features, PropagatedFeatures, Structure
+from slimg.components import EnergyRank, Features, PropagatedFeatures, Structure, paper_components
 from slimg.errors import InputError
 from slimg.graph.splits import REAL, stratified
 from slimg.lab.ablations import slimg_components, slimg_params
@@ -264,7 +264,7 @@ def test_balanced_weights_help_the_rare_class():
     grid = [(0, 1e-2)]
     recalls = {}
     for weight in (None, "balanced", {1: 30.0}):
-        model = SlimG(grid=grid, class_weight=weight).fit(graph, train=split.train, val=split.val)
+        model = SlimG(components=paper_components(normalize="row"), grid=grid, class_weight=weight).fit(graph, train=split.train, val=split.val)
         recalls[str(weight)] = recall_score(labels[split.test], model.predict()[split.test])
     assert recalls["balanced"] >= recalls["None"] + 0.2
     assert recalls["{1: 30.0}"] >= recalls["None"] + 0.2
@@ -363,7 +363,7 @@ BAD = {
     "two components of one name": (lambda p: fit(p, {"components": [Features(), Features(pca=False)]}), "two .*'X'"),
     "components by their class": (lambda p: fit(p, {"components": [Features]}), "component .*Features"),
     "one component": (lambda p: fit(p, {"components": Features()}), "list of components"),
-    "unknown normalisation": (lambda p: Features(normalize="column"), "column.*choose one of None, row"),
+    "unknown normalisation": (lambda p: Features(normalize="column"), "column.*None, auto, row, standard"),
     "unknown grid": (lambda p: fit(p, {"grid": "all"}), "choose one of .*paper, path"),
     "no penalty": (lambda p: fit(p, {"grid": [(0, 0)]}), "unpenalized"),
     "one fold": (lambda p: fit(p, {"cv": 1}), "cv must be .* at least 2"),

@@ -11,10 +11,13 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA as SklearnPCA
 
 from slimg.components import EnergyRank, Structure, compute, compute_components, paper_components
+from slimg.components.component import STRUCTURE_RANK
 from slimg.engine import MemoryEngine, blocks
 from slimg.graph import Graph
 from slimg.lab.ablations import slimg_components
 from slimg.linalg import pca
+
+PAPER = paper_components(normalize="row")
 
 
 def random_graph(n=60, d=9, seed=0, weighted=False, isolated=2, sparse_features=False):
@@ -39,12 +42,12 @@ def oracle(a, x, energy=0.9):
     x = np.divide(x, total, out=np.zeros_like(x), where=total > 0)
     u, s, _ = np.linalg.svd(a)
     held = np.cumsum(s**2) / np.square(a).sum()
-    r = min(max(int((held < energy).sum()), 1), n, d)
+    r = min(max(int((held < energy).sum()), 1), n, max(d, STRUCTURE_RANK))
     degree = a.sum(axis=1)
     row = np.divide(a, degree[:, None], out=np.zeros_like(a), where=degree[:, None] > 0)
     loops = a + np.eye(n)
     tilde = loops / np.sqrt(np.outer(loops.sum(axis=1), loops.sum(axis=1)))
-    g = lambda b: unit(SklearnPCA(r, svd_solver="full").fit_transform(b))  # noqa: E731
+    g = lambda b: unit(SklearnPCA(min(r, n, d), svd_solver="full").fit_transform(b))  # noqa: E731
     return r, {"U": unit(u[:, :r] * s[:r]), "X": g(x), "A_row^2 X": g(row @ row @ x), "A_sym^2 X": g(tilde @ tilde @ x)}
 
 
@@ -53,7 +56,7 @@ def oracle(a, x, energy=0.9):
 def test_components_equal_the_dense_formula(weighted, sparse_features):
     a, x, graph = random_graph(weighted=weighted, sparse_features=sparse_features)
     rank, expected = oracle(a, x)
-    result = compute_components(graph, MemoryEngine())
+    result = compute_components(graph, MemoryEngine(), components=PAPER)
     assert result.rank == rank
     assert result.names == tuple(expected)
     for name, block in expected.items():
@@ -81,7 +84,7 @@ def test_large_sparse_features_stay_sparse_and_give_the_same(monkeypatch):
     _, expected = oracle(a, x)
     monkeypatch.setattr(compute, "GRAM_AT_MOST", 4)
     monkeypatch.setattr(pca, "GRAM_AT_MOST", 4)
-    result = compute_components(graph)
+    result = compute_components(graph, components=PAPER)
     for name, block in expected.items():
         mine = result.blocks[name].astype(np.float64)
         np.testing.assert_allclose(mine @ mine.T, block @ block.T, atol=2e-2)
@@ -89,7 +92,7 @@ def test_large_sparse_features_stay_sparse_and_give_the_same(monkeypatch):
 
 def test_columns_and_widths_agree():
     _, _, graph = random_graph()
-    result = compute_components(graph)
+    result = compute_components(graph, components=PAPER)
     rows = result.labelled_rows(np.array([7, 3, 3]))
     assert rows.dtype == np.float32 and rows.flags.c_contiguous
     assert rows.shape == (3, sum(result.widths.values()))
@@ -102,7 +105,7 @@ def test_columns_and_widths_agree():
 
 def test_linear_is_the_sum_over_components():
     _, _, graph = random_graph()
-    result = compute_components(graph)
+    result = compute_components(graph, components=PAPER)
     rng = np.random.default_rng(0)
     weights = {name: rng.standard_normal((width, 4)) for name, width in result.widths.items()}
     weights["X"] = np.zeros_like(weights["X"])
@@ -114,7 +117,7 @@ def test_linear_is_the_sum_over_components():
 
 def test_rows_have_length_one_or_zero():
     _, _, graph = random_graph()
-    result = compute_components(graph)
+    result = compute_components(graph, components=PAPER)
     for block in result.blocks.values():
         lengths = np.linalg.norm(block, axis=1)
         assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths == 0))
@@ -123,7 +126,7 @@ def test_rows_have_length_one_or_zero():
 
 def test_a_subset_of_components_keeps_their_columns():
     _, _, graph = random_graph()
-    whole = compute_components(graph)
+    whole = compute_components(graph, components=PAPER)
     part = compute_components(graph, components=slimg_components(["sym", "X"]))
     assert part.names == ("X", "A_sym^2 X") and part.rank == whole.rank
     for name in part.names:
@@ -153,7 +156,7 @@ def test_hops_are_shared(monkeypatch):
 @pytest.mark.parametrize("sparse_features", [False, True])
 def test_without_pca_the_propagated_features_themselves(sparse_features):
     a, x, graph = random_graph(sparse_features=sparse_features)
-    result = compute_components(graph, components=paper_components(pca=False))
+    result = compute_components(graph, components=paper_components(pca=False, normalize="row"))
     assert result.widths["X"] == x.shape[1]
     degree = a.sum(axis=1)
     row = np.divide(a, degree[:, None], out=np.zeros_like(a), where=degree[:, None] > 0)
@@ -182,7 +185,7 @@ def test_the_rank_is_capped():
 def test_more_features_than_nodes():
     a, x, graph = random_graph(n=20, d=50)
     rank, expected = oracle(a, x)
-    result = compute_components(graph)
+    result = compute_components(graph, components=PAPER)
     assert result.rank == rank
     for name, block in expected.items():
         mine = result.blocks[name].astype(np.float64)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from slimg.components.row_scaling import prepare_features, unit_rows, without_noise
+from slimg.components.row_scaling import preparation_of, prepare_features, unit_rows, without_noise
 from slimg.engine import MemoryEngine
 
 ENGINE = MemoryEngine(threads=2)
@@ -80,3 +80,31 @@ def test_rows_of_noise_become_zero():
     block = np.array([[3e-8, 4e-8], [3, 4]], np.float32)
     np.testing.assert_array_equal(without_noise(block, 1e-7), [[0, 0], [3, 4]])
     np.testing.assert_array_equal(without_noise(block, 1e-8), block)
+
+
+@pytest.mark.parametrize(
+    ("x", "decided"),
+    [
+        ([[3, 0, 1], [2, 2, 0]], "row"),  # counts
+        ([[0.2, 0.0, 0.0], [0.0, 0.7, 0.0]], "row"),  # weights of words: sparse
+        ([[0.3, 0.7, 1.0], [0.4, 0.6, 1.0]], "row"),  # rows of one sum
+        ([[0.3, 0.7, 1.5], [0.4, 0.6, 1.0]], "standard"),
+        ([[-1, 2, 3], [4, 5, 6]], "standard"),
+    ],
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_counts_are_divided_by_their_sum_and_measured_numbers_standardised(x, decided, sparse):
+    x = np.array(x, np.float32)
+    given = sp.csr_matrix(x) if sparse else x
+    found = preparation_of(ENGINE, ENGINE.row_matrix(given), "auto")
+    assert found.normalize == decided
+    dense = np.asarray(ENGINE.to_array(prepare_features(ENGINE, given, "auto")))
+    if decided == "standard":
+        np.testing.assert_allclose(dense, (x - x.mean(axis=0)) / x.std(axis=0), atol=1e-5)
+    else:
+        np.testing.assert_allclose(dense.sum(axis=1), 1, atol=1e-5)
+
+
+def test_a_constant_column_becomes_zero():
+    x = np.array([[1.5, -1], [1.5, 2], [1.5, 5]], np.float32)
+    np.testing.assert_array_equal(prepare_features(ENGINE, x, "standard")[:, 0], 0)

@@ -2,10 +2,11 @@
 
 import networkx as nx
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from explain_graphs import planted
-from slimg import Graph
+from slimg import Graph, SlimG
 from slimg.components import EnergyRank, Structure, Target, compute_components
 from slimg.components.row_scaling import unit_rows
 
@@ -41,3 +42,23 @@ def test_a_node_without_known_vectors_gives_nothing():
     expected = right[[node for node in graph.adjacency.neighbours(5) if node != unknown]].sum(axis=0)
     placed, length = fitted.rows(Target(graph, np.array([5]), known))
     np.testing.assert_allclose(placed[0] * length[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("features", [1, 2, 3, 8])
+def test_a_few_features_never_cost_what_the_structure_knows(features):
+    """U is not capped at one column beside one feature, nor is a number divided by itself."""
+    rng = np.random.default_rng(features)
+    n, labels = 600, np.arange(600) % 3
+    ends = rng.integers(0, n, (2, 4 * n))
+    near = rng.random(4 * n) < 0.8
+    ends[1, near] = (ends[0, near] + 3 * rng.integers(1, n // 3, near.sum())) % n  # the same class
+    edges = sp.coo_array((np.ones(4 * n, np.float32), tuple(ends)), (n, n))
+    x = rng.standard_normal((n, features)).astype(np.float32)
+    x[:, 0] += 1.5 * (labels - 1)
+    known = rng.choice(n, 90, replace=False)
+    rest = np.setdiff1d(np.arange(n), known)
+    right = []
+    for given in (None, x):
+        graph = Graph.from_arrays(edges, features=given, labels=labels, duplicates="max")
+        right.append((SlimG().fit(graph, train=known).predict() == labels)[rest].mean())
+    assert right[1] >= right[0] - 0.02 and right[1] > 0.85

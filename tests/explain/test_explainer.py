@@ -5,7 +5,7 @@ import pytest
 
 from explain_graphs import dense_scores, planted
 from slimg import SlimG
-from slimg.components import Target
+from slimg.components import Target, paper_components
 from slimg.graph.splits import REAL, stratified
 from slimg.lab.ablations import slimg_params
 
@@ -40,7 +40,7 @@ def test_parts_add_up_to_the_scores(options, sparse):
 
 def test_features_and_sources_are_the_formulas():
     graph = planted()
-    model = SlimG(grid=PAIR).fit(graph)
+    model = SlimG(components=paper_components(normalize="row"), grid=PAIR).fit(graph)
     part = model.explain("n5").part("A_row^2 X")
     state, weights = model.components_.fitted["A_row^2 X"].state.pca, model.coef_["A_row^2 X"]
     x = graph.features / graph.features.sum(axis=1, keepdims=True)

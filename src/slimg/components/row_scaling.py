@@ -92,12 +92,13 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
     """Rows of X, prepared."""
     if how.normalize is None:
         return block
+    if how.mean is not None and how.scale is not None:
+        rows = dense_rows(block)
+        return ((rows - how.mean) / how.scale).astype(np.result_type(rows, np.float32), copy=False)
     if sparse.issparse(block) and not how.shifted:
         total = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
         return sparse.diags(np.divide(1, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)) @ block
     rows = dense_rows(block)
-    if how.mean is not None and how.scale is not None:
-        return ((rows - how.mean) / how.scale).astype(np.result_type(rows, np.float32), copy=False)
     out = np.empty(rows.shape, np.result_type(rows, np.float32))
     _to_sum_one(rows, how.shifted, out)
     return out
