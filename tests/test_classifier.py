@@ -264,7 +264,8 @@ def test_balanced_weights_help_the_rare_class():
     grid = [(0, 1e-2)]
     recalls = {}
     for weight in (None, "balanced", {1: 30.0}):
-        model = SlimG(components=paper_components(normalize="row"), grid=grid, class_weight=weight).fit(graph, train=split.train, val=split.val)
+        model = SlimG(components=paper_components(normalize="row"), grid=grid, class_weight=weight)
+        model.fit(graph, train=split.train, val=split.val)
         recalls[str(weight)] = recall_score(labels[split.test], model.predict()[split.test])
     assert recalls["balanced"] >= recalls["None"] + 0.2
     assert recalls["{1: 30.0}"] >= recalls["None"] + 0.2
