@@ -347,6 +347,8 @@ def _alike(result: Components, context: Context, featured: list[FeatureComponent
     """
     engine, features = result.engine, context.graph.features
     preparation = preparation_of(engine, engine.row_matrix(features), featured[0].normalize)
+    if featured[0].normalize == "auto" and preparation.normalize == "standard":
+        result.notes += ("Features are measured numbers, not counts: each column is standardised.",)
     prepare = partial(_timed, result, "features", _prepared, engine, features, preparation)
     own = [each for each in featured if not each.hops]
     far = _Hops.of([each for each in featured if each.hops], context.graph)
