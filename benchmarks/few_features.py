@@ -1,6 +1,6 @@
 """Accuracy on generated graphs with 0, 1, 2, 3 and 8 numeric features: adding a feature must not cost what the edges know.
 
-2,000 nodes in three classes, mean degree 8, homophily 0.8, 10 % of the labels; the first feature has means -1.5, 0 and 1.5 by
+2,000 nodes in three classes, mean degree 8, homophily 0.8, 10 % of the labels; the first feature has means -1.5, 0, 1.5 by
 class and variance 1, the others little information.
 
     python benchmarks/few_features.py [--seeds 6]
