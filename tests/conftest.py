@@ -5,6 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("slimg", deadline=None)  # a busy machine is no failure
+settings.load_profile("slimg")
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from slimg import __version__
-from slimg.classifier import SlimG
 from slimg.errors import InputError
 from slimg.explain.evidence import wilson
 from slimg.graph.graph import Graph
@@ -32,9 +31,11 @@ from slimg.learn.objective import softmax
 from slimg.progress import SILENT, Progress
 
 BINS = 10
+Model = Any
+"""A fitted `SlimG`, whose methods import this package: it is not imported here."""
 
 
-def held_out(model: SlimG) -> tuple[np.ndarray, np.ndarray]:
+def held_out(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities of the training nodes from models fitted without their labels.
 
     They come from the folds in which the penalties were chosen. As the penalties are the best of a few on these same
@@ -149,7 +150,7 @@ _CANDIDATE = ("l1", "group", "joint", "separate", "val_accuracy")
 
 
 def fit_record(
-    model: SlimG,
+    model: Model,
     graph: Graph,
     *,
     facts: dict[str, Any] | None = None,
@@ -204,7 +205,7 @@ def fit_record(
     }
 
 
-def diagnosis(model: SlimG, graph: Graph) -> dict[str, Any] | None:
+def diagnosis(model: Model, graph: Graph) -> dict[str, Any] | None:
     """Diagnose the graph of a model, with the model's components.
 
     Returns
@@ -243,7 +244,7 @@ def json_values(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int)) else str(value)
 
 
-def codes_in_model(model: SlimG, graph: Graph) -> np.ndarray:
+def codes_in_model(model: Model, graph: Graph) -> np.ndarray:
     """Place of each node's label in the model's classes.
 
     Returns
@@ -302,7 +303,7 @@ def _sizes(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _model(model: SlimG) -> dict[str, Any]:
+def _model(model: Model) -> dict[str, Any]:
     return {
         "overview": model.summary().to_dict(FEATURES),
         "rank": int(model.rank_),

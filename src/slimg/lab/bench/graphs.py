@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
+import slimg.lab.datasets as datasets
 from slimg.errors import InputError, choices
 from slimg.graph import Adjacency, Graph
-from slimg.lab import datasets
 from slimg.lab.datasets import files
 from slimg.lab.datasets.loader import find
 from slimg.lab.sanity.case import make, parts, scaled

@@ -18,8 +18,8 @@ from itertools import product
 
 import numpy as np
 
+import slimg.lab.paper as paper
 from slimg.graph.columns import number_of
-from slimg.lab import paper
 from slimg.lab.baselines import LINEAR
 from slimg.lab.bench.models import is_reduced, protocol
 from slimg.lab.bench.recipe import Recipe

@@ -26,11 +26,11 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 from sklearn.base import clone
 
+import slimg.lab.baselines as baselines
 from slimg.classifier import UNPENALIZED, SlimG
 from slimg.components.compute import Components
 from slimg.errors import InputError, choices
 from slimg.graph import Graph, Split
-from slimg.lab import baselines
 from slimg.lab.ablations import NAMES, slimg_params
 from slimg.lab.baselines import LINEAR
 from slimg.lab.baselines.base import best_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slimg.lab import paper
+import slimg.lab.paper as paper
 from slimg.lab.bench.figures import Measured, accuracy_against_time, growth
 from slimg.lab.bench.grid import Grid, column_title, marked_title, protocols
 from slimg.lab.bench.store import Record

@@ -49,7 +49,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from slimg.lab import datasets
+    import slimg.lab.datasets as datasets
     from slimg.lab.tables import Table
 
     found = [datasets.info(name) for name in datasets.names()]
@@ -62,7 +62,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _get(args: argparse.Namespace) -> int:
-    from slimg.lab import datasets
+    import slimg.lab.datasets as datasets
 
     for name in args.names:
         fetched = datasets.fetch(name, args.to)
@@ -71,7 +71,7 @@ def _get(args: argparse.Namespace) -> int:
 
 
 def _info(args: argparse.Namespace) -> int:
-    from slimg.lab import datasets
+    import slimg.lab.datasets as datasets
 
     if args.all == bool(args.names):
         raise InputError("`slimg datasets info` takes names of graphs, or --all")
@@ -85,7 +85,7 @@ def _info(args: argparse.Namespace) -> int:
 
 def _facts(name: str) -> dict[str, Any]:
     """Everything about one graph as plain values; damaged files are reported and not used."""
-    from slimg.lab import datasets
+    import slimg.lab.datasets as datasets
     from slimg.lab.datasets import files
 
     info = datasets.info(name)

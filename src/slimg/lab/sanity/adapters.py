@@ -273,7 +273,7 @@ class _Renamed:
 
 
 def _baseline(name: str) -> ModelAdapter:
-    from slimg.lab import baselines
+    import slimg.lab.baselines as baselines
 
     if name not in baselines.names(quick=True):
         raise choices("model", name, baselines.names(quick=True))

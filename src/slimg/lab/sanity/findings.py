@@ -24,8 +24,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import slimg.lab.paper as paper
 from slimg.graph.columns import number_of
-from slimg.lab import paper
 from slimg.lab.sanity.case import CASES
 
 if TYPE_CHECKING:
