@@ -39,7 +39,7 @@ def test_changelog_names_this_version():
 
 
 def test_the_propagator_of_contributing_runs(monkeypatch):
-    code = re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)[1]
+    code = re.search(r"```python\n([^`]*@register.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)[1]
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._registry()))
     graph = make("semantic", "homophily", n=200, d=8, seed=0, density=0.2).graph
     names = {"graph": graph}

@@ -22,12 +22,12 @@ def fitted(tmp_path_factory):
     )
     known = rng.random(60) < 0.6
     names = np.array(["<b>blue</b>", "red"])
-    colour = np.where(rng.random(60) < 0.8, team, 1 - team)
+    colour = np.where(rng.random(60) < 0.95, team, 1 - team)
     nodes = pd.DataFrame(
         {"id": ids, "team": np.where(known, names[team], ""), "<i>colour</i>": np.array(["x", "y"])[colour]}
     )
     first = rng.integers(0, 60, 200)
-    second = np.where(rng.random(200) < 0.8, (first + 2 * rng.integers(1, 29, 200)) % 60, rng.integers(0, 60, 200))
+    second = np.where(rng.random(200) < 0.6, (first + 2 * rng.integers(1, 29, 200)) % 60, rng.integers(0, 60, 200))
     nodes.to_csv(folder / "nodes.csv", index=False)
     pd.DataFrame({"source": ids[first], "target": ids[second]}).to_csv(folder / "edges.csv", index=False)
     words = [

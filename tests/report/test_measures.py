@@ -58,7 +58,7 @@ def test_random_labels_stay_at_chance():
     x = rng.random((200, 60)).astype(np.float32)
     graph = Graph.from_arrays(None, x, rng.integers(0, 2, 200))
     model = SlimG(grid=[(0.0, 1e-4)]).fit(graph)
-    assert (model.predict() == graph.labels).mean() > 0.75, "seen labels are learned by heart"
+    assert (model.predict() == graph.labels).mean() > 0.7, "seen labels are learned by heart"
     rows, chances = held_out(model)
     assert np.array_equal(rows, graph.labelled)
     assert np.allclose(chances.sum(axis=1), 1, atol=1e-5)
