@@ -1,6 +1,6 @@
 """`SlimG`: a list of components and a sparse-group logistic regression.
 
-    P(A, X) = U ‖ g(X) ‖ g(A_row²X) ‖ g(Ã_sym²X)                 computed once (`slimg.components`)
+    P(A, X) = U ‖ g(X) ‖ g(A_row²X) ‖ g(Ã_sym²X) ‖ g(S X)        computed once (`slimg.components`)
     min_W  mean CE over labelled rows + λ₁‖W‖₁ + λ₂ Σ_g ‖W_g‖_F  for each pair of a path (`slimg.learn`)
     the pair with the best validation accuracy predicts every node
 """
@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from slimg.base import check_graph, check_whole_number
 from slimg.components.component import Component, check_components
-from slimg.components.compute import PAPER_COMPONENTS, Components, compute_components
+from slimg.components.compute import DEFAULT_COMPONENTS, Components, compute_components
 from slimg.components.estimate import Estimate, Sizes, choose_engine, columns_through, estimate
 from slimg.engine.base import Array, check_engine
 from slimg.errors import InputError
@@ -35,9 +35,9 @@ class SlimG(FittedModel):
 
     Parameters
     ----------
-    components : sequence of Component, default=PAPER_COMPONENTS
-        The blocks of columns to learn on (`slimg.components`), by default the paper's four: U ‖ g(X) ‖ g(A_row²X) ‖
-        g(Ã_sym²X).
+    components : sequence of Component, default=DEFAULT_COMPONENTS
+        The blocks of columns to learn on (`slimg.components`), by default U ‖ g(X) ‖ g(A_row²X) ‖ g(Ã_sym²X) ‖
+        g(S X); `paper_components` has the paper's four with its ranks.
         Those that need edges or features which a graph does not have are left out, with a note.
     grid : "path", "paper", "unpenalized", or a list, default="path"
         Penalties to try. "path" goes from λ_max down, without and with an ℓ₁ part, adds a few pairs with one joint group
@@ -137,7 +137,7 @@ class SlimG(FittedModel):
     def __init__(
         self,
         *,
-        components: Sequence[Component] = PAPER_COMPONENTS,
+        components: Sequence[Component] = DEFAULT_COMPONENTS,
         grid: str | Sequence[Any] = "path",
         cv: int = 5,
         early_stopping: int | None = None,

@@ -12,7 +12,9 @@ from degree_bins import DegreeBins
 from explain_graphs import planted
 from slimg import Graph, SlimG
 from slimg.components import (
+    DEFAULT_COMPONENTS,
     PAPER_COMPONENTS,
+    Diffusion,
     EnergyRank,
     Features,
     PropagatedFeatures,
@@ -31,12 +33,16 @@ from slimg.report.record import fit_record
 
 FAMILY = [
     *PAPER_COMPONENTS,
+    *DEFAULT_COMPONENTS,
     Structure(rank=5),
     Features(pca=False),
     Features(normalize=None, rank=3),
     Features(normalize="standard"),
     PropagatedFeatures(steps=1, pca=False),
     PropagatedFeatures(kind="sym", steps=4, rank=EnergyRank(0.5, 6)),
+    Diffusion(),
+    Diffusion(alpha=0.5, steps=3, pca=False),
+    Diffusion(steps=0, rank=4),
     DegreeBins(),
 ]
 RATES = Rates(entry=5e-9, line=1.5e-9, single=1e-11, double=4e-11, stream=1e-10, disk=2e-9)
@@ -124,6 +130,8 @@ def test_the_example_of_the_documentation_is_this_component():
 
 def test_names_formulas_and_titles():
     assert [each.name for each in PAPER_COMPONENTS] == ["U", "X", "A_row^2 X", "A_sym^2 X"]
+    assert [each.name for each in DEFAULT_COMPONENTS] == ["U", "X", "A_row^2 X", "A_sym^2 X", "S^10 X"]
+    assert Diffusion(alpha=0.2, steps=3).name == "S_0.2^3 X"
     assert [each.formula for each in PAPER_COMPONENTS] == ["U", "g(X)", "g(A_row² X)", "g(Ã_sym² X)"]
     assert PropagatedFeatures(steps=1, pca=False).formula == "A_row X"
     assert "one step" in PropagatedFeatures(steps=1).title and "13 steps" in PropagatedFeatures(kind="sym", steps=13).title
@@ -156,6 +164,11 @@ def test_features_without_columns_are_no_features():
         (lambda: Features(pca="yes"), "pca.*yes"),
         (lambda: PropagatedFeatures(kind="col"), "col.*row, sym"),
         (lambda: PropagatedFeatures(steps=1.5), "steps.*1.5"),
+        (lambda: Structure(rank=-3), "rank.*-3"),
+        (lambda: Diffusion(alpha=0), "alpha.*0"),
+        (lambda: Diffusion(alpha=1.0), "alpha.*1.0"),
+        (lambda: Diffusion(alpha="much"), "alpha.*much"),
+        (lambda: Diffusion(steps=-1), "steps.*-1"),
         (lambda: EnergyRank(0), "energy.*0"),
         (lambda: EnergyRank(1.5), "energy.*1.5"),
         (lambda: EnergyRank(max_rank="many"), "max_rank.*many"),
@@ -192,3 +205,14 @@ def test_columns_through_a_count_shared_hops_once():
     sizes = Sizes(1000, 5000, 20)
     assert columns_through(sizes, PAPER_COMPONENTS[1:]) == 3 * 20  # the first hops of both operators in one pass
     assert columns_through(sizes, [PropagatedFeatures(steps=4)]) == 4 * 20
+    assert columns_through(sizes, DEFAULT_COMPONENTS[1:]) == (1 + 1 + 9) * 20  # A_sym^2 X on the way of S X
+
+
+def test_a_component_that_would_take_too_long_is_left_out_with_a_note(monkeypatch):
+    graph = planted()
+    monkeypatch.setattr(Diffusion, "most_entries", graph.adjacency.nnz - 1)
+    result = compute_components(graph)
+    assert result.names == ("U", "X", "A_row^2 X", "A_sym^2 X")
+    assert any("edges" in note and "S^10 X" in note for note in result.notes)
+    with pytest.raises(InputError, match=r"S\^10 X.*edges"):
+        compute_components(graph, components=[Diffusion()])

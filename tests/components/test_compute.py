@@ -10,11 +10,20 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA as SklearnPCA
 
-from slimg.components import EnergyRank, Structure, compute, compute_components, paper_components
-from slimg.components.component import STRUCTURE_RANK
+from slimg.components import (
+    Diffusion,
+    EnergyRank,
+    Structure,
+    compute,
+    compute_components,
+    default_components,
+    paper_components,
+)
+from slimg.components.component import LEAST_STRUCTURE_RANK
 from slimg.engine import MemoryEngine, blocks
+from slimg.errors import InputError
 from slimg.graph import Graph
-from slimg.lab.ablations import slimg_components
+from slimg.lab.ablations import slimg_components, with_normalize
 from slimg.linalg import pca
 
 PAPER = paper_components(normalize="row")
@@ -42,7 +51,7 @@ def oracle(a, x, energy=0.9):
     x = np.divide(x, total, out=np.zeros_like(x), where=total > 0)
     u, s, _ = np.linalg.svd(a)
     held = np.cumsum(s**2) / np.square(a).sum()
-    r = min(max(int((held < energy).sum()), 1), n, max(d, STRUCTURE_RANK))
+    r = min(max(int((held < energy).sum()), 1), n, max(d, LEAST_STRUCTURE_RANK))
     degree = a.sum(axis=1)
     row = np.divide(a, degree[:, None], out=np.zeros_like(a), where=degree[:, None] > 0)
     loops = a + np.eye(n)
@@ -79,15 +88,55 @@ def test_one_after_the_other_equals_side_by_side_to_the_bit(monkeypatch, options
         assert beside.blocks[name].tobytes() == alone.blocks[name].tobytes()
 
 
-def test_large_sparse_features_stay_sparse_and_give_the_same(monkeypatch):
-    a, x, graph = random_graph(sparse_features=True)
-    _, expected = oracle(a, x)
-    monkeypatch.setattr(compute, "GRAM_AT_MOST", 4)
-    monkeypatch.setattr(pca, "GRAM_AT_MOST", 4)
-    result = compute_components(graph, components=PAPER)
-    for name, block in expected.items():
-        mine = result.blocks[name].astype(np.float64)
-        np.testing.assert_allclose(mine @ mine.T, block @ block.T, atol=2e-2)
+@pytest.mark.parametrize("sparse_features", [False, True])
+@pytest.mark.parametrize("large", [False, True])
+def test_a_reduced_x_of_full_width_gives_the_exact_components(monkeypatch, sparse_features, large):
+    """With as many columns as features V is a rotation: the limit in which the reduction changes nothing."""
+    _, _, graph = random_graph(d=40, sparse_features=sparse_features)
+    exact = compute_components(graph, components=default_components())
+    monkeypatch.setattr(pca, "WORTH", 0.0)
+    if large:
+        monkeypatch.setattr(compute, "SIDE_BY_SIDE", 0)
+        monkeypatch.setattr(blocks, "LARGE", 1)
+    reduced = compute_components(graph, components=default_components())
+    assert reduced.fitted["X"].state.basis is not None and exact.fitted["X"].state.basis is None
+    for name, block in exact.blocks.items():
+        mine = reduced.blocks[name].astype(np.float64)
+        np.testing.assert_allclose(mine @ mine.T, block @ block.T, atol=2e-3)
+        if name != "U":
+            means = [parts.fitted[name].state.mean for parts in (reduced, exact)]
+            np.testing.assert_allclose(*means, atol=1e-6)
+
+
+def test_the_default_list_equals_the_dense_formula():
+    a, x, graph = random_graph()
+    dense = {"row": a / np.maximum(a.sum(axis=1), 1e-9)[:, None], "sym": a + np.eye(60)}
+    dense["sym"] /= np.sqrt(np.outer(dense["sym"].sum(axis=1), dense["sym"].sum(axis=1)))
+    total = x.sum(axis=1, keepdims=True)
+    x = np.divide(x, total, out=np.zeros_like(x), where=total > 0)
+    spread = sum(0.1 * 0.9**k * np.linalg.matrix_power(dense["sym"], k) for k in range(11))
+    result = compute_components(graph, components=with_normalize(default_components(), "row"))
+    for name, matrix in (("X", np.eye(60)), ("A_row^2 X", dense["row"] @ dense["row"]), ("S^10 X", spread)):
+        scores = SklearnPCA(svd_solver="full").fit_transform(matrix @ x)
+        unit = scores / np.maximum(np.linalg.norm(scores, axis=1, keepdims=True), 1e-12)
+        mine = result.blocks[name]
+        np.testing.assert_allclose(mine @ mine.T, unit @ unit.T, atol=2e-3)
+
+
+def test_features_that_are_the_same_in_all_nodes_leave_a_note_or_an_error():
+    a, _, _ = random_graph()
+    for x in (np.zeros((60, 3)), np.ones((60, 3))):
+        graph = Graph.from_arrays(sp.csr_matrix(a), features=x)
+        result = compute_components(graph)
+        assert "X" not in result.names and "U" in result.names
+        assert any("X" in note and "same" in note for note in result.notes)
+        with pytest.raises(InputError, match=r"X .*same"):
+            compute_components(graph, components=slimg_components(["X"]))
+
+
+def test_u_is_not_limited_by_the_number_of_features():
+    _, _, graph = random_graph(d=1)
+    assert compute_components(graph).widths["U"] > 32
 
 
 def test_columns_and_widths_agree():
@@ -210,8 +259,10 @@ def digest():
     hashed = hashlib.sha256()
     for features, rank in ((x, 60), (rng.random((n, 40), dtype=np.float32), 40)):
         graph = Graph.from_arrays(a + a.T > 0, features=features)
-        for block in compute_components(graph, components=paper_components(rank=EnergyRank(max_rank=rank))).blocks.values():
-            hashed.update(block.tobytes())
+        fixed = [*paper_components(rank=rank), Diffusion(rank=rank)]
+        for listed in (paper_components(rank=EnergyRank(max_rank=rank)), fixed):
+            for block in compute_components(graph, components=listed).blocks.values():
+                hashed.update(block.tobytes())
     return hashed.hexdigest()
 
 
@@ -228,7 +279,9 @@ def test_environments_with_one_and_two_threads_give_the_same_bits():
 
 
 def test_ranks_and_widths_of_cora(load_real):
-    result = compute_components(load_real("cora"))
+    graph = load_real("cora")
+    assert compute_components(graph).widths == {"U": 64, **dict.fromkeys(("X", "A_row^2 X", "A_sym^2 X", "S^10 X"), 256)}
+    result = compute_components(graph, components=PAPER)
     assert result.rank == 1052
     assert set(result.widths.values()) == {1052}
     for block in result.blocks.values():

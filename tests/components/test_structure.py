@@ -61,4 +61,4 @@ def test_a_few_features_never_cost_what_the_structure_knows(features):
     for given in (None, x):
         graph = Graph.from_arrays(edges, features=given, labels=labels, duplicates="max")
         right.append((SlimG().fit(graph, train=known).predict() == labels)[rest].mean())
-    assert right[1] >= right[0] - 0.02 and right[1] > 0.85
+    assert right[1] >= right[0] - 0.03 and right[1] > 0.85

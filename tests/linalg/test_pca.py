@@ -1,4 +1,4 @@
-"""PCA against scikit-learn, by both Gram matrices and implicitly, with the limits of rank and precision."""
+"""PCA against scikit-learn with the limits of rank and precision; the reduction of X against the exact directions."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA as SklearnPCA
 
 from slimg.engine import MemoryEngine
 from slimg.graph.adjacency import Adjacency
-from slimg.linalg import Chain, operator, pca, plan_pca, principal_components
+from slimg.linalg import leading_directions, operator, pca, principal_components, reduced_width
 
 ENGINE = MemoryEngine(threads=2)
 
@@ -32,16 +32,15 @@ def separated(n, d, seed=0, rate=0.8):
 
 
 @pytest.mark.parametrize("n, d, rank", [(80, 12, 5), (80, 12, 12), (12, 80, 5), (30, 30, 7), (50, 1, 1), (2, 5, 1)])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_scores_are_those_of_scikit_learn(n, d, rank, sparse):
+def test_scores_are_those_of_scikit_learn(n, d, rank):
     b = separated(n, d)
     fitted, truth, components = oracle(b, rank)
-    state, scores = principal_components(ENGINE, ENGINE.row_matrix(sp.csr_matrix(b)) if sparse else b, rank)
+    state, scores = principal_components(ENGINE, b, rank)
     np.testing.assert_allclose(scores, truth, atol=2e-3)
     np.testing.assert_allclose(state.components, components, atol=2e-3)
     np.testing.assert_allclose(state.mean, fitted.mean_, atol=1e-5)
     np.testing.assert_allclose(state.singular_values, fitted.singular_values_, rtol=1e-3)
-    np.testing.assert_allclose(state.project(b[:3]), truth[:3], atol=2e-3)
+    np.testing.assert_allclose((b[:3] - state.mean) @ state.components.T, truth[:3], atol=2e-3)
 
 
 def test_then_is_applied_to_rows_in_the_same_pass():
@@ -69,14 +68,16 @@ def test_constant_rows_have_no_direction():
     assert scores.shape == (10, 0) and state.components.shape == (0, 4)
 
 
-@pytest.mark.parametrize("n, d", [(300, 120), (120, 300)])
-def test_large_gram_matrices_are_taken_in_float32_when_that_is_enough(n, d, monkeypatch):
+def test_large_gram_matrices_are_taken_in_float32_when_that_is_enough(monkeypatch):
     monkeypatch.setattr(pca, "SINGLE_FROM", 64)
-    b = separated(n, d, rate=0.97)
+    types = []
+    monkeypatch.setattr(pca, "tridiagonalise", lambda matrix: types.append(matrix.dtype) or original(matrix))
+    from slimg.engine.blas import tridiagonalise as original
+
+    b = separated(300, 120, rate=0.97)
     _, truth, _ = oracle(b, 40)
-    plan = plan_pca(ENGINE, b, expected_rank=40)
-    assert plan._top._form.diagonal.dtype == np.float32
-    np.testing.assert_allclose(plan.solve(40)[1], truth, atol=5e-3)
+    np.testing.assert_allclose(principal_components(ENGINE, b, 40)[1], truth, atol=5e-3)
+    assert types == [np.float32]
 
 
 def test_float64_takes_over_when_the_spectrum_falls_too_far(monkeypatch):
@@ -100,38 +101,50 @@ def test_few_directions_of_a_large_gram_matrix_come_from_block_lanczos(monkeypat
     assert called
 
 
-def chain(n=150, d=60, hops=2, sparse=True, name="A_row"):
+def wide(n=150, d=90, sparse=False):
     rng = np.random.default_rng(0)
-    a = np.triu(rng.random((n, n)) < 0.1, 1).astype(np.float32)
+    a = np.triu(rng.random((n, n)) < 0.05, 1).astype(np.float32)
     adjacency = Adjacency.from_scipy(sp.csr_matrix(a + a.T))[0]
     x = separated(n, d, rate=0.9) * (rng.random((n, d)) < 0.5)
-    it = operator(name, adjacency)
-    features = ENGINE.row_matrix(sp.csr_matrix(x)) if sparse else x
-    return Chain(features, it, hops), it.power(ENGINE, x, hops)
+    return adjacency, x.astype(np.float32), ENGINE.row_matrix(sp.csr_matrix(x) if sparse else x)
 
 
-@pytest.mark.parametrize("name", ["A_row", "Ã_sym"])
+def held(basis, gram):
+    return np.trace(basis.T @ gram @ basis)
+
+
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_chain_of_hops_is_never_formed_and_gives_the_same_scores(name, sparse):
-    implicit, b = chain(name=name, sparse=sparse)
-    _, truth, _ = oracle(b, 6)
-    state, scores = principal_components(ENGINE, implicit, 6)
-    np.testing.assert_allclose(np.abs(scores), np.abs(truth), atol=2e-2 * np.abs(truth).max())
-    np.testing.assert_allclose(state.mean, b.mean(axis=0), atol=1e-5)
-    formed, scores_formed = principal_components(ENGINE, b, 6)
-    np.testing.assert_allclose(state.singular_values, formed.singular_values, rtol=1e-3)
-    np.testing.assert_allclose(scores[:, :3], scores_formed[:, :3], atol=1e-2 * np.abs(scores).max())
+def test_directions_hold_what_the_exact_ones_hold(sparse):
+    adjacency, x, row_matrix = wide(sparse=sparse)
+    gram = x.T.astype(np.float64) @ x
+    basis = leading_directions(ENGINE, row_matrix, 20).astype(np.float64)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(20), atol=1e-5)
+    assert held(basis, gram) > 0.98 * np.linalg.eigvalsh(gram)[-20:].sum()
+    joint = leading_directions(ENGINE, row_matrix, 20, operator("Ã_sym", adjacency)).astype(np.float64)
+    full = adjacency.to_scipy().toarray() + np.eye(150)
+    smooth = full / np.sqrt(np.outer(full.sum(axis=1), full.sum(axis=1))) @ x
+    assert held(joint, smooth.T @ smooth) > held(basis, smooth.T @ smooth)
+    both = gram / np.trace(gram) + smooth.T @ smooth / np.square(smooth).sum()
+    assert held(joint, both) > 0.98 * np.linalg.eigvalsh(both)[-20:].sum()
 
 
-def test_products_of_a_chain_equal_those_of_the_formed_matrix():
-    implicit, b = chain()
-    small, row_matrix = np.eye(60, 5, dtype=np.float32), np.eye(150, 4, dtype=np.float32)
-    np.testing.assert_allclose(implicit.times(ENGINE, small), b @ small, atol=1e-5)
-    np.testing.assert_allclose(implicit.transposed_times(ENGINE, row_matrix), b.T @ row_matrix, atol=1e-5)
+def test_all_directions_are_an_orthonormal_basis_and_fewer_are_returned_where_x_has_fewer():
+    _, _, row_matrix = wide(d=30)
+    basis = leading_directions(ENGINE, row_matrix, 30).astype(np.float64)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(30), atol=1e-4)
+    rng = np.random.default_rng(0)
+    low = (rng.standard_normal((60, 3)) @ rng.standard_normal((3, 40))).astype(np.float32)
+    basis = leading_directions(ENGINE, low, 10)
+    assert basis.shape[1] <= 10
+    np.testing.assert_allclose(low @ basis @ basis.T, low, atol=1e-3)
+    assert np.isfinite(leading_directions(ENGINE, np.zeros((60, 40), np.float32), 10)).all()
 
 
-def test_both_large_means_implicit(monkeypatch):
-    monkeypatch.setattr(pca, "GRAM_AT_MOST", 20)
-    b = separated(90, 50, rate=0.7)
-    _, truth, _ = oracle(b, 4)
-    np.testing.assert_allclose(principal_components(ENGINE, b, 4)[1], truth, atol=1e-2 * np.abs(truth).max())
+def test_a_dense_and_a_sparse_x_have_the_same_directions():
+    dense, sparse = (leading_directions(ENGINE, wide(sparse=each)[2], 12) for each in (False, True))
+    np.testing.assert_allclose(dense, sparse, atol=1e-3)
+
+
+def test_a_narrow_x_is_not_reduced():
+    assert reduced_width(1000, 80, 16) is None or reduced_width(1000, 80, 16) == 80
+    assert reduced_width(1000, 101, 16) == 80 and reduced_width(50, 1000, 16) == 50

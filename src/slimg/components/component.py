@@ -28,10 +28,12 @@ from slimg.linalg.svd import SVDPlan, plan_svd
 if TYPE_CHECKING:
     from slimg.components.estimate import Sizes
 
-STRUCTURE_RANK = 32
-"""Columns that U may have however few features there are: capped at one or two, it would say nothing."""
+FEATURE_RANK, STRUCTURE_RANK = 256, 64
+"""Columns of a component of features and of U by default (docs/deviations.md says how they were chosen)."""
+LEAST_STRUCTURE_RANK = 32
+"""Columns that U may have by the paper's rule however few features there are: capped at one or two, it would say nothing."""
 MAX_RANK = 2048
-"""The most columns of a component, unless its rank says otherwise."""
+"""The most columns by the paper's rule."""
 
 
 def check_whole(value: Any, name: str, otherwise: str = "") -> None:
@@ -76,13 +78,13 @@ Rank = int | EnergyRank
 
 
 def structure_rank(rank: EnergyRank, nodes: int, features: int) -> int:
-    """The most columns of U: those of the features, as in the paper, but at least `STRUCTURE_RANK`.
+    """The most columns of U: those of the features, as in the paper, but at least `LEAST_STRUCTURE_RANK`.
 
     Returns
     -------
     int
     """
-    return min(nodes, max(features, STRUCTURE_RANK), rank.max_rank)
+    return min(nodes, max(features, LEAST_STRUCTURE_RANK), rank.max_rank)
 
 
 def check_rank(rank: Any) -> None:
@@ -284,10 +286,13 @@ class Component(ABC):
     ----------
     needs_edges, needs_features : bool
         Class attributes: what a graph must have for this component; without it, the component is left out with a note.
+    most_entries : int or None
+        Class attribute: stored entries of A beyond which the component is left out with a note, since it takes too long.
     """
 
     needs_edges: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
+    most_entries: ClassVar[int | None] = None
     kinds: ClassVar[dict[str, type[Component]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -558,6 +563,37 @@ def check_components(components: Any) -> list[Component]:
     return list(components)
 
 
+REASONS = {
+    "No features": "need features, but the graph has none: use components=[Structure()]",
+    "No edges": "need edges, but the graph has none: use components=[Features()]",
+    "Too many edges": "take too long on a graph of so many edges: use components=[PropagatedFeatures()]",
+}
+"""Why components are left out of a list, and what is said where nothing would be left."""
+
+
+def lacking(component: Component, entries: int, features: int) -> str | None:
+    """Say why a graph cannot have a component.
+
+    Parameters
+    ----------
+    component : Component
+    entries, features : int
+        Stored entries of A and columns of X.
+
+    Returns
+    -------
+    str or None
+        One of `REASONS`; None if it can.
+    """
+    if component.needs_features and not features:
+        return "No features"
+    if component.needs_edges and not entries:
+        return "No edges"
+    if component.most_entries is not None and entries > component.most_entries:
+        return "Too many edges"
+    return None
+
+
 def available_components(components: Any, graph: Graph) -> tuple[list[Component], tuple[str, ...]]:
     """Find the components that a graph can have.
 
@@ -571,9 +607,9 @@ def available_components(components: Any, graph: Graph) -> tuple[list[Component]
     Returns
     -------
     available : list of Component
-        Those that do not need edges or features which the graph lacks.
+        Those that do not need edges or features which the graph lacks, and do not take too long on it.
     notes : tuple of str
-        One sentence if some were left out.
+        One sentence for each reason to leave some out.
 
     Raises
     ------
@@ -581,14 +617,14 @@ def available_components(components: Any, graph: Graph) -> tuple[list[Component]
         If none can be computed, or the graph has neither edges nor features.
     """
     wanted = check_components(components)
-    edges, features = graph.adjacency.nnz > 0, graph.features is not None and graph.features.shape[1] > 0
-    if not edges and not features:
+    entries, features = graph.adjacency.nnz, 0 if graph.features is None else graph.features.shape[1]
+    if not entries and not features:
         raise InputError("the graph has neither edges nor features: there is nothing to learn from, add one of them")
-    kept = [each for each in wanted if (edges or not each.needs_edges) and (features or not each.needs_features)]
-    if len(kept) == len(wanted):
-        return kept, ()
-    lacking, only = ("features", "Structure()") if edges else ("edges", "Features()")
-    left_out = ", ".join(each.name for each in wanted if each not in kept)
+    reasons = {each.name: lacking(each, entries, features) for each in wanted}
+    kept = [each for each in wanted if reasons[each.name] is None]
+    left_out = {why: ", ".join(name for name in reasons if reasons[name] == why) for why in reasons.values() if why}
     if not kept:
-        raise InputError(f"components {left_out} need {lacking}, but the graph has none: use components=[{only}]")
-    return kept, (f"No {lacking}: components {left_out} are left out; used: {', '.join(each.name for each in kept)}.",)
+        why, names = next(iter(left_out.items()))
+        raise InputError(f"components {names} {REASONS[why]}")
+    used = ", ".join(each.name for each in kept)
+    return kept, tuple(f"{why}: components {names} are left out; used: {used}." for why, names in left_out.items())

@@ -1,17 +1,17 @@
 """The rows of P(A, X) for a list of components.
 
-    P(A, X) = U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X)        the paper's four, the default
+    P(A, X) = U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(S X)        the default; the paper's are the first four
 
-Passes over A are shared: the first hops of all operators gather the same rows once, and components with 2 and 4 hops of
-one operator take four passes, not six. Components of a small graph are computed side by side, those of a large one after the
-other: then no more than the components and one temporary of their size are held at any time.
+A wide X is reduced once, to the columns that all components of features start from (`slimg.linalg.pca`). Passes over A are
+shared: the first hops of all operators gather the same rows once, and components with 2 and 4 hops of one operator take four
+passes, not six. Components of a small graph are computed side by side, those of a large one after the other: then no more
+than the components and one temporary of their size are held at any time.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,18 +27,20 @@ from slimg.components.component import (
     Rank,
     available_components,
 )
-from slimg.components.features import AsIs, FeatureComponent, Features, FeatureState, PropagatedFeatures
+from slimg.components.diffusion import Diffusion
+from slimg.components.features import FeatureComponent, Features, FeatureState, PropagatedFeatures
 from slimg.components.row_scaling import Preparation, dense_rows, preparation_of, prepared_rows, unit_rows
 from slimg.components.structure import Structure
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.blas import matmul, one_thread
 from slimg.engine.memory import MemoryEngine
+from slimg.errors import InputError
 from slimg.graph.graph import Graph
-from slimg.linalg.operators import Operator
-from slimg.linalg.pca import GRAM_AT_MOST, PCA, Chain, plan_pca
+from slimg.linalg.operators import Operator, Weighted, operator
+from slimg.linalg.pca import leading_directions, principal_components, reduced_width
 
-SIDE_BY_SIDE = 1 << 25
-"""Entries of X up to which all components are computed at the same time."""
+SIDE_BY_SIDE = 1 << 23
+"""Entries of X, reduced, up to which all components are computed at the same time."""
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
@@ -72,6 +74,27 @@ def paper_components(*, rank: Rank = PAPER_RANK, pca: bool = True, normalize: st
 
 
 PAPER_COMPONENTS = paper_components()
+"""The paper's four, with the paper's rank."""
+
+
+def default_components() -> tuple[Component, ...]:
+    """Make the default list: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(S X), each with its default rank.
+
+    Returns
+    -------
+    tuple of Component
+        Structure, Features, PropagatedFeatures of both kinds, and Diffusion.
+
+    Examples
+    --------
+    >>> from slimg.components import default_components
+    >>> [component.name for component in default_components()]
+    ['U', 'X', 'A_row^2 X', 'A_sym^2 X', 'S^10 X']
+    """
+    return Structure(), Features(), *(PropagatedFeatures(kind=kind) for kind in ("row", "sym")), Diffusion()
+
+
+DEFAULT_COMPONENTS = default_components()
 """The default list of components."""
 
 
@@ -190,7 +213,11 @@ class Components:
 
 
 def compute_components(
-    graph: Graph, engine: Engine | None = None, *, components: Sequence[Component] = PAPER_COMPONENTS, random_state: int = 0
+    graph: Graph,
+    engine: Engine | None = None,
+    *,
+    components: Sequence[Component] = DEFAULT_COMPONENTS,
+    random_state: int = 0,
 ) -> Components:
     """Compute the rows of P(A, X) of a graph.
 
@@ -200,7 +227,7 @@ def compute_components(
         Edges, features or both. Labels are not read.
     engine : Engine or None, default=None
         Where the work is done; None is an engine in memory.
-    components : sequence of Component, default=PAPER_COMPONENTS
+    components : sequence of Component, default=DEFAULT_COMPONENTS
         What to compute. Components that need edges or features which the graph does not have are left out, with a note.
     random_state : int, default=0
         Seeds the start of iterative decompositions.
@@ -223,12 +250,10 @@ def compute_components(
     wanted, notes = available_components(components, graph)
     result = Components(engine or MemoryEngine(), notes=notes)
     context = Context(graph, result.engine, random_state)
-    featured = [each for each in wanted if isinstance(each, FeatureComponent)]
-    small = bool(featured) and np.prod(graph.features.shape) <= SIDE_BY_SIDE  # type: ignore[union-attr]
     with one_thread():
-        (_side_by_side if small else _one_by_one)(result, context, wanted, featured)
+        _compute_all(result, context, wanted, [each for each in wanted if isinstance(each, FeatureComponent)])
     result.engine.release_unused()
-    names = [each.name for each in wanted]
+    names = _nonempty(result, [each.name for each in wanted])
     result.blocks = {name: result.blocks[name] for name in names}
     result.fitted = {name: result.fitted[name] for name in names}
     result.rank = max(context.ranks.values(), default=max(result.widths.values()))
@@ -236,56 +261,48 @@ def compute_components(
     return result
 
 
-def _one_by_one(result: Components, context: Context, wanted: list[Component], featured: list[FeatureComponent]) -> None:
-    """Each component is finished before the next is begun."""
-    for component in wanted:
-        if isinstance(component, Structure):
-            _timed(result, component.name, context.decompose, component.rank)
-            _compute(result, context, component)
-            context.release(component.rank)
+def _nonempty(result: Components, names: list[str]) -> list[str]:
+    """Names of the components that have columns; the others are left out with a note."""
+    empty = [name for name in names if not result.blocks[name].shape[1]]
+    kept = [name for name in names if name not in empty]
+    if not kept:
+        raise InputError(f"components {', '.join(empty)} are empty: the features are the same in all nodes, add others")
+    if empty:
+        result.notes += (f"Components {', '.join(empty)} are left out: the features are the same in all nodes.",)
+    return kept
+
+
+def _compute_all(result: Components, context: Context, wanted: list[Component], featured: list[FeatureComponent]) -> None:
+    """U and the like, then the components of features; on a small graph at the same time."""
+    others = [each for each in wanted if not isinstance(each, FeatureComponent)]
+    tasks: list[Callable[[], Any]] = [partial(_compute, result, context, each) for each in others]
+    groups = _groups(featured, context)
+    small = _is_small(context, featured)
+    if small and context.graph.adjacency.n <= TASK_NODES:
+        result.engine.concurrently(*tasks, *(partial(_features, result, context, group, small) for group in groups))
+        return
+    for task in tasks:
+        task()
     for rank in _energy_ranks(featured, context):
         _timed(result, "U", context.resolve, rank)
         context.release(rank)
-    for component, source, spare, preparation in _sources(result, context, featured, twice=True):
-        rank = context.resolve(component.rank) if component.pca else 0
-        planner = partial(_planner(component), overwrite_input=spare)
-        plan = _timed(result, component.name, planner, result.engine, source, rank)
-        del source
-        _solve(result, component, plan, rank, preparation)
-        del plan  # the next hop must find neither still held
-    for component in wanted:
-        if component.name not in result.blocks:
-            _compute(result, context, component)
+    for group in groups:
+        _features(result, context, group, small)
 
 
-def _side_by_side(result: Components, context: Context, wanted: list[Component], featured: list[FeatureComponent]) -> None:
-    """Plans and solutions of all components as tasks; a solution waits for its rank and its plan, begun before it."""
-    structures = [each for each in wanted if isinstance(each, Structure)]
-    ranks = list(dict.fromkeys([*(each.rank for each in structures), *_energy_ranks(featured, context)]))
-    expected = {rank: context.svd(rank).expected_rank for rank in ranks}
-    prepare: list[Callable[[], Any]] = [partial(_timed, result, "U", context.decompose, rank) for rank in ranks]
-    if context.graph.adjacency.n > TASK_NODES:
-        for task in prepare:
-            task()
-        prepare = []
-    plans: dict[str, Future[Any]] = {}
-    planning: list[Callable[[], Any]] = []
-    solving: list[Callable[[], Any]] = [partial(_compute, result, context, each) for each in structures]
-    for component, source, _, preparation in _sources(result, context, featured, twice=False):
-        promise = plans[component.name] = Future()
-        about = expected.get(component.rank) or (context.resolve(component.rank) if component.pca else 0)
-        plan = partial(_timed, result, component.name, _planner(component), result.engine, source, about)
-        planning.append(_promised(promise, plan))
-        del source
+def _is_small(context: Context, featured: list[FeatureComponent]) -> bool:
+    n, d = context.shape
+    caps = [each.rank.max_rank if isinstance(each.rank, EnergyRank) else each.rank for each in featured]
+    widths = [each.width(n, d, cap) for each, cap in zip(featured, caps, strict=True)]
+    return bool(widths) and n * max(widths) <= SIDE_BY_SIDE
 
-        def solve(component: FeatureComponent = component, preparation: Preparation = preparation) -> None:
-            rank = context.resolve(component.rank) if component.pca else 0
-            _solve(result, component, plans[component.name].result(), rank, preparation)
 
-        solving.append(solve)
-    others = [each for each in wanted if not isinstance(each, (Structure, FeatureComponent))]
-    solving += [partial(_compute, result, context, each) for each in others]
-    result.engine.concurrently(*prepare, *planning, *solving)
+def _groups(featured: list[FeatureComponent], context: Context) -> list[list[FeatureComponent]]:
+    """Components that are made from the same columns: X prepared in the same way, reduced or not."""
+    d, groups = context.shape[1], dict[tuple[str | None, bool], list[FeatureComponent]]()
+    for each in featured:
+        groups.setdefault((each.normalize, each.is_exact(d)), []).append(each)
+    return list(groups.values())
 
 
 def _energy_ranks(featured: list[FeatureComponent], context: Context) -> list[Rank]:
@@ -295,117 +312,158 @@ def _energy_ranks(featured: list[FeatureComponent], context: Context) -> list[Ra
     return list(dict.fromkeys(each.rank for each in featured if each.pca and isinstance(each.rank, EnergyRank)))
 
 
-def _promised(promise: Future[Any], task: Callable[[], Any]) -> Callable[[], None]:
-    """The task, handing its result or error to those who wait for the promise."""
-
-    def run() -> None:
-        try:
-            promise.set_result(task())
-        except BaseException as error:
-            promise.set_exception(error)
-            raise
-
-    return run
-
-
-def _planner(component: FeatureComponent) -> Callable[..., Any]:
-    return plan_pca if component.pca else AsIs
-
-
 def _compute(result: Components, context: Context, component: Component) -> None:
     state, rows = _timed(result, component.name, component.compute, context)
     result.fitted[component.name], result.blocks[component.name] = FittedComponent(component, state), rows
+    if isinstance(component, Structure):
+        context.release(component.rank)
 
 
-def _solve(result: Components, component: FeatureComponent, plan: Any, rank: int, preparation: Preparation) -> None:
-    pca, rows = _timed(result, component.name, plan.solve, rank, unit_rows)
-    if pca is not None:  # float32, in which the rows were computed
-        pca = PCA(pca.mean, np.asarray(pca.components, np.float32), pca.singular_values)
-    result.fitted[component.name] = FittedComponent(component, FeatureState(pca, preparation))
-    result.blocks[component.name] = rows
-
-
-class _Source(NamedTuple):
-    """What g of a component is applied to, whether nobody needs it afterwards, and how X was prepared."""
-
-    component: FeatureComponent
-    matrix: RowMatrix | Chain
-    spare: bool
-    preparation: Preparation
-
-
-def _sources(result: Components, context: Context, featured: list[FeatureComponent], twice: bool) -> Iterator[_Source]:
-    """X and its hops for all components, each freed when it is not needed."""
-    for normalize in dict.fromkeys(each.normalize for each in featured):
-        yield from _alike(result, context, [each for each in featured if each.normalize == normalize], twice)
-
-
-def _alike(result: Components, context: Context, featured: list[FeatureComponent], twice: bool) -> Iterator[_Source]:
-    """The sources of components with the same preparation of X.
-
-    With ``twice`` a dense X is prepared again after the hops, which costs less than the memory to keep it beside them.
-    """
+def _features(result: Components, context: Context, group: list[FeatureComponent], small: bool) -> None:
+    """The components that share columns: those columns, their hops, and g of each."""
     engine, features = result.engine, context.graph.features
-    preparation = preparation_of(engine, engine.row_matrix(features), featured[0].normalize)
-    if featured[0].normalize == "auto" and preparation.normalize == "standard":
-        result.notes += ("Features are measured numbers, not counts: each column is standardised.",)
-    prepare = partial(_timed, result, "features", _prepared, engine, features, preparation)
-    own = [each for each in featured if not each.hops]
-    far = _Hops.of([each for each in featured if each.hops], context.graph)
-    x = prepare()
-    twice = twice and bool(far.operators) and not engine.is_sparse(x)
-    if not twice:
-        yield from (_Source(each, x, not far.operators, preparation) for each in own)
-    if engine.is_sparse(x):
-        if min(x.shape) > GRAM_AT_MOST:
-            for (key, hops), component in far.components.items():
-                yield _Source(component, Chain(x, far.operators[key], hops), False, preparation)
-            return
-        x = engine.map_rows(dense_rows, x)
-    if far.operators:
+    preparation = preparation_of(engine, engine.row_matrix(features), group[0].normalize)
+    if group[0].normalize == "auto" and preparation.normalize == "standard":
+        note = "Features are measured numbers, not counts: each column is standardised."
+        result.notes += () if note in result.notes else (note,)
+    reduction = _timed(result, "features", _reduction, context, group, preparation)
+    start = partial(_timed, result, "features", _start, engine, features, preparation, reduction.basis)
+    solve = partial(_solve, result, context, preparation, reduction)
+    if small:
+        engine.concurrently(*[partial(solve, *source) for source in _sources(result, context, group, start, False)])
+    else:
+        for source in _sources(result, context, group, start, True):
+            solve(*source)
+            del source  # the next hop must not find it still held
+
+
+class _Reduction(NamedTuple):
+    """V (d × l) or None, and for each component, by name, the mean of the rows of F X where V is not None."""
+
+    basis: Array | None = None
+    means: Mapping[str, Array] = {}
+
+
+def _reduction(context: Context, group: list[FeatureComponent], preparation: Preparation) -> _Reduction:
+    engine, graph, (n, d) = context.engine, context.graph, context.shape
+    width = d if group[0].is_exact(d) else reduced_width(n, d, max(context.resolve(each.rank) for each in group))
+    if width in (None, d):
+        return _Reduction()
+    far = any(each.hops for each in group)
+    x = _prepared(engine, graph.features, preparation)
+    basis = leading_directions(engine, x, width, operator("Ã_sym", graph.adjacency) if far else None, context.random_state)
+    ones = engine.row_matrix(np.full((n, 1), 1 / n, np.float32))
+    sums = [_transposed(engine, graph, each, ones) for each in group]
+    means = engine.gram(x, engine.map_rows(lambda *blocks: np.hstack(blocks), *sums))
+    return _Reduction(basis, {each.name: mean for each, mean in zip(group, means.T, strict=True)})
+
+
+def _transposed(engine: Engine, graph: Graph, component: FeatureComponent, ones: RowMatrix) -> RowMatrix:
+    """Fᵀ 1/n (n × 1)."""
+    if not component.hops:
+        return ones
+    return component.operator(graph.adjacency).transposed.series(engine, ones, component.coefficients)  # type: ignore[union-attr]
+
+
+def _start(engine: Engine, features: Any, preparation: Preparation, basis: Array | None) -> RowMatrix:
+    """X V, or X itself as a dense row matrix."""
+    x = _prepared(engine, features, preparation)
+    if basis is not None:
+        return engine.combine(x, basis)
+    return engine.map_rows(dense_rows, x) if engine.is_sparse(x) else x
+
+
+def _solve(
+    result: Components,
+    context: Context,
+    preparation: Preparation,
+    reduction: _Reduction,
+    component: FeatureComponent,
+    source: RowMatrix,
+    spare: bool,
+) -> None:
+    """g of what a component is made from."""
+    engine, name = result.engine, component.name
+    if not component.pca:
+        state, rows = FeatureState(preparation), engine.map_rows(unit_rows, source, overwrite_input=spare)
+    else:
+        rank = context.resolve(component.rank)
+        pca, rows = _timed(result, name, principal_components, engine, source, rank, unit_rows, spare)
+        state = FeatureState(preparation, pca, reduction.basis, reduction.means.get(name, pca.mean))
+    result.fitted[name], result.blocks[name] = FittedComponent(component, state), rows
+
+
+_Source = tuple[FeatureComponent, RowMatrix, bool]
+"""A component, what g is applied to, and whether nobody needs that afterwards."""
+
+
+def _sources(
+    result: Components, context: Context, group: list[FeatureComponent], start: Callable[[], RowMatrix], twice: bool
+) -> Iterator[_Source]:
+    """F X of all components of a group, each freed when it is not needed.
+
+    With ``twice`` X is made again after the hops, which costs less than the memory to keep it beside them.
+    """
+    own, far = [each for each in group if not each.hops], [each for each in group if each.hops]
+    x = start()
+    if not (twice and far):
+        yield from ((each, x, twice and len(own) == 1) for each in own)
+    if far:
         walks = [x]
         del x
-        yield from _walks(result, far, walks, preparation)
-    if twice:
-        yield from (_Source(each, prepare(), True, preparation) for each in own)
+        yield from _walks(result, context.graph, far, walks)
+    if twice and far:
+        yield from ((each, start(), True) for each in own)
 
 
-class _Hops(NamedTuple):
-    """Operators by name, and the components by (operator, hops), in the order in which they are computed."""
-
-    operators: dict[str, Operator]
-    components: dict[tuple[str, int], FeatureComponent]
-
-    @classmethod
-    def of(cls, featured: list[FeatureComponent], graph: Graph) -> _Hops:
-        operators: dict[str, Operator] = {}
-        components: dict[tuple[str, int], FeatureComponent] = {}
-        for each in featured:
-            found = each.operator(graph.adjacency)
-            assert found is not None
-            operators.setdefault(found.name, found)
-            components[found.name, each.hops] = each
-        order = sorted(components, key=lambda key: (list(operators).index(key[0]), key[1]))
-        return cls(operators, {key: components[key] for key in order})
-
-    def steps(self, operator: str) -> list[int]:
-        return [hops for name, hops in self.components if name == operator]
-
-
-def _walks(result: Components, hops: _Hops, walks: list[RowMatrix], preparation: Preparation) -> Iterator[_Source]:
+def _walks(result: Components, graph: Graph, far: list[FeatureComponent], walks: list[RowMatrix]) -> Iterator[_Source]:
     """Hops of the one row matrix in ``walks``, which is taken out: the first ones of all operators share a pass."""
-    first = [each.hop(False, 1 not in hops.steps(name)) for name, each in hops.operators.items()]
+    operators: dict[str, Operator] = {}
+    members: dict[str, list[FeatureComponent]] = {}
+    for each in sorted(far, key=lambda each: each.hops):
+        found = each.operator(graph.adjacency)
+        assert found is not None
+        operators.setdefault(found.name, found)
+        members.setdefault(found.name, []).append(each)
+    plans = {name: _plan(listed) for name, listed in members.items()}
+    first = [applied.hop(False, 1 not in plans[name]) for name, applied in operators.items()]
     passes = partial(_timed, result, "hops", result.engine.products)
-    walks[:] = passes(next(iter(hops.operators.values())).matrix, walks.pop(), first)
-    for name, operator in hops.operators.items():
-        walk, wanted = walks.pop(0), hops.steps(name)
-        for step in range(1, wanted[-1] + 1):
+    sums = {each.name: _scaled(result.engine, each, walks[0]) for each in far if _is_sum(each)}
+    walks[:] = passes(next(iter(operators.values())).matrix, walks.pop(), first)
+    for name, applied in operators.items():
+        walk, needed = walks.pop(0), plans[name]
+        for step in range(1, needed[-1] + 1):
             if step > 1:
-                scaling = operator.hop(step - 1 not in wanted, step not in wanted)
-                (walk,) = passes(operator.matrix, walk, [scaling])
-            if step in wanted:
-                yield _Source(hops.components[name, step], walk, step == wanted[-1], preparation)
+                (walk,) = passes(applied.matrix, walk, [applied.hop(step - 1 not in needed, step not in needed)])
+            yield from _at(result.engine, members[name], step, walk, sums)
         del walk
+
+
+def _plan(members: list[FeatureComponent]) -> list[int]:
+    """Steps at which the walk itself is needed, ascending."""
+    return sorted({k for each in members for k, coefficient in enumerate(each.coefficients) if k and coefficient})
+
+
+def _is_sum(component: FeatureComponent) -> bool:
+    return any(component.coefficients[:-1])
+
+
+def _scaled(engine: Engine, component: FeatureComponent, x: RowMatrix) -> RowMatrix:
+    return engine.map_rows(Weighted(component.coefficients[0]), x)
+
+
+def _at(
+    engine: Engine, members: list[FeatureComponent], step: int, walk: RowMatrix, sums: dict[str, RowMatrix]
+) -> Iterator[_Source]:
+    """Components that are complete at this step of the walk; sums of several powers go on."""
+    for each in members:
+        if _is_sum(each) and step <= each.hops:
+            weights = Weighted(1.0, each.coefficients[step])
+            sums[each.name] = engine.map_rows(weights, sums[each.name], walk, overwrite_input=True)
+            if step == each.hops:
+                yield each, sums.pop(each.name), True
+        elif step == each.hops:
+            yield each, walk, members[-1] is each
 
 
 def _prepared(engine: Engine, features: Any, preparation: Preparation) -> RowMatrix:

@@ -20,14 +20,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
-from slimg.components.component import Component, Cost, EnergyRank, Rank, structure_rank
-from slimg.components.compute import PAPER_COMPONENTS, SIDE_BY_SIDE
+from slimg.components.component import Component, Cost, EnergyRank, Rank, lacking, structure_rank
+from slimg.components.compute import DEFAULT_COMPONENTS, SIDE_BY_SIDE
 from slimg.components.features import FeatureComponent
 from slimg.engine.base import Engine, check_engine, engine_for
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.linalg.krylov import LanczosLayout, lanczos_layout
+from slimg.linalg.pca import SWEEPS
 from slimg.system import as_bytes, available_memory, resident, show_bytes
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ class Sizes:
         Classes, and the nodes learned and selected from.
     weighted : bool
         Whether edges have weights.
+    entries : int or None
+        Stored entries of sparse features; None if they are dense.
 
     Examples
     --------
@@ -67,6 +71,7 @@ class Sizes:
     classes: int = 2
     labelled: int = 0
     weighted: bool = False
+    entries: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("nodes", "edges", "features", "classes", "labelled"):
@@ -83,7 +88,13 @@ class Sizes:
         Sizes
         """
         weighted = graph.adjacency.weights is not None
-        return cls(graph.n, graph.edges, graph.d, max(2, len(graph.classes)), len(graph.labelled), weighted)
+        entries = int(graph.features.nnz) if sparse.issparse(graph.features) else None  # type: ignore[union-attr]
+        return cls(graph.n, graph.edges, graph.d, max(2, len(graph.classes)), len(graph.labelled), weighted, entries)
+
+    @property
+    def stored_features(self) -> int:
+        """Entries of X that are stored."""
+        return self.nodes * self.features if self.entries is None else self.entries
 
     def rank(self, rank: Rank) -> int:
         """The most columns that a rank can give.
@@ -151,7 +162,7 @@ class Estimate:
 def estimate(
     what: Graph | Sizes,
     *,
-    components: Sequence[Component] = PAPER_COMPONENTS,
+    components: Sequence[Component] = DEFAULT_COMPONENTS,
     memory: str | int | None = None,
     workers: int = 2,
     folder: str | Path | None = None,
@@ -163,7 +174,7 @@ def estimate(
     ----------
     what : Graph or Sizes
         The graph, or its sizes alone.
-    components : sequence of Component, default=PAPER_COMPONENTS
+    components : sequence of Component, default=DEFAULT_COMPONENTS
         What is computed.
     memory : str, int or None, default=None
         The budget, such as "4GB" or a number of bytes; None is most of what is free now.
@@ -227,7 +238,7 @@ def choose_engine(
     """
     check_engine(engine, memory)
     if isinstance(engine, str) and engine == "auto":
-        engine = estimate(graph, components=components or PAPER_COMPONENTS, memory=memory).recommended
+        engine = estimate(graph, components=components or DEFAULT_COMPONENTS, memory=memory).recommended
     found = engine_for(engine, memory)
     if components is not None and hasattr(found, "require_room"):
         sizes = Sizes.of(graph)
@@ -235,18 +246,26 @@ def choose_engine(
     return found
 
 
-def columns_through(sizes: Sizes, components: Sequence[Component] = PAPER_COMPONENTS) -> float:
+def columns_through(sizes: Sizes, components: Sequence[Component] = DEFAULT_COMPONENTS) -> float:
     """Columns that a fit takes through A, about: those of U, then those of the hops, whose first pass is shared.
 
     Returns
     -------
     float
     """
-    far = [each for each in _available(sizes, components) if isinstance(each, FeatureComponent) and each.hops]
-    hops = sum(each.hops - 1 for each in far) + bool(far)
-    others = [each for each in _available(sizes, components) if each not in far]
-    costs = [each.cost(sizes) for each in others]
-    return sum(cost.passes * cost.pass_width for cost in costs) + hops * sizes.features
+    found = _available(sizes, components)
+    far = [each for each in found if isinstance(each, FeatureComponent) and each.hops]
+    costs = [each.cost(sizes) for each in found if each not in far]
+    through = sum(cost.passes * cost.pass_width for cost in costs)
+    if not far:
+        return through
+    width = max(each.cost(sizes).pass_width for each in far)
+    longest: dict[str, int] = {}
+    for each in far:
+        kind = getattr(each, "kind", "sym")
+        longest[kind] = max(longest.get(kind, 0), each.hops)
+    reduction = 2 * SWEEPS * (width < sizes.features)
+    return through + (1 + sum(hops - 1 for hops in longest.values()) + reduction) * width
 
 
 def show_seconds(seconds: float) -> str:
@@ -273,12 +292,7 @@ class _Costs:
 
 
 def _available(sizes: Sizes, components: Sequence[Component]) -> list[Component]:
-    has = {"edges": sizes.edges > 0, "features": sizes.features > 0}
-    return [
-        each
-        for each in components
-        if (has["edges"] or not each.needs_edges) and (has["features"] or not each.needs_features)
-    ]
+    return [each for each in components if lacking(each, 2 * sizes.edges, sizes.features) is None]
 
 
 def _costs(sizes: Sizes, components: Sequence[Component]) -> _Costs:
@@ -292,18 +306,21 @@ def _row_matrices(sizes: Sizes, costs: _Costs) -> int:
     structure = max((cost.working for cost in costs.structure), default=0)
     held = sum(cost.held for cost in costs.all) - max((cost.held for cost in costs.features), default=0)
     hops = sum(cost.working for cost in costs.features) + held
-    together = bool(costs.features) and sizes.nodes * sizes.features <= SIDE_BY_SIDE
+    widest = max((cost.working for cost in costs.features), default=0)
+    together = 0 < sizes.nodes * widest <= SIDE_BY_SIDE
     return 4 * sizes.nodes * (structure + hops if together else max(structure, hops))
 
 
 def _work_files(sizes: Sizes, costs: _Costs) -> int:
     """Bytes of work files at the peak of a fit on the engine of files."""
-    return _row_matrices(sizes, costs) + 8 * sizes.nodes * sizes.features
+    widest = max((cost.working for cost in costs.features), default=0)
+    return _row_matrices(sizes, costs) + 8 * sizes.nodes * widest + 4 * sizes.stored_features
 
 
 def _graph_bytes(sizes: Sizes) -> int:
     entries = 2 * sizes.edges
-    return 32 * sizes.nodes + (8 if sizes.weighted else 4) * entries + 4 * sizes.nodes * sizes.features
+    features = (4 if sizes.entries is None else 8) * sizes.stored_features
+    return 32 * sizes.nodes + (8 if sizes.weighted else 4) * entries + features
 
 
 def _in_memory(sizes: Sizes, costs: _Costs, rates: Rates) -> Need:

@@ -1,13 +1,14 @@
 """X: the features of a node, and what all components made of features share.
 
-    b_i = Σ_j Opʰ_ij x_j        s_i = (b_i − μ) Cᵀ        p_i = s_i / ‖s_i‖
+    b_i = Σ_j F_ij x_j        s_i = (b_i − μ) V Cᵀ        p_i = s_i / ‖s_i‖
 
-x is a row of X, prepared (`slimg.components.row_scaling`); Op is an operator over A and h a number of hops, none for X
-itself; μ (d) and C (k × d) are the mean and the directions of the PCA g. Without PCA, μ = 0 and C = I. A weight W
-(k × c) is one of features, β = Cᵀ W (d × c), so that a score is
+x is a row of X, prepared (`slimg.components.row_scaling`); F = Σ_k c_k Opᵏ is a sum of powers of an operator over A, the
+identity for X itself. V (d × l, orthonormal) reduces a wide X before it is propagated (`slimg.linalg.pca`), and is the
+identity for others; C (r × l) are the directions of the PCA g of F X V. μ (d) is the mean of the rows of F X. Without
+PCA, μ = 0 and C = I. A weight W (r × c) is one of features, β = V Cᵀ W (d × c), so that a score is
 
-    p_i W = (b_i − μ) β / ‖s_i‖                         a share for each feature
-          = Σ_j Opʰ_ij (x_j − μ) β / ‖s_i‖ + rest       a share for each node; rest is what the weights of paths lack to one
+    p_i W = (b_i − μ) β / ‖s_i‖                       a share for each feature
+          = Σ_j F_ij (x_j − μ) β / ‖s_i‖ + rest       a share for each node; rest is what the weights of paths lack to one
 
 A_row^h X and Ã_sym^h X: the features of the neighbourhood.
 
@@ -20,18 +21,19 @@ Both are applied as passes over A (`slimg.linalg.operators`); no power of A is f
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, identity
 
 from slimg.components.component import (
-    PAPER_RANK,
+    FEATURE_RANK,
     Attribution,
     Component,
     Context,
     Cost,
+    EnergyRank,
     Rank,
     Target,
     check_rank,
@@ -43,55 +45,61 @@ from slimg.errors import InputError, choices
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, Steps, operator, steps
-from slimg.linalg.pca import PCA, Chain
+from slimg.linalg.pca import PCA, SWEEPS, reduced_width
 
 if TYPE_CHECKING:
     from slimg.components.estimate import Sizes
 
 
+EXACT_AT_MOST = 4_096
+"""Features up to which the paper's rule, whose ranks are large, takes X as it is."""
+SHARED = 4
+"""Components of the default list that share one reduction of X."""
 FEW = 4
 """Times by which nodes outnumber the rows they are gathered for, before features are gathered first and projected then."""
 
 
 class FeatureState(NamedTuple):
-    """The fitted PCA (None: features as they are), and how rows of X are prepared."""
+    """How rows of X are prepared, the fitted PCA (None: features as they are), V (None: the identity) and μ."""
 
-    pca: PCA | None
     preparation: Preparation
+    pca: PCA | None = None
+    basis: Array | None = None
+    mean: Array | None = None
 
     @property
     def shift(self) -> Array | float:
-        """μ Cᵀ."""
-        pca = self.pca
-        return 0.0 if pca is None else np.asarray(pca.components, np.float64) @ pca.mean
+        """μ V Cᵀ."""
+        return 0.0 if self.mean is None else self.raw(self.mean[None])[0]
 
     def prepared(self, graph: Graph, rows: Array) -> Any:
         """Rows of X as they enter propagation, float64, sparse if X is and stays so."""
         return prepared_rows(graph.features[rows], self.preparation).astype(np.float64)  # type: ignore[index]
 
-    def projected(self, prepared: Any) -> Array:
-        """(b − μ) Cᵀ."""
-        if self.pca is None:
-            return dense_rows(prepared)
-        return prepared @ np.asarray(self.pca.components, np.float64).T - self.shift
+    def raw(self, rows: Any) -> Array:
+        """b V Cᵀ."""
+        reduced = dense_rows(rows if self.basis is None else rows @ self.basis)
+        return reduced if self.pca is None else reduced @ self.pca.components.T.astype(np.float64)
 
     def loadings(self, weights: Array) -> tuple[Array, Array]:
-        """μ (d) and β = Cᵀ W (d × c)."""
-        wide = weights.astype(np.float64)
-        if self.pca is None:
-            return np.zeros(len(wide)), wide
-        return np.asarray(self.pca.mean, np.float64), np.asarray(self.pca.components, np.float64).T @ wide
+        """μ (d) and β = V Cᵀ W (d × c)."""
+        beta = weights.astype(np.float64)
+        if self.pca is not None:
+            beta = self.pca.components.T.astype(np.float64) @ beta
+        if self.basis is not None:
+            beta = self.basis.astype(np.float64) @ beta
+        return np.zeros(len(beta)) if self.mean is None else self.mean, beta
 
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureComponent(Component):
-    """Base of components made of features: g(Opʰ X).
+    """Base of components made of features: g(F X), F = Σ_k c_k Opᵏ.
 
-    `slimg.components.compute` hands them Opʰ X, so that hops which several components need are computed once.
+    `slimg.components.compute` hands them F X, so that hops which several components need are computed once.
 
     Parameters
     ----------
-    rank : int or EnergyRank, default=EnergyRank()
+    rank : int or EnergyRank, default=256
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the features themselves, with rows of length one.
@@ -101,7 +109,7 @@ class FeatureComponent(Component):
         "standard" for measured numbers.
     """
 
-    rank: Rank = PAPER_RANK
+    rank: Rank = FEATURE_RANK
     pca: bool = True
     normalize: str | None = "auto"
 
@@ -118,6 +126,11 @@ class FeatureComponent(Component):
     @abstractmethod
     def hops(self) -> int:
         """How often the operator is applied; 0 for the features of the node itself."""
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """Weights c_0 … c_h of F = Σ_k c_k Opᵏ; by default F = Opʰ."""
+        return (*(0.0,) * self.hops, 1.0)
 
     @abstractmethod
     def operator(self, adjacency: Adjacency) -> Operator | None:
@@ -139,23 +152,55 @@ class FeatureComponent(Component):
         """The number of hops."""
         return self.hops
 
+    def is_exact(self, d: int) -> bool:
+        """Whether X is taken as it is, without a reduction, however wide it is.
+
+        Parameters
+        ----------
+        d : int
+            The number of features.
+
+        Returns
+        -------
+        bool
+            True without PCA, and for the paper's rule up to `EXACT_AT_MOST` features.
+        """
+        return not self.pca or (isinstance(self.rank, EnergyRank) and d <= EXACT_AT_MOST)
+
+    def width(self, n: int, d: int, rank: int) -> int:
+        """The number of columns that are propagated.
+
+        Parameters
+        ----------
+        n, d : int
+            Nodes and features.
+        rank : int
+            The number of columns that the component's rank stands for.
+
+        Returns
+        -------
+        int
+            d, or the columns of a reduced X.
+        """
+        return d if self.is_exact(d) else reduced_width(n, d, rank) or d
+
     def compute(self, context: Context) -> tuple[Any, RowMatrix]:
         """Not called: the rows are computed by `slimg.components.compute`, which shares hops among components."""
         raise InputError(f"{self.name} is computed with slimg.components.compute_components")
 
     def project(self, state: FeatureState, target: Target) -> Array:
-        """Compute (Opʰ x − μ) Cᵀ of the nodes, touching only their neighbourhood."""
+        """Compute (F x − μ) V Cᵀ of the nodes, touching only their neighbourhood."""
         graph, rows, _ = target
         way = self._steps(graph, rows)
         if way is None:
-            return state.projected(state.prepared(graph, rows))
+            return state.raw(state.prepared(graph, rows)) - state.shift
         far = state.prepared(graph, way.reached)
         if FEW * len(rows) < len(way.reached):
-            return state.projected(way.apply(far))
-        return way.apply(state.projected(far) + state.shift) - state.shift
+            return state.raw(way.paths() @ far) - state.shift
+        return way.apply(state.raw(far)) - state.shift
 
     def loadings(self, state: FeatureState, weights: Array) -> Array:
-        """Compute β = Cᵀ W."""
+        """Compute β = V Cᵀ W."""
         return state.loadings(weights)[1]
 
     def attribute(self, state: FeatureState, weights: Array, target: Target) -> list[Attribution]:
@@ -167,7 +212,7 @@ class FeatureComponent(Component):
         values = dense_rows(paths @ prepared)
         mean, beta = state.loadings(weights)
         centred = values - mean
-        raw = centred if state.pca is None else centred @ np.asarray(state.pca.components, np.float64).T
+        raw = state.raw(centred)
         lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
         own = prepared @ beta - mean @ beta
         found = []
@@ -184,44 +229,59 @@ class FeatureComponent(Component):
         return found
 
     def neighbour_scores(self, state: FeatureState, weights: Array, target: Target) -> tuple[Array, Array]:
-        """What the first step of each path carries: Op_ij (Opʰ⁻¹ (x − μ) β)_j."""
+        """What the first step of each path carries: Op_ij (Σ_{k ≥ 1} c_k Opᵏ⁻¹ (x − μ) β)_j."""
         graph, rows, _ = target
         way = self._steps(graph, rows)
         if way is None:
             return super().neighbour_scores(state, weights, target)
         mean, beta = state.loadings(weights[:, None])
         far = state.prepared(graph, way.reached) @ beta - mean @ beta
-        tail = Steps(way.matrices[1:], way.reached).apply(far)[:, 0]
-        near = steps(self._applied(graph), rows, 1).reached
-        return near, way.matrices[0].toarray()[0] * tail
+        return way.levels[1], way.matrices[0].toarray()[0] * way.tail.apply(far)[:, 0]
 
     def cost(self, sizes: Sizes) -> Cost:
-        """A Gram matrix of the features and their product with the directions."""
+        """Its share of the reduction of X, passes over A, a Gram matrix, and the product with its directions."""
         n, d = sizes.nodes, sizes.features
-        r = min(d, sizes.rank(self.rank)) if self.pca else d
-        moved = 4 * n * (4 * d + 2 * r) + 16 * sizes.edges
-        return Cost(columns=r, held=r, working=d, single=n * d * r, double=n * d * d if self.pca else 0, moved=moved)
+        width = self.width(n, d, sizes.rank(self.rank))
+        r = min(width, sizes.rank(self.rank)) if self.pca else d
+        reduction = 0 if width == d else (2 * SWEEPS + 1) * sizes.stored_features * width / SHARED
+        return Cost(
+            columns=r,
+            held=r,
+            working=width,
+            passes=self.hops,
+            pass_width=width,
+            single=n * width * r + reduction,
+            double=n * width * width if self.pca else 0,
+            moved=4 * n * (4 * width + 2 * r) + 16 * sizes.edges,
+        )
 
     def to_arrays(self, state: FeatureState) -> dict[str, Array]:
-        """Mean (d), directions (k × d), singular values (k), and whether the minimum of a row is subtracted."""
+        """Mean (d), V (d × l), directions (r × l), singular values (r), and how X is prepared."""
         _, shifted, mean, scale = state.preparation
         kept = {"shifted": np.array(shifted)}
         if mean is not None and scale is not None:
             kept |= {"column_mean": mean, "column_scale": scale}
-        if state.pca is None:
+        if state.basis is not None:
+            kept["basis"] = state.basis
+        if state.pca is None or state.mean is None:
             return kept
-        pca = {name: np.asarray(getattr(state.pca, name)) for name in ("mean", "components", "singular_values")}
-        return kept | pca
+        pca = {name: np.asarray(getattr(state.pca, name)) for name in ("components", "singular_values")}
+        return kept | {"mean": state.mean, **pca}
 
     def from_arrays(self, arrays: dict[str, Array]) -> FeatureState:
         """The state of a model file."""
-        pca = PCA(arrays["mean"], arrays["components"], arrays["singular_values"]) if self.pca else None
         decided = "standard" if "column_mean" in arrays else "row" if self.normalize == "auto" else self.normalize
         columns = arrays.get("column_mean"), arrays.get("column_scale")
-        return FeatureState(pca, Preparation(decided, bool(arrays["shifted"]), *columns))
+        preparation = Preparation(decided, bool(arrays["shifted"]), *columns)
+        if not self.pca:
+            return FeatureState(preparation)
+        mean, basis = arrays["mean"], arrays.get("basis")
+        reduced = mean if basis is None else mean @ basis
+        pca = PCA(reduced, arrays["components"], arrays["singular_values"])
+        return FeatureState(preparation, pca, basis, mean)
 
     def _steps(self, graph: Graph, rows: Array) -> Steps | None:
-        return steps(self._applied(graph), rows, self.hops) if self.hops else None
+        return steps(self._applied(graph), rows, self.coefficients) if self.hops else None
 
     def _applied(self, graph: Graph) -> Operator:
         found = self.operator(graph.adjacency)
@@ -235,7 +295,7 @@ class Features(FeatureComponent):
 
     Parameters
     ----------
-    rank : int or EnergyRank, default=EnergyRank()
+    rank : int or EnergyRank, default=256
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the features themselves, with rows of length one.
@@ -266,24 +326,7 @@ class Features(FeatureComponent):
         return None
 
 
-class AsIs:
-    """A plan like that of a PCA, for a component without one: the rows themselves."""
-
-    def __init__(self, engine: Any, source: RowMatrix | Chain, expected_rank: int | None, overwrite_input: bool = False):
-        self._engine, self._source, self._overwrite_input = engine, source, overwrite_input
-
-    def solve(self, rank: int, then: Any) -> tuple[None, RowMatrix]:
-        """No state, and the rows with ``then`` applied."""
-        source = self._source
-        if isinstance(source, Chain):
-            source = source.times(self._engine, np.eye(source.shape[1], dtype=np.float32))
-        overwrite = self._overwrite_input
-        return None, self._engine.map_rows(lambda block: then(dense_rows(block)), source, overwrite_input=overwrite)
-
-
 OPERATORS = {"row": "A_row", "sym": "Ã_sym"}
-FUSED = 1.6
-"""Cost of the first hops of two operators in one pass, as a number of passes."""
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -293,7 +336,7 @@ class PropagatedFeatures(FeatureComponent):
 
     Parameters
     ----------
-    rank : int or EnergyRank, default=EnergyRank()
+    rank : int or EnergyRank, default=256
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the propagated features themselves, with rows of length one.
@@ -359,7 +402,3 @@ class PropagatedFeatures(FeatureComponent):
     def operator(self, adjacency: Adjacency) -> Operator:
         """A_row or Ã_sym of a graph."""
         return operator(OPERATORS[self.kind], adjacency)
-
-    def cost(self, sizes: Sizes) -> Cost:
-        """That of a component of features, and passes of d columns over A, the first of them shared by two operators."""
-        return replace(super().cost(sizes), passes=self.steps - 1 + FUSED / 2, pass_width=sizes.features)

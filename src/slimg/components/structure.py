@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from slimg.components.component import PAPER_RANK, Attribution, Component, Context, Cost, Rank, Target, check_rank
+from slimg.components.component import (
+    STRUCTURE_RANK,
+    Attribution,
+    Component,
+    Context,
+    Cost,
+    Rank,
+    Target,
+    check_rank,
+)
 from slimg.components.row_scaling import rounding_of, unit_rows, without_noise
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.memory import MemoryEngine
@@ -48,18 +57,18 @@ class Structure(Component):
 
     Parameters
     ----------
-    rank : int or EnergyRank, default=EnergyRank()
+    rank : int or EnergyRank, default=64
         The number of columns, or the rule that decides it.
 
     Examples
     --------
     >>> from slimg.components import Structure
-    >>> component = Structure(rank=64)
+    >>> component = Structure(rank=32)
     >>> component.name, component.formula
     ('U', 'U')
     """
 
-    rank: Rank = PAPER_RANK
+    rank: Rank = STRUCTURE_RANK
 
     needs_edges: ClassVar[bool] = True
     name: ClassVar[str] = "U"

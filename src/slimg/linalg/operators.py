@@ -25,17 +25,18 @@ For chosen rows R₀ and R_{k+1} = the nodes that a row of R_k gathers, Op restr
 
     (Opʰ T)[R₀]  =  Op[R₀, R₁] · Op[R₁, R₂] ⋯ Op[R_{h−1}, R_h] · T[R_h]
     Opʰ[R₀, R_h] =  the product of the steps alone: the weight of every walk of h hops, summed over walks
+
+and Σ_k c_k Opᵏ by Horner's rule, t_h = c_h T[R_h], t_k = c_k T[R_k] + Op[R_k, R_{k+1}] t_{k+1}.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, identity
 from scipy.sparse.csgraph import connected_components
 
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
@@ -105,6 +106,18 @@ def twins(adjacency: Adjacency) -> Array:
         same &= adjacency.weights == adjacency.weights[there]
     model[row[~same]] = row[~same]
     return model
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A sum of one or two blocks of rows with these weights."""
+
+    first: float
+    second: float = 0.0
+
+    def __call__(self, block: Array, other: Array | None = None) -> Array:
+        scaled = block * np.float32(self.first)
+        return scaled if other is None else scaled + np.float32(self.second) * other
 
 
 OPERATORS = ("A", "A_row", "A_sym", "Ã_row", "Ã_sym")
@@ -191,9 +204,34 @@ class Operator:
         RowMatrix of shape (n, k)
             The product, in one pass for each hop.
         """
-        for _ in range(hops):
-            row_matrix = self.apply(engine, row_matrix)
+        for step in range(hops):
+            scaling = self.hop(step > 0, step < hops - 1)
+            (row_matrix,) = engine.products(self.matrix, row_matrix, [scaling])
         return row_matrix
+
+    def series(self, engine: Engine, row_matrix: RowMatrix, coefficients: Sequence[float]) -> RowMatrix:
+        """Compute Σ_k c_k Opᵏ T.
+
+        Parameters
+        ----------
+        engine : Engine
+            Where the row matrix lives.
+        row_matrix : RowMatrix of shape (n, k)
+            T, dense.
+        coefficients : sequence of float
+            c_0, c_1, …
+
+        Returns
+        -------
+        RowMatrix of shape (n, k)
+            The sum, in one pass for each power.
+        """
+        total = engine.map_rows(Weighted(coefficients[0]), row_matrix)
+        for coefficient in coefficients[1:]:
+            row_matrix = self.apply(engine, row_matrix)
+            if coefficient:
+                total = engine.map_rows(Weighted(1.0, coefficient), total, row_matrix, overwrite_input=True)
+        return total
 
 
 def operator(name: str, adjacency: Adjacency) -> Operator:
@@ -269,37 +307,70 @@ def _inverse_power(degree: np.ndarray, power: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Steps:
-    """Restricted operators, float64, from the chosen rows outwards, and ``reached``: R_h, ascending."""
+    """Σ_k c_k Opᵏ restricted to what chosen rows reach, float64.
+
+    ``matrices`` are Op[R_k, R_{k+1}], ``levels`` are R_0 … R_h, and ``coefficients`` c_0 … c_h.
+    """
 
     matrices: list[csr_array]
-    reached: Array
+    levels: list[Array]
+    coefficients: tuple[float, ...]
+
+    @property
+    def reached(self) -> Array:
+        """R_h, ascending."""
+        return self.levels[-1]
+
+    @property
+    def tail(self) -> Steps:
+        """What the first step leads to: Σ_{k ≥ 1} c_k Opᵏ⁻¹ from R_1."""
+        return Steps(self.matrices[1:], self.levels[1:], self.coefficients[1:])
 
     def apply(self, rows: Any) -> Any:
-        """(Opʰ T)[R₀] from T[R_h], dense or sparse."""
-        for matrix in reversed(self.matrices):
-            rows = matrix @ rows
-        return rows
+        """(Σ_k c_k Opᵏ T)[R₀] from T[R_h], dense or sparse."""
+        found = self.coefficients[-1] * rows
+        for k in reversed(range(len(self.matrices))):
+            found = self.matrices[k] @ found
+            if self.coefficients[k]:
+                found = found + self.coefficients[k] * rows[np.searchsorted(self.reached, self.levels[k])]
+        return found
 
     def paths(self) -> csr_array:
-        """Opʰ[R₀, R_h], columns ascending in each row."""
-        found = csr_array(reduce(lambda left, right: left @ right, self.matrices))
+        """(Σ_k c_k Opᵏ)[R₀, R_h], columns ascending in each row."""
+        here, total = identity(len(self.levels[0]), format="csr"), csr_array((len(self.levels[0]), len(self.reached)))
+        for k, coefficient in enumerate(self.coefficients):
+            here = csr_array(here @ self.matrices[k - 1] if k else here)
+            if coefficient:
+                place = np.searchsorted(self.reached, self.levels[k])[here.indices]
+                total = total + csr_array((coefficient * here.data, place, here.indptr), shape=total.shape)
+        found = csr_array(total)
         found.sort_indices()
         return found
 
 
-def steps(operator: Operator, rows: Array, hops: int) -> Steps:
-    """The way from R₀ = ``rows`` outwards; at least one hop.
+def steps(operator: Operator, rows: Array, coefficients: Sequence[float]) -> Steps:
+    """The way from R₀ = ``rows`` outwards, for Σ_k c_k Opᵏ; at least one hop.
+
+    Coefficients other than the last may differ from zero where the operator has loops: then R_k lies in R_{k+1}. From a
+    level of more than half of the nodes on, all nodes are taken, so that one matrix serves all further steps.
 
     Returns
     -------
     Steps
         One sparse matrix for each hop, and the rows they reach.
     """
-    here, matrices = np.asarray(rows), []
-    for _ in range(hops):
-        matrix, here = _step(operator, here)
+    n = len(operator.matrix.indptr) - 1
+    levels: list[Array] = [np.asarray(rows)]
+    matrices: list[csr_array] = []
+    for _ in coefficients[1:]:
+        if len(levels) > 2 and len(levels[-2]) == n:
+            matrices.append(matrices[-1])
+            levels.append(levels[-1])
+            continue
+        matrix, reached = _step(operator, levels[-1], whole=2 * len(levels[-1]) > n and len(levels) > 1)
         matrices.append(matrix)
-    return Steps(matrices, here)
+        levels.append(reached)
+    return Steps(matrices, levels, tuple(coefficients))
 
 
 def gathered(adjacency: Adjacency, rows: Array) -> csr_array:
@@ -336,12 +407,15 @@ def around(adjacency: Adjacency, rows: Array, hops: int) -> Array:
     return np.flatnonzero(inside)
 
 
-def _step(operator: Operator, rows: Array) -> tuple[csr_array, Array]:
-    """Op[rows, reached] and reached."""
+def _step(operator: Operator, rows: Array, whole: bool) -> tuple[csr_array, Array]:
+    """Op[rows, reached] and reached: all nodes if ``whole``."""
     before, after, loop = operator.scaling
     block = gathered(operator.matrix, rows)  # type: ignore[arg-type]  # an operator's matrix is the graph's adjacency
-    reached = np.unique(np.concatenate([block.indices, rows]) if loop else block.indices)
-    place = np.searchsorted(reached, block.indices)
+    if whole:
+        reached, place = np.arange(block.shape[1]), block.indices
+    else:
+        reached = np.unique(np.concatenate([block.indices, rows]) if loop else block.indices)
+        place = np.searchsorted(reached, block.indices)
     block = csr_array((block.data, place, block.indptr), shape=(len(rows), len(reached)))
     if loop:
         own = csr_array(

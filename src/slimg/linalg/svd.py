@@ -37,8 +37,9 @@ from slimg.linalg.operators import Reduction, reduced
 if TYPE_CHECKING:
     from slimg.linalg.sketched_lanczos import Pairs
 
-DENSE_ALWAYS, DENSE_AT_MOST = 1_500, 6_000
-"""Parts up to the first size are always dense; up to the second, if more than a sixth of the spectrum is wanted."""
+DENSE_ALWAYS, DENSE_FIXED, DENSE_AT_MOST = 1_500, 400, 6_000
+"""Parts up to the first size (the second, for a fixed rank) are always dense; up to the third, if more than a sixth of the
+spectrum is wanted."""
 REDUCE_AT_MOST = 1 << 23
 """Stored entries up to which twins are looked for."""
 TOLERANCES = 1e-3, 0.1
@@ -164,8 +165,9 @@ def plan_svd(
         return KrylovSVD(engine, adjacency, None, rule, tolerance or TOLERANCES[1], random_state)
     reduction = reduced(adjacency)
     size, matrix = len(reduction.parts[0]), _as_adjacency(reduction.matrix)
-    expected = int(min(rule.cap, 3 * rule.target**2 / _fourth_moment(engine, matrix)))
-    if size <= DENSE_ALWAYS or (size <= DENSE_AT_MOST and expected > size / 6):
+    is_fixed = np.isinf(rule.target)
+    expected = rule.cap if is_fixed else int(min(rule.cap, 3 * rule.target**2 / _fourth_moment(engine, matrix)))
+    if size <= (DENSE_FIXED if is_fixed else DENSE_ALWAYS) or (size <= DENSE_AT_MOST and expected > size / 6):
         return DenseSVD(engine, reduction, rule, expected)
     if lanczos_layout(len(matrix.indptr), rule.cap).is_sketched:
         return SketchedSVD(engine, adjacency, rule, random_state)
