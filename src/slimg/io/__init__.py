@@ -197,7 +197,7 @@ def unchanged(source: Source) -> Iterator[None]:
         raise InputError(f"{source.path} changed while it was read: wait until it is written, then call again")
 
 
-def with_name(source: Source, function: Callable[..., Any], *arguments: Any) -> Any:
+def with_name(source: object, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function; the message of its `InputError` gets the name of the file in front."""
     try:
         return function(*arguments)
