@@ -253,7 +253,25 @@ class EdgeCounts:
 
     @classmethod
     def of(cls, dropped: Any, pairs: int, entries: int, directed: bool, rules: tuple[str, str]) -> EdgeCounts:
-        """Return the counts, given those of `drop_edges`, of distinct ordered pairs, and of entries of the matrix."""
+        """Return the counts.
+
+        Parameters
+        ----------
+        dropped : sequence of 3 ints
+            Edges that were given, loops, and edges of weight 0.
+        pairs : int
+            Distinct ordered pairs.
+        entries : int
+            Entries of the matrix.
+        directed : bool
+            Whether the input is directed.
+        rules : tuple of 2 str
+            ``merged_by`` and ``symmetrised_by``.
+
+        Returns
+        -------
+        EdgeCounts
+        """
         given, loops, zeros = (int(count) for count in dropped)
         one_way = entries - pairs if directed else 0
         return cls(given, loops, zeros, given - loops - zeros - pairs, one_way, entries // 2, *rules)

@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from slimg.errors import InputError, require
-from slimg.graph.adjacency import Adjacency, Rule
+from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import as_column, from_torch, number_of, show
 from slimg.graph.graph import Graph
 
 
 def from_networkx(
-    graph: Any, label: str | None, features: Any, weight: str | None, unlabelled: Any, **rules: Rule
+    graph: Any, label: str | None, features: Any, weight: str | None, unlabelled: Any, **rules: Any
 ) -> Graph:
     """Read a networkx graph of any kind."""
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
@@ -25,16 +25,16 @@ def from_networkx(
     ids = np.fromiter(graph.nodes, object, graph.number_of_nodes())
     row = {node: k for k, node in enumerate(ids)}
     edges = list(graph.edges(data=True))
-    ends = np.array([(row[u], row[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
+    source, target = np.array([(row[u], row[v]) for u, v, _ in edges], np.int64).reshape(-1, 2).T
     weights, notes = _edge_weights(edges, weight)
-    adjacency, counts = Adjacency.from_edges(*ends.T, len(ids), weights, directed=graph.is_directed(), **rules)
+    adjacency, counts = Adjacency.from_edges(source, target, len(ids), weights, directed=graph.is_directed(), **rules)
     matrix, names = _node_features(graph, features)
     labels = None if label is None else _node_labels(graph, label)
     built = Graph(adjacency, matrix, labels, ids, names, {}, unlabelled, (*notes, *counts.notes()))
     return built.with_notes(*built.warnings())
 
 
-def from_pyg(data: Any, ids: Any, unlabelled: Any, **rules: Rule) -> Graph:
+def from_pyg(data: Any, ids: Any, unlabelled: Any, **rules: Any) -> Graph:
     """Read a `torch_geometric.data.Data`."""
     if not hasattr(data, "num_nodes") or isinstance(getattr(data, "node_types", None), list):
         raise InputError(f"from_pyg takes a homogeneous torch_geometric Data, not {type(data).__name__}")
@@ -55,7 +55,7 @@ def from_pyg(data: Any, ids: Any, unlabelled: Any, **rules: Rule) -> Graph:
 
 
 def from_dgl(
-    graph: Any, features: str | None, label: str | None, weight: str | None, ids: Any, unlabelled: Any, **rules: Rule
+    graph: Any, features: str | None, label: str | None, weight: str | None, ids: Any, unlabelled: Any, **rules: Any
 ) -> Graph:
     """Read a homogeneous `dgl.DGLGraph`."""
     if not all(hasattr(graph, name) for name in ("num_nodes", "edges", "ndata", "edata")):

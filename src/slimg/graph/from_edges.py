@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from slimg.errors import InputError, choices
-from slimg.graph.adjacency import Adjacency, Rule
+from slimg.graph.adjacency import Adjacency
 from slimg.graph.checks import check_ids, check_present
 from slimg.graph.columns import (
     IDS,
@@ -153,16 +153,7 @@ class NodeTable:
         return replace(self, ids=stacked(self.ids, ids), labels=labels, features=features)
 
 
-def graph_of(
-    edges: EdgeTable,
-    nodes: NodeTable,
-    *,
-    directed: bool = True,
-    duplicates: Rule = "sum",
-    symmetrise: Rule = "max",
-    unknown: Unknown = "fail",
-    unlabelled: Any = None,
-) -> Graph:
+def graph_of(edges: EdgeTable, nodes: NodeTable, unknown: Unknown = "fail", unlabelled: Any = None, **rules: Any) -> Graph:
     """Join edges and nodes by their ids; the arguments are those of `Graph.from_edges`.
 
     Returns
@@ -189,9 +180,7 @@ def graph_of(
             notes.append(f"{found}: kept without label and with zero features (ids {show(unknown_ids)}).")
             nodes = nodes.extend(unknown_ids)
             source, target = rows_in(nodes.ids, "ids of the edges", edges.source, edges.target)
-    adjacency, counts = Adjacency.from_edges(
-        source, target, len(nodes.ids), edges.weight, directed=directed, duplicates=duplicates, symmetrise=symmetrise
-    )
+    adjacency, counts = Adjacency.from_edges(source, target, len(nodes.ids), edges.weight, **rules)
     notes += counts.notes()
     names = None if nodes.feature_names is None else tuple(nodes.feature_names)
     graph = Graph(adjacency, nodes.features, nodes.labels, nodes.ids, names, {}, unlabelled, tuple(notes))
