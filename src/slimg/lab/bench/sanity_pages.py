@@ -13,7 +13,7 @@ exactly zero.
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,13 @@ EXPECTED = {
 """Case → the scenario's name in the paper, and the component that should have the largest weight."""
 
 
-def sanity_page(grid: Grid, folder: Path | None) -> Page:
+def sanity_page(grid: Grid) -> Page:
     """Make the page of the checks.
 
     Returns
     -------
     Page
-        Tables, paragraphs, and the adjacency matrices of the three structures if a folder is given.
+        Tables, paragraphs, and the adjacency matrices of the three structures.
     """
     page, report, quick = Page(grid.recipe.title), report_of(grid), grid.recipe.label
     if report is not None:
@@ -70,11 +70,9 @@ def sanity_page(grid: Grid, folder: Path | None) -> Page:
         predicted = survival_table(report, titles, f"{quick}Predicted from the formulas; where it came otherwise, both")
         if predicted is not None:
             page.add(predicted, agreement(report, titles))
-    page.add(_time(grid))
-    if folder is not None:
-        name = structures(folder / f"structures{grid.recipe.suffix}.svg", _nodes(grid.recipe.data))
-        page.add(Picture(name.name, "Adjacency matrices of the three structures, nodes in the order of their clusters"))
-    return page
+    caption = "Adjacency matrices of the three structures, nodes in the order of their clusters"
+    draw = partial(structures, nodes=_nodes(grid.recipe.data))
+    return page.add(_time(grid), Picture(f"structures{grid.recipe.suffix}.svg", caption, draw))
 
 
 def report_of(grid: Grid) -> SanityReport | None:
@@ -151,13 +149,13 @@ def predictions(report: SanityReport) -> dict[str, dict[str, bool | None]]:
     return {model: properties(model).survives for model in report.models if model in known}
 
 
-def weights_page(grid: Grid, folder: Path | None) -> Page:
+def weights_page(grid: Grid) -> Page:
     """Make the page of component weights.
 
     Returns
     -------
     Page
-        A table per model, and its figure if a folder is given.
+        A table per model, and its figure.
     """
     recipe = grid.recipe
     page = Page(recipe.title).add(
@@ -172,11 +170,10 @@ def weights_page(grid: Grid, folder: Path | None) -> Page:
         lines = [_weights_row(grid, row, column, shares) for column, shares in found.items()]
         header = ("", "accuracy", *next(iter(found.values())), "expected", "largest")
         page.add(Table(header, lines, f"{recipe.label}Components of {grid.title(row)}"))
-        if folder is not None:
-            name = f"interpret-{row}{recipe.suffix}.svg"
-            scenarios = {_scenario(column): shares for column, shares in found.items()}
-            component_weights(folder / name, scenarios, recipe.label.removesuffix(": "))
-            page.add(Picture(name, f"Weights of the components of {grid.title(row)}, shares of the sum"))
+        scenarios = {_scenario(column): shares for column, shares in found.items()}
+        draw = partial(component_weights, scenarios=scenarios, title=recipe.label.removesuffix(": "))
+        caption = f"Weights of the components of {grid.title(row)}, shares of the sum"
+        page.add(Picture(f"interpret-{row}{recipe.suffix}.svg", caption, draw))
     return page
 
 
