@@ -18,18 +18,14 @@ from slimg.components.features import FeatureComponent
 from slimg.errors import choices
 
 NAMES = ("U", "X", "row", "sym")
+SHARED = ("pca", "k_row", "k_sym", "energy", "max_rank")
+"""Settings of components: models with the same ones can share components."""
 
 
 def slimg_components(
-    names: Iterable[str] = NAMES,
-    *,
-    pca: bool = True,
-    k_row: int | Collection[int] = 2,
-    k_sym: int | Collection[int] = 2,
-    energy: float = 0.9,
-    max_rank: int = MAX_RANK,
-    normalize: str | None = "row",
-) -> list[Component]:
+    names: Iterable[str] = NAMES, *, pca: bool = True, k_row: int | Collection[int] = 2, k_sym: int | Collection[int] = 2,
+    energy: float = 0.9, max_rank: int = MAX_RANK, normalize: str | None = "row",
+) -> list[Component]:  # fmt: skip
     """Make the list of components of an ablation.
 
     Parameters
@@ -83,7 +79,7 @@ def slimg_params(settings: dict[str, Any], normalize: str | None = "row") -> dic
     -------
     dict
     """
-    own = ("pca", "k_row", "k_sym", "energy", "max_rank", "normalize")
+    own = (*SHARED, "normalize")
     options = {"normalize": normalize, **{key: settings[key] for key in own if key in settings}}
     params = {key: value for key, value in settings.items() if key not in (*own, "components", "sparsity")}
     params["components"] = slimg_components(settings.get("components", NAMES), **options)

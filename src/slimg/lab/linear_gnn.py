@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -21,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from slimg.base import BaseNodeClassifier, check_graph, check_whole_number
 from slimg.components.compute import Components
 from slimg.components.estimate import choose_engine
-from slimg.engine.base import Array, Engine, check_engine
+from slimg.engine.base import Array, check_engine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.lab.hyperparameters import WithHyperparameters
@@ -96,19 +97,10 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
     seconds_: dict[str, float]
 
     def __init__(
-        self,
-        propagator: str | Propagator = "sgc",
-        *,
-        weight_decay: float | Sequence[float] | None = None,
-        epochs: int = EPOCHS,
-        patience: int = PATIENCE,
-        cv: int = 5,
-        normalize_features: str | None = "row",
-        engine: Any = "memory",
-        memory: str | int | None = None,
-        random_state: int = 0,
-        **hyperparameters: Any,
-    ):
+        self, propagator: str | Propagator = "sgc", *, weight_decay: float | Sequence[float] | None = None,
+        epochs: int = EPOCHS, patience: int = PATIENCE, cv: int = 5, normalize_features: str | None = "row",
+        engine: Any = "memory", memory: str | int | None = None, random_state: int = 0, **hyperparameters: Any,
+    ):  # fmt: skip
         self.propagator = propagator
         self.weight_decay = weight_decay
         self.epochs = epochs
@@ -148,24 +140,25 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         codes = given.codes if given.val_codes is None else np.concatenate([given.codes, given.val_codes])
         begun = time.perf_counter()
         settings = self.settings() if propagated is None else [each for each, _ in propagated]
-        engine = choose_engine(self.engine, graph, self.memory) if propagated is None else propagated[0][1].engine
         if propagated is None and len(settings) == 1:
-            propagated = list(zip(settings, self._components(settings, graph, engine), strict=True))
+            propagated = self.propagate(graph)
         if propagated is None:
+            compute = partial(together, graph=graph, engine=choose_engine(self.engine, graph, self.memory),
+                              normalize_features=self.normalize_features)  # fmt: skip
             chosen = np.arange(len(labelled))
-            rows = [parts.labelled_rows(chosen) for parts in self._components(settings, graph, engine, labelled)]
+            rows = [parts.labelled_rows(chosen) for parts in compute(settings, rows=labelled)]
         else:
             rows = [parts.labelled_rows(labelled) for _, parts in propagated]
         gathered = time.perf_counter()
         place, stopped = self._select(settings, rows, _Learner(codes, len(given.classes), len(given.train), self))
         selected = time.perf_counter()
         self.propagator_ = settings[place]
-        parts = propagated[place][1] if propagated else self._components([self.propagator_], graph, engine)[0]
-        self._keep(graph, parts, stopped)
-        self.seconds_ = {
-            "propagation": gathered - begun + time.perf_counter() - selected,
-            "learning": selected - gathered,
-        }
+        parts = propagated[place][1] if propagated else compute([self.propagator_])[0]
+        self.components_, self.notes_ = parts, (*graph.notes, *parts.notes)
+        self.coef_ = {name: stopped.weights[columns] for name, columns in parts.groups.items()}
+        self.intercept_ = stopped.intercept
+        propagation = gathered - begun + time.perf_counter() - selected
+        self.seconds_ = {"propagation": propagation, "learning": selected - gathered}
         return self
 
     def settings(self) -> list[Propagator]:
@@ -184,9 +177,9 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
             return [self.propagator]
         grid = kind_of(self.propagator).grid
         open_names = [name for name in grid if name not in self.hyperparameters]
-        values = product(*(grid[name] for name in open_names))
-        combinations = [dict(zip(open_names, each, strict=True)) for each in values]
-        return [get(self.propagator, **self.hyperparameters, **each) for each in combinations]
+        combinations = product(*(grid[name] for name in open_names))
+        return [get(self.propagator, **self.hyperparameters, **dict(zip(open_names, each, strict=True)))
+                for each in combinations]  # fmt: skip
 
     def propagate(self, graph: Graph) -> Propagated:
         """Compute P(A, X) for all nodes and each setting; `fit` computes what it needs unless this is given.
@@ -203,18 +196,13 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         """
         settings = self.settings()
         engine = choose_engine(self.engine, graph, self.memory)
-        return list(zip(settings, self._components(settings, graph, engine), strict=True))
+        return list(zip(settings, together(settings, graph, engine, self.normalize_features), strict=True))
 
     def decision_function(self) -> Array:
         """Scores of all nodes, in graph order (n × classes)."""
         check_is_fitted(self)
         parts = self.components_
         return parts.engine.to_array(parts.linear(self.coef_)) + self.intercept_
-
-    def _components(
-        self, settings: list[Propagator], graph: Graph, engine: Engine, rows: Array | None = None
-    ) -> list[Components]:
-        return together(settings, graph, engine, self.normalize_features, rows)
 
     def _select(self, settings: list[Propagator], rows: list[Array], learner: _Learner) -> tuple[int, Stopped]:
         """Learn with every setting and weight decay; which setting is best, what it learned, and records of all."""
@@ -228,11 +216,6 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
                 self.selection_.append(_record(settings[place], weight_decay, stopped, time.perf_counter() - begun))
         place, self.weight_decay_, stopped = min(tried, key=lambda each: (-each[2].val_accuracy, each[2].val_loss))
         return place, learner.finish(rows[place], self.weight_decay_, stopped)
-
-    def _keep(self, graph: Graph, parts: Components, stopped: Stopped) -> None:
-        self.components_, self.notes_ = parts, (*graph.notes, *parts.notes)
-        self.coef_ = {name: stopped.weights[columns] for name, columns in parts.groups.items()}
-        self.intercept_ = stopped.intercept
 
     def _weight_decays(self) -> tuple[float, ...]:
         given = WEIGHT_DECAYS if self.weight_decay is None else self.weight_decay

@@ -57,16 +57,9 @@ def simplicity(grid: Grid) -> Page:
 
 
 EXPERIMENTS: dict[str, MakePage] = {
-    "sanity": sanity_page,
-    "real": accuracies,
-    "components": accuracies,
-    "linearity": simplicity,
-    "design": accuracies,
-    "receptive": accuracies,
-    "scalability": scalability_page,
-    "speed": speed_page,
-    "interpret": weights_page,
-}
+    "sanity": sanity_page, "real": accuracies, "components": accuracies, "linearity": simplicity, "design": accuracies,
+    "receptive": accuracies, "scalability": scalability_page, "speed": speed_page, "interpret": weights_page,
+}  # fmt: skip
 """Experiment → what makes its page from its grid."""
 
 
@@ -158,7 +151,8 @@ def show(grid: Grid, make_page: MakePage, out: Path) -> int:
     for piece in page.renderables(console.width):
         console.print(piece)
     for ending, text in (("md", page.markdown()), ("tex", page.latex())):
-        _write(out / f"{grid.recipe.name}{grid.recipe.suffix}.{ending}", text)
+        with atomic_write(out / f"{grid.recipe.name}{grid.recipe.suffix}.{ending}") as file:
+            file.write(text)
     return sum(record["status"] != "ok" for records in grid.records.values() for record in records)
 
 
@@ -193,7 +187,8 @@ def write_page(target: Path, store: Store, recipes: list[str]) -> None:
         else:
             parts.append(f"## {recipe.title}\n\nNot run yet.\n")
     target.parent.mkdir(parents=True, exist_ok=True)
-    _write(target, "\n".join(parts))
+    with atomic_write(target) as file:
+        file.write("\n".join(parts))
 
 
 def _provenance(grid: Grid) -> str:
@@ -236,8 +231,3 @@ def _check(args: argparse.Namespace) -> None:
 
 def _names(given: str | None) -> list[str] | None:
     return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_write(path) as file:
-        file.write(text)

@@ -33,15 +33,6 @@ from slimg.lab.sanity.report import mean_and_sd
 from slimg.lab.tables import Entry, Table
 
 OOM = "O.O.M."
-ROWS = {
-    "slimg": "SlimG", "slimg-path": "SlimG, default path", "gcn": "GCN", "sage": "SAGE", "gcnii": "GCNII", "h2gcn": "H₂GCN",
-    "appnp": "APPNP", "gprgnn": "GPR-GNN", "gat": "GAT", "linkx": "LINKX", "c1": "SlimG-C1 (U)", "c2": "SlimG-C2 (X)",
-    "c3": "SlimG-C3 (A_row² X)", "c4": "SlimG-C4 (Ã_sym² X)", "mlp2": "w/ MLP-2", "mlp3": "w/ MLP-3",
-    "nonlinear": "w/ NL Trans.", "no-sparsity": "w/o Sp. Reg.", "no-pca": "w/o PCA", "no-u": "w/o Struct. U",
-    "row246-sym234": "k_row 2,4,6; k_sym 2,3,4", "row24-sym23": "k_row 2,4; k_sym 2,3", "row6-sym4": "k_row 6; k_sym 4",
-    "row4-sym3": "k_row 4; k_sym 3",
-}  # fmt: skip
-"""Row → title, where it is not that of its propagator."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +138,7 @@ def row_title(recipe: Recipe, row: str) -> str:
     """
     if recipe.name == "receptive" and row == "slimg":
         return "k_row 2; k_sym 2 (SlimG)"
-    if row in ROWS:
-        return ROWS[row]
-    return kind_of(row).title if row in LINEAR else row
+    return paper.tables()["row_titles"].get(row) or (kind_of(row).title if row in LINEAR else row)
 
 
 def marked_title(recipe: Recipe, row: str) -> str:

@@ -31,7 +31,7 @@ from slimg.classifier import UNPENALIZED, SlimG
 from slimg.components.compute import Components
 from slimg.errors import InputError, choices
 from slimg.graph import Graph, Split
-from slimg.lab.ablations import NAMES, slimg_params
+from slimg.lab.ablations import NAMES, SHARED, slimg_params
 from slimg.lab.baselines import LINEAR
 from slimg.lab.baselines.base import best_of
 from slimg.lab.baselines.network import EPOCHS, PATIENCE, current_names, grid_settings
@@ -43,9 +43,6 @@ from slimg.lab.user_code import load_object
 
 Settings: TypeAlias = dict[str, Any]
 Result = TypeVar("Result")
-ABLATIONS = ("pca", "k_row", "k_sym", "energy", "max_rank")
-"""Settings of components (`slimg.lab.ablations`); cells with the same ones share components."""
-
 PAPER = "paper"
 REDUCED = "reduced"
 
@@ -118,10 +115,10 @@ class SlimGKind(Kind):
     family = "slimg"
 
     def known(self) -> set[str]:
-        return {*SlimG().get_params(), "timed", "sparsity", *ABLATIONS}
+        return {*SlimG().get_params(), "timed", "sparsity", *SHARED}
 
     def sharing(self, settings: Settings) -> Settings:
-        return {key: settings[key] for key in ABLATIONS if key in settings}
+        return {key: settings[key] for key in SHARED if key in settings}
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         wanted = {name for settings in several for name in settings.get("components", NAMES)}

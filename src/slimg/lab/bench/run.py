@@ -105,8 +105,9 @@ def progress_bar(what: str = "cells") -> Iterator[Report]:
     from rich import progress as rich
     from rich.console import Console
 
-    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn())
-    with rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), disable=not sys.stderr.isatty()) as bars:
+    console = Console(stderr=True)
+    columns = ("{task.description}", rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn())
+    with rich.Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         task = bars.add_task(what, total=None)
 
         def report(cell: Cell, record: Record, total: int) -> None:

@@ -184,9 +184,19 @@ def as_adapters(models: Any) -> list[ModelAdapter]:
         named = [as_adapter(each) for each in (models if several else [models])]
     if not named:
         raise InputError("no model was given: name at least one")
-    earlier = [sum(each.name == other.name for other in named[:place]) for place, each in enumerate(named)]
-    return [replace(each, name=f"{each.name} ({count + 1})") if count else each
-            for each, count in zip(named, earlier, strict=True)]  # fmt: skip
+    names = numbered([each.name for each in named])
+    return [replace(each, name=name) for each, name in zip(named, names, strict=True)]
+
+
+def numbered(names: list[str]) -> list[str]:
+    """Distinct names: the second of two equal ones becomes "name (2)".
+
+    Returns
+    -------
+    list of str
+    """
+    counts = [names[:place].count(name) for place, name in enumerate(names)]
+    return [f"{name} ({count + 1})" if count else name for name, count in zip(names, counts, strict=True)]
 
 
 def _estimator(name: str, create: Callable[[int], Any]) -> ModelAdapter:

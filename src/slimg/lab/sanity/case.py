@@ -226,22 +226,25 @@ def helps(name: str) -> tuple[str, ...]:
     return ("X",) * features_help + ("A",) * edges_help
 
 
-def select(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Distinct cases from names, or from "informative" (seven), "empty" (two) or "all" (nine).
+def select(cases: Any) -> tuple[str | SanityCase, ...]:
+    """Distinct cases from names, from "informative" (seven), "empty" (two) or "all" (nine), or cases as they are.
 
     Returns
     -------
-    tuple of str
+    tuple of str and SanityCase
+        No name twice.
     """
     groups = {"informative": CASES, "empty": EMPTY, "all": CASES + EMPTY} | {name: (name,) for name in CASES + EMPTY}
-    found: list[str] = []
-    for name in [names] if isinstance(names, str) else names:
-        if name not in groups:
-            raise choices("sanity case", name, list(groups))
-        found += groups[name]
+    if not isinstance(cases, str | SanityCase | Iterable):
+        raise InputError(f"cases are names or sanity cases, not {type(cases).__name__}")
+    found: list[str | SanityCase] = []
+    for each in [cases] if isinstance(cases, str | SanityCase) else cases:
+        if not isinstance(each, SanityCase) and each not in groups:
+            raise choices("sanity case", each, list(groups))
+        found += [each] if isinstance(each, SanityCase) else [name for name in groups[each] if name not in found]
     if not found:
         raise InputError("no sanity case was given: name at least one, or all")
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 def _notes(true: tuple[str, ...], settings: dict[str, Any]) -> tuple[str, ...]:

@@ -290,22 +290,13 @@ class SanityReport:
         dict
             NaN becomes None.
         """
-        cases = [dataclasses.asdict(case) for case in self.cases]
+        facts = ("name", "helps", "chance", "settings", "notes")
         return {
             "seeds": self.seeds,
             "reduced": self.reduced,
             "at_least": self.at_least,
-            "cases": [{key: case[key] for key in ("name", "helps", "chance", "settings", "notes")} for case in cases],
-            "models": {
-                model: {
-                    "cases": {case.name: self._cell_dict(model, case.name) for case in self.cases},
-                    "average": _mean_sd(*self.average(model)),
-                    "average_rank": _mean_sd(*self.average_rank(model)),
-                    "passes": self.passes(model),
-                    "verdict": self.verdict(model),
-                }
-                for model in self.models
-            },
+            "cases": [{key: getattr(case, key) for key in facts} for case in self.cases],
+            "models": {model: self._model_dict(model) for model in self.models},
             "observations": [dataclasses.asdict(each) for each in self.observations()],
         }
 
@@ -394,27 +385,27 @@ class SanityReport:
         Entry
             "✓", "✗" or "failed".
         """
-        if self.cells[model, case].error:
-            return Entry("failed", style="bad")
-        return Entry("✓", style="good") if self.passed(model, case) else Entry("✗", style="bad")
+        passed = self.passed(model, case)
+        wrong = "failed" if self.cells[model, case].error else "✗"
+        return Entry("✓" if passed else wrong, style="good" if passed else "bad")
 
     def _accuracy(self, model: str, case: str) -> Entry:
-        cell = self.cells[model, case]
-        if cell.error:
-            return Entry("failed", style="bad")
-        return Entry(str(cell), style="red" if self.is_red(model, case) else self.medal(model, case) or "")
+        if self.cells[model, case].error:
+            return self.mark(model, case)
+        style = "red" if self.is_red(model, case) else self.medal(model, case) or ""
+        return Entry(str(self.cells[model, case]), style=style)
+
+    def _model_dict(self, model: str) -> dict[str, Any]:
+        average, rank = _mean_sd(*self.average(model)), _mean_sd(*self.average_rank(model))
+        cells = {case.name: self._cell_dict(model, case.name) for case in self.cases}
+        judged = {"passes": self.passes(model), "verdict": self.verdict(model)}
+        return {"cases": cells, "average": average, "average_rank": rank, **judged}
 
     def _cell_dict(self, model: str, case: str) -> dict[str, Any]:
         cell = self.cells[model, case]
-        return {
-            "accuracies": list(cell.accuracies),
-            **_mean_sd(cell.mean, cell.spread),
-            "passed": self.passed(model, case),
-            "medal": self.medal(model, case),
-            "red": self.is_red(model, case),
-            "error": cell.error,
-            "seconds": round(cell.seconds, 3),
-        }
+        judged = {"passed": self.passed(model, case), "medal": self.medal(model, case), "red": self.is_red(model, case)}
+        found = {"accuracies": list(cell.accuracies), **_mean_sd(cell.mean, cell.spread), **judged}
+        return {**found, "error": cell.error, "seconds": round(cell.seconds, 3)}
 
 
 def mean_and_sd(mean: float, spread: float, factor: float = 1.0) -> str:
