@@ -93,10 +93,10 @@ class Grid:
         return paper.accuracy(self.recipe.paper, "slimg" if row == "slimg-path" else row, column)
 
     def medal(self, row: str, column: str) -> str | None:
-        return self._colours(column)[0].get(row)
+        return self._colours(column).get(row, (None, False))[0]
 
     def is_red(self, row: str, column: str) -> bool:
-        return self._colours(column)[1].get(row, False)
+        return self._colours(column).get(row, (None, False))[1]
 
     def average_rank(self, row: str, instead_of: str | None = None) -> tuple[float, float]:
         """Ours over `judged`, also of an unranked row in the place of a ranked one; NaN unless it was run there."""
@@ -117,16 +117,14 @@ class Grid:
     def _compared(self, row: str, column: str) -> Figures:
         return self.paired.get((row, column), self.figures[row, column])
 
-    def _colours(self, column: str) -> tuple[dict[str, str | None], dict[str, bool]]:
+    def _colours(self, column: str) -> dict[str, tuple[str | None, bool]]:
         """Medals and red cells among the ranked rows; none until all of them were run on this graph."""
         rows = self.ranked
         if not rows or column in EMPTY or any((row, column) not in self.figures for row in rows):
-            return {}, {}
+            return {}
         means = np.array([[self._compared(row, column).mean] for row in rows])
         spreads = np.array([[self.figures[row, column].spread] for row in rows])  # of all splits that a row has
-        medals = [each[0] for each in ranking.medals(means)]
-        red = ranking.red_cells(means, spreads)[:, 0].tolist()
-        return dict(zip(rows, medals, strict=True)), dict(zip(rows, red, strict=True))
+        return dict(zip(rows, ranking.colours(means, spreads), strict=True))
 
 
 def row_title(recipe: Recipe, row: str) -> str:

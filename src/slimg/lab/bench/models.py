@@ -95,15 +95,11 @@ class Kind:
 
 def kind(name: str) -> Kind:
     """The kind of that name, or of a user's file."""
-    if name == "slimg":
-        return SlimGKind(name)
-    if name in LINEAR:
-        return LinearKind(name)
-    if name in baselines.names():
-        return BaselineKind(name)
-    if ":" in name:
-        return UserKind(name)
-    raise choices("model", name, {"slimg", *LINEAR, *baselines.names(), "FILE.py:NAME"})
+    known: dict[str, type[Kind]] = dict.fromkeys(baselines.names(), BaselineKind)
+    known |= {**dict.fromkeys(LINEAR, LinearKind), "slimg": SlimGKind}
+    if name not in known and ":" not in name:
+        raise choices("model", name, {*known, "FILE.py:NAME"})
+    return known.get(name, UserKind)(name)
 
 
 class SlimGKind(Kind):
@@ -189,9 +185,10 @@ class BaselineKind(Kind):
 class UserKind(Kind):
     """A user's own object with fit and predict, by its address; it takes no settings from a recipe."""
 
-    @property
-    def family(self) -> str:  # type: ignore[override]
-        return self.name
+    family = "user"
+
+    def sharing(self, settings: Settings) -> Settings:
+        return {"address": self.name}
 
     def check(self, settings: Settings) -> None:
         if settings:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from slimg.base import check_whole_number
 from slimg.engine import Engine
 from slimg.errors import InputError, choices
 from slimg.graph import Adjacency, Graph, Split, splits
@@ -195,8 +196,7 @@ def scaled(n: int) -> dict[str, Any]:
     >>> scaled(1200)
     {'n': 1200, 'd': 100, 'density': 0.05}
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < NODES_PER_FEATURE:
-        raise InputError(f"a sanity case needs n as an integer of at least {NODES_PER_FEATURE} nodes, not {n!r}")
+    check_whole_number(n, "n", NODES_PER_FEATURE)
     return {"n": n, "d": n // NODES_PER_FEATURE, "density": min(MEAN_DENSITY / n, DENSEST)}
 
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -339,10 +339,8 @@ class SanityReport:
     @cached_property
     def _ranked(self) -> dict[tuple[str, str], tuple[str | None, bool]]:
         """Medal of each informative cell, and whether it is red."""
-        means = self._grid("mean")
-        medals, red = chain(*ranking.medals(means)), ranking.red_cells(means, self._grid("spread")).ravel().tolist()
         keys = product(self.models, (case.name for case in self.informative))
-        return dict(zip(keys, zip(medals, red, strict=True), strict=True))
+        return dict(zip(keys, ranking.colours(self._grid("mean"), self._grid("spread")), strict=True))
 
     def _page(self) -> Page:
         """Tables of ✓/✗ and of accuracies, legend, verdicts, differences from the paper and its observations."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from slimg.base import check_whole_number
 from slimg.engine import Engine
 from slimg.errors import InputError
 from slimg.graph import Adjacency, Graph
@@ -73,8 +74,7 @@ def check(
     SanityReport(passed: lr 1/2)
     """
     adapters = as_adapters(model)
-    if not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1:
-        raise InputError(f"seeds is a number of splits of at least 1, not {seeds!r}")
+    check_whole_number(seeds, "seeds", 1)
     if isinstance(at_least, bool) or not isinstance(at_least, int | float) or not 0 < at_least <= 1:
         raise InputError(f"at_least is an accuracy above 0 and at most 1, not {at_least!r}")
     cells, facts = {}, []
