@@ -15,7 +15,7 @@ from slimg.classifier import UNPENALIZED
 from slimg.components import Component, EnergyRank, Features, PropagatedFeatures, Structure
 from slimg.components.component import MAX_RANK
 from slimg.components.features import FeatureComponent
-from slimg.errors import choices
+from slimg.errors import check_names
 
 NAMES = ("U", "X", "row", "sym")
 SHARED = ("pca", "k_row", "k_sym", "energy", "max_rank")
@@ -52,9 +52,7 @@ def slimg_components(
     ['X', 'A_row^2 X', 'A_row^4 X']
     """
     wanted = list(names)
-    for name in wanted:
-        if name not in NAMES:
-            raise choices("component", name, NAMES)
+    check_names("component", wanted, NAMES)
     rank = EnergyRank(energy, max_rank)
     options: dict[str, Any] = {"rank": rank, "pca": pca, "normalize": normalize}
     found: list[Component] = [Structure(rank=rank)] if "U" in wanted else []

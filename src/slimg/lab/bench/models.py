@@ -29,7 +29,7 @@ from sklearn.base import clone
 import slimg.lab.baselines as baselines
 from slimg.classifier import UNPENALIZED, SlimG
 from slimg.components.compute import Components
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names, choices
 from slimg.graph import Graph, Split
 from slimg.lab.ablations import NAMES, SHARED, slimg_params
 from slimg.lab.baselines import LINEAR
@@ -75,10 +75,7 @@ class Kind:
 
     def check(self, settings: Settings) -> None:
         """`InputError` when it has no such setting."""
-        known = self.known()
-        for key in current_names(settings):
-            if key not in known:
-                raise choices(f"setting of the model {self.name}", key, known)
+        check_names(f"setting of the model {self.name}", current_names(settings), self.known())
 
     def known(self) -> set[str]:
         """Names of its settings."""

@@ -29,7 +29,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from slimg.errors import InputError, choices, require
+from slimg.errors import InputError, check_names, require
 from slimg.graph import Graph
 
 Predictor: TypeAlias = "Callable[[Graph, np.ndarray, np.ndarray, int], Any]"
@@ -225,8 +225,7 @@ def _estimator(name: str, create: Callable[[int], Any]) -> ModelAdapter:
 def _baseline(name: str) -> ModelAdapter:
     import slimg.lab.baselines as baselines
 
-    if name not in baselines.names(quick=True):
-        raise choices("model", name, baselines.names(quick=True))
+    check_names("model", [name], baselines.names(quick=True))
     set_params = baselines.set_known_params
     return _estimator(name, lambda seed: set_params(baselines.get(name), normalize_features=None, random_state=seed))
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from slimg.base import check_whole_number
 from slimg.engine import Engine
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 from slimg.graph import Adjacency, Graph, Split, splits
 from slimg.lab.sanity import generators
 
@@ -145,10 +145,8 @@ def make(
     >>> case.name, case.helps, case.graph.n
     ('semantic-uniform', ('X',), 120)
     """
-    if features not in FEATURES:
-        raise choices("kind of features", features, FEATURES)
-    if structure not in STRUCTURES:
-        raise choices("kind of structure", structure, STRUCTURES)
+    check_names("kind of features", [features], FEATURES)
+    check_names("kind of structure", [structure], STRUCTURES)
     settings = {
         "n": n, "d": d, "c": c, "seed": seed, "density": density, "feature_noise": feature_noise,
         "edge_noise": edge_noise, "label_fraction": label_fraction, "imbalance": imbalance,
@@ -207,8 +205,7 @@ def parts(name: str) -> tuple[str, str]:
     -------
     tuple of two str
     """
-    if name not in CASES + EMPTY:
-        raise choices("sanity case", name, CASES + EMPTY)
+    check_names("sanity case", [name], CASES + EMPTY)
     features, structure = name.split("-")
     return features, structure
 
@@ -237,10 +234,10 @@ def select(cases: Any) -> tuple[str | SanityCase, ...]:
     groups = {"informative": CASES, "empty": EMPTY, "all": CASES + EMPTY} | {name: (name,) for name in CASES + EMPTY}
     if not isinstance(cases, str | SanityCase | Iterable):
         raise InputError(f"cases are names or sanity cases, not {type(cases).__name__}")
+    given = [cases] if isinstance(cases, str | SanityCase) else list(cases)
+    check_names("sanity case", (each for each in given if not isinstance(each, SanityCase)), groups)
     found: list[str | SanityCase] = []
-    for each in [cases] if isinstance(cases, str | SanityCase) else cases:
-        if not isinstance(each, SanityCase) and each not in groups:
-            raise choices("sanity case", each, list(groups))
+    for each in given:
         found += [each] if isinstance(each, SanityCase) else [name for name in groups[each] if name not in found]
     if not found:
         raise InputError("no sanity case was given: name at least one, or all")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.errors import choices
+from slimg.errors import check_names
 from slimg.lab.sanity import findings, ranking
 from slimg.lab.tables import Entry, Page, Table
 from slimg.system import atomic_write
@@ -132,10 +132,8 @@ class SanityReport:
         Cell
             What the model reached in the case.
         """
-        if model not in self.models:
-            raise choices("model", model, self.models)
-        if case not in self._facts:
-            raise choices("sanity case", case, list(self._facts))
+        check_names("model", [model], self.models)
+        check_names("sanity case", [case], self._facts)
         return self.cells[model, case]
 
     def passed(self, model: str, case: str) -> bool:
