@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from slimg.base import BaseNodeClassifier, check_graph, check_whole_number
+from slimg.base import BaseNodeClassifier, FitRows, check_graph, check_whole_number
 from slimg.components.compute import Components
 from slimg.components.estimate import choose_engine
 from slimg.engine.base import Array, check_engine
@@ -137,7 +137,6 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         self._check(graph, y)
         given = self._fit_rows(graph, train, val)
         labelled = given.train if given.val is None else np.concatenate([given.train, given.val])
-        codes = given.codes if given.val_codes is None else np.concatenate([given.codes, given.val_codes])
         begun = time.perf_counter()
         settings = self.settings() if propagated is None else [each for each, _ in propagated]
         if propagated is None and len(settings) == 1:
@@ -150,7 +149,7 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         else:
             rows = [parts.labelled_rows(labelled) for _, parts in propagated]
         gathered = time.perf_counter()
-        place, stopped = self._select(settings, rows, _Learner(codes, len(given.classes), len(given.train), self))
+        place, stopped = self._select(settings, rows, given)
         selected = time.perf_counter()
         self.propagator_ = settings[place]
         parts = propagated[place][1] if propagated else compute([self.propagator_])[0]
@@ -204,18 +203,38 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         parts = self.components_
         return parts.engine.to_array(parts.linear(self.coef_)) + self.intercept_
 
-    def _select(self, settings: list[Propagator], rows: list[Array], learner: _Learner) -> tuple[int, Stopped]:
-        """Learn with every setting and weight decay; which setting is best, what it learned, and records of all."""
-        tried: list[tuple[int, float, Stopped]] = []
+    def _select(self, settings: list[Propagator], rows: list[Array], given: FitRows) -> tuple[int, Stopped]:
+        """Learn with every setting and weight decay; which setting is best, what it learned, and records of all.
+
+        Rows are those of training and, behind them, of validation. Without the latter, records have means over folds, and
+        the best setting is learned again from all rows for as many epochs.
+        """
+        codes, classes = given.codes, len(given.classes)
+        if given.val_codes is None:
+            folds = list(stratified_folds(codes, self.cv, self.random_state))
+        else:
+            codes = np.concatenate([codes, given.val_codes])
+            folds = [(np.arange(len(given.codes)), np.arange(len(given.codes), len(codes)))]
+        tried: list[tuple[int, Stopped]] = []
         self.selection_ = []
-        for place, matrix in enumerate(rows):
-            for weight_decay in self._weight_decays():
-                begun = time.perf_counter()
-                stopped = learner.learn(matrix, weight_decay)
-                tried.append((place, weight_decay, stopped))
-                self.selection_.append(_record(settings[place], weight_decay, stopped, time.perf_counter() - begun))
-        place, self.weight_decay_, stopped = min(tried, key=lambda each: (-each[2].val_accuracy, each[2].val_loss))
-        return place, learner.finish(rows[place], self.weight_decay_, stopped)
+        for (place, matrix), weight_decay in product(enumerate(rows), self._weight_decays()):
+            begun = time.perf_counter()
+            runs = [
+                fit_stopped(matrix[fit], codes[fit], classes, weight_decay, (matrix[check], codes[check]), self.epochs,
+                            self.patience) for fit, check in folds
+            ]  # fmt: skip
+            scores = np.mean([(each.val_accuracy, each.val_loss, each.epoch) for each in runs], axis=0).tolist()
+            found = {"val_accuracy": scores[0], "val_loss": scores[1], "epoch": round(scores[2])}
+            values = {name: getattr(settings[place], name) for name in settings[place].hyperparameters()}
+            seconds = time.perf_counter() - begun
+            self.selection_.append({**values, "weight_decay": weight_decay, **found, "seconds": seconds})
+            tried.append((place, runs[0]))
+        best = min(range(len(tried)), key=lambda k: (-self.selection_[k]["val_accuracy"], self.selection_[k]["val_loss"]))
+        (place, stopped), chosen = tried[best], self.selection_[best]
+        self.weight_decay_ = chosen["weight_decay"]
+        if given.val_codes is None:
+            stopped = fit_stopped(rows[place], codes, classes, self.weight_decay_, epochs=chosen["epoch"])
+        return place, stopped
 
     def _weight_decays(self) -> tuple[float, ...]:
         given = WEIGHT_DECAYS if self.weight_decay is None else self.weight_decay
@@ -230,36 +249,3 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         self._weight_decays()
         for name, least in (("cv", 2), ("epochs", 1), ("patience", 1)):
             check_whole_number(getattr(self, name), name, least)
-
-
-class _Learner:
-    """Labels of the training rows and, behind them, of the validation rows, if any."""
-
-    def __init__(self, codes: Array, classes: int, training: int, model: LinearGNN):
-        self.codes, self.classes, self.training, self.model = codes, classes, training, model
-
-    def learn(self, matrix: Array, weight_decay: float) -> Stopped:
-        """With the epoch that is best on the validation rows, or with means over folds and the weights of none."""
-        if self.training < len(self.codes):
-            return self._stopped(matrix, weight_decay, *np.split(np.arange(len(self.codes)), [self.training]))
-        folds = stratified_folds(self.codes, self.model.cv, self.model.random_state)
-        runs = [self._stopped(matrix, weight_decay, *fold) for fold in folds]
-        accuracy, loss, epoch = np.mean([(each.val_accuracy, each.val_loss, each.epoch) for each in runs], axis=0)
-        return Stopped(np.empty((0, self.classes)), np.empty(0), round(epoch), float(accuracy), float(loss))
-
-    def finish(self, matrix: Array, weight_decay: float, stopped: Stopped) -> Stopped:
-        """The same after validation rows; after folds, learned from all rows for as many epochs."""
-        if self.training < len(self.codes):
-            return stopped
-        return fit_stopped(matrix, self.codes, self.classes, weight_decay, epochs=stopped.epoch)
-
-    def _stopped(self, matrix: Array, weight_decay: float, fit: Array, check: Array) -> Stopped:
-        codes, model = self.codes, self.model
-        validation = matrix[check], codes[check]
-        return fit_stopped(matrix[fit], codes[fit], self.classes, weight_decay, validation, model.epochs, model.patience)
-
-
-def _record(propagator: Propagator, weight_decay: float, stopped: Stopped, seconds: float) -> dict[str, Any]:
-    values = {name: getattr(propagator, name) for name in propagator.hyperparameters()}
-    scores = {"val_accuracy": stopped.val_accuracy, "val_loss": stopped.val_loss}
-    return {**values, "weight_decay": weight_decay, **scores, "epoch": stopped.epoch, "seconds": seconds}

@@ -123,7 +123,7 @@ def from_torch(
     if not callable(make_module) or (hasattr(make_module, "forward") and not isinstance(make_module, type)):
         raise InputError("from_torch takes a function (features, classes) → module, so that each split starts anew")
     name = name or _name(make_module)
-    options = {"lr": learning_rate, "weight_decay": weight_decay, "epochs": epochs, "patience": patience}
+    options: dict[str, Any] = {"lr": learning_rate, "weight_decay": weight_decay, "epochs": epochs, "patience": patience}
 
     def predict(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
         from slimg.lab.baselines.base import Targets
