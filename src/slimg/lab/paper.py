@@ -1,5 +1,6 @@
 """The numbers of the paper's tables (``paper.json``), by the names slimg uses.
 
+``row_titles`` has the titles of rows, where they are not those of their propagators.
 Accuracies are percent, mean and standard deviation over five splits, or "OOM" (out of memory).
 """
 

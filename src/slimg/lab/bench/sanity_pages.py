@@ -13,7 +13,7 @@ exactly zero.
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,13 @@ EXPECTED = {
 """Case → the scenario's name in the paper, and the component that should have the largest weight."""
 
 
-def sanity_page(grid: Grid, folder: Path | None) -> Page:
+def sanity_page(grid: Grid) -> Page:
     """Make the page of the checks.
 
     Returns
     -------
     Page
-        Tables, paragraphs, and the adjacency matrices of the three structures if a folder is given.
+        Tables, paragraphs, and the adjacency matrices of the three structures.
     """
     page, report, quick = Page(grid.recipe.title), report_of(grid), grid.recipe.label
     if report is not None:
@@ -70,11 +70,9 @@ def sanity_page(grid: Grid, folder: Path | None) -> Page:
         predicted = survival_table(report, titles, f"{quick}Predicted from the formulas; where it came otherwise, both")
         if predicted is not None:
             page.add(predicted, agreement(report, titles))
-    page.add(_time(grid))
-    if folder is not None:
-        name = structures(folder / f"structures{grid.recipe.suffix}.svg", _nodes(grid.recipe.data))
-        page.add(Picture(name.name, "Adjacency matrices of the three structures, nodes in the order of their clusters"))
-    return page
+    caption = "Adjacency matrices of the three structures, nodes in the order of their clusters"
+    draw = partial(structures, nodes=_nodes(grid.recipe.data))
+    return page.add(_time(grid), Picture(f"structures{grid.recipe.suffix}.svg", caption, draw))
 
 
 def report_of(grid: Grid) -> SanityReport | None:
@@ -105,13 +103,11 @@ def survival_table(report: SanityReport, titles: dict[str, str], title: str) -> 
     Table or None
         Rows are models that are propagators, or become one; None if there is none.
     """
-    cases = [case.name for case in report.informative]
-    predicted = predictions(report)
-    if not predicted or not cases:
+    found = _outcomes(report)
+    if not found or not report.informative:
         return None
-    rows = [[titles[model], *(_compared(report, model, case, survives[case]) for case in cases)]
-            for model, survives in predicted.items()]  # fmt: skip
-    return Table(("", *cases), rows, title)
+    rows = [[titles[model], *(_compared(*pair) for pair in pairs.values())] for model, pairs in found.items()]
+    return Table(("", *(case.name for case in report.informative)), rows, title)
 
 
 def agreement(report: SanityReport, titles: dict[str, str]) -> str:
@@ -121,22 +117,17 @@ def agreement(report: SanityReport, titles: dict[str, str]) -> str:
     -------
     str
     """
-    right, wrong, unknown = 0, [], 0
-    for model, survives in predictions(report).items():
-        for case in report.informative:
-            expected, cell = survives[case.name], report.cells[model, case.name]
-            if expected is None or cell.error:
-                unknown += 1
-            elif expected == report.passed(model, case.name):
-                right += 1
-            else:
-                measured = f"{100 * cell.mean:.1f} % measured"
-                wrong.append(f"{titles[model]} on {case.name} ({MARKS[expected]} predicted, {measured})")
-    if not right and not wrong:
+    pairs = [(model, case, *pair) for model, line in _outcomes(report).items() for case, pair in line.items()]
+    known = [each for each in pairs if None not in each]
+    if not known:
         return ""
-    open_ = f"; {unknown} were not predicted or not measured" if unknown else ""
+    means = {place: f"{100 * cell.mean:.1f} %" for place, cell in report.cells.items()}
+    wrong = [f"{titles[model]} on {case} ({MARKS[expected]} predicted, {means[model, case]} measured)"
+             for model, case, expected, measured in known if expected != measured]  # fmt: skip
+    open_ = f"; {len(pairs) - len(known)} were not predicted or not measured" if len(known) < len(pairs) else ""
     missed = f" Not so: {', '.join(wrong)}." if wrong else ""
-    return f"{right} of {right + len(wrong)} predictions of `slimg gnnexp table` came true{open_}.{missed}"
+    right = f"{len(known) - len(wrong)} of {len(known)}"
+    return f"{right} predictions of `slimg gnnexp table` came true{open_}.{missed}"
 
 
 def predictions(report: SanityReport) -> dict[str, dict[str, bool | None]]:
@@ -151,13 +142,13 @@ def predictions(report: SanityReport) -> dict[str, dict[str, bool | None]]:
     return {model: properties(model).survives for model in report.models if model in known}
 
 
-def weights_page(grid: Grid, folder: Path | None) -> Page:
+def weights_page(grid: Grid) -> Page:
     """Make the page of component weights.
 
     Returns
     -------
     Page
-        A table per model, and its figure if a folder is given.
+        A table per model, and its figure.
     """
     recipe = grid.recipe
     page = Page(recipe.title).add(
@@ -172,18 +163,26 @@ def weights_page(grid: Grid, folder: Path | None) -> Page:
         lines = [_weights_row(grid, row, column, shares) for column, shares in found.items()]
         header = ("", "accuracy", *next(iter(found.values())), "expected", "largest")
         page.add(Table(header, lines, f"{recipe.label}Components of {grid.title(row)}"))
-        if folder is not None:
-            name = f"interpret-{row}{recipe.suffix}.svg"
-            scenarios = {_scenario(column): shares for column, shares in found.items()}
-            component_weights(folder / name, scenarios, recipe.label.removesuffix(": "))
-            page.add(Picture(name, f"Weights of the components of {grid.title(row)}, shares of the sum"))
+        scenarios = {_scenario(column): shares for column, shares in found.items()}
+        draw = partial(component_weights, scenarios=scenarios, title=recipe.label.removesuffix(": "))
+        caption = f"Weights of the components of {grid.title(row)}, shares of the sum"
+        page.add(Picture(f"interpret-{row}{recipe.suffix}.svg", caption, draw))
     return page
 
 
-def _compared(report: SanityReport, model: str, case: str, expected: bool | None) -> Entry | str:
-    if report.cells[model, case].error:
+def _outcomes(report: SanityReport) -> dict[str, dict[str, tuple[bool | None, bool | None]]]:
+    """Model → informative case → whether it was predicted and measured to pass; None where that is not known."""
+    def measured(model: str, case: str) -> bool | None:
+        return None if report.cells[model, case].error else report.passed(model, case)
+
+    cases = [case.name for case in report.informative]
+    return {model: {case: (survives[case], measured(model, case)) for case in cases}
+            for model, survives in predictions(report).items()}  # fmt: skip
+
+
+def _compared(expected: bool | None, measured: bool | None) -> Entry | str:
+    if measured is None:
         return f"{MARKS[expected]} (failed)"
-    measured = report.passed(model, case)
     if expected is None or expected == measured:
         return f"? ({MARKS[measured]})" if expected is None else MARKS[expected]
     return Entry(f"{MARKS[expected]}, measured {MARKS[measured]}", style="bold")

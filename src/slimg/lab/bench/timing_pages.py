@@ -6,7 +6,7 @@ the grid has a column of its own. Means over the seeds.
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from slimg.lab.tables import Entry, Page, Picture, Table
 OURS = "slimg"
 
 
-def speed_page(grid: Grid, folder: Path | None) -> Page:
+def speed_page(grid: Grid) -> Page:
     """Make the page with a table of accuracy, seconds, iterations and memory, and a figure, for each graph.
 
     Returns
@@ -42,16 +42,14 @@ def speed_page(grid: Grid, folder: Path | None) -> Page:
         measured = {row: each for row, (each, _) in rows.items()}
         synthetic = " (generated stand-in)" if column in recipe.synthetic else ""
         title = f"{recipe.label}{column_title(column)}{synthetic}"
-        page.add(Table(_HEADER, [line for _, line in rows.values()], title))
-        page.add(_speedup(column, measured))
-        if folder is not None:
-            name = f"speed-{column}{recipe.suffix}.svg"
-            accuracy_against_time(folder / name, list(measured.values()), title)
-            page.add(Picture(name, f"Accuracy against time on {title}; beside each model the iterations of its training"))
+        draw = partial(accuracy_against_time, models=list(measured.values()), title=title)
+        caption = f"Accuracy against time on {title}; beside each model the iterations of its training"
+        page.add(Table(_HEADER, [line for _, line in rows.values()], title), _speedup(column, measured))
+        page.add(Picture(f"speed-{column}{recipe.suffix}.svg", caption, draw))
     return page
 
 
-def scalability_page(grid: Grid, folder: Path | None) -> Page:
+def scalability_page(grid: Grid) -> Page:
     """Make the page with seconds of SlimG for growing numbers of features and edges, and the exponent of the growth.
 
     Returns
@@ -85,10 +83,10 @@ def scalability_page(grid: Grid, folder: Path | None) -> Page:
         page.add(Table(header, rows, f"{recipe.label}Time by the number of {kind}"))
         power = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
         page.add(f"Seconds grow as the number of {kind} to the power {power:.2f} (least squares, logarithms).")
-    if folder is not None and series:
-        name = f"scalability{recipe.suffix}.svg"
-        growth(folder / name, series, recipe.label.removesuffix(": "))
-        page.add(Picture(name, "Seconds of SlimG by the number of features and of edges, on generated graphs"))
+    if series:
+        draw = partial(growth, series=series, title=recipe.label.removesuffix(": "))
+        caption = "Seconds of SlimG by the number of features and of edges, on generated graphs"
+        page.add(Picture(f"scalability{recipe.suffix}.svg", caption, draw))
     return page
 
 

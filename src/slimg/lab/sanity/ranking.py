@@ -10,6 +10,8 @@ For accuracies μ_ij ± σ_ij of model i in case j, NaN where a model gave none 
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 
 MEDALS = ("gold", "silver", "bronze")
@@ -40,6 +42,11 @@ def red_cells(means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
     cases = np.arange(means.shape[1])
     limit = scores[third, cases] - 2 * np.where(np.isfinite(spreads[third, cases]), spreads[third, cases], np.inf)
     return scores < limit
+
+
+def colours(means: np.ndarray, spreads: np.ndarray) -> list[tuple[str | None, bool]]:
+    """Medal of each cell and whether it is red, row by row."""
+    return list(zip(chain(*medals(means)), red_cells(means, spreads).ravel().tolist(), strict=True))
 
 
 def over_cases(values: np.ndarray) -> tuple[float, float]:
