@@ -11,7 +11,8 @@ A propagator of one's own takes a few lines. As a function of its hyperparameter
 
     LinearGNN("lazy", K=4).fit(graph)
 
-or as a class, when hyperparameters have bounds, a grid, or the columns are no formula (then override `columns`):
+Defaults such as ``K=count(2)`` and ``alpha=share(0.5)`` have bounds. Or as a class, when the columns are no formula (then
+override `columns`), or bounds depend on each other (`validate`):
 
     @register("degree")
     @dataclass(frozen=True)
@@ -26,7 +27,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, fields, make_dataclass
+from dataclasses import Field, field, fields, make_dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
@@ -42,8 +44,6 @@ from slimg.lab.propagators.evaluation import Evaluation
 from slimg.lab.propagators.expressions import Concatenation, Expression, Hop, Identity, Power
 from slimg.lab.propagators.inverse import check_size
 
-MODULES = ("linear", "networks", "kernels")
-"""Where propagators are defined, in the order of the paper's table."""
 WORKING_MATRICES = 4
 FREE = {"free": True}
 """Metadata of a field that is no hyperparameter of the model: vectors that a network learns, or a seed."""
@@ -218,7 +218,7 @@ Registered = TypeVar("Registered", bound=Callable[..., Any])
 
 
 def register(
-    name: str, *, title: str | None = None, reference: str | None = None
+    name: str, *, title: str = "", reference: str = "", family: str = "", grid: Mapping[str, Sequence[Any]] | None = None
 ) -> Callable[[Registered], Registered]:
     """Make a propagator known by name, as a decorator.
 
@@ -226,10 +226,14 @@ def register(
     ----------
     name : str
         Its name for `get` and `LinearGNN`.
-    title : str or None, default=None
-        Its name in print; None takes that of the class, or ``name``.
-    reference : str or None, default=None
+    title : str, default=""
+        Its name in print; by default that of the class, or ``name``.
+    reference : str, default=""
         Where it was published.
+    family : str, default=""
+        Kind of model; by default that of the class.
+    grid : mapping of str to sequence, optional
+        Hyperparameter → values that `LinearGNN` tries; by default that of the class.
 
     Returns
     -------
@@ -240,7 +244,7 @@ def register(
     def add(given: Registered) -> Registered:
         kind: Any = given if inspect.isclass(given) else _from_function(name, given)
         kind.name, kind.title = name, title or kind.title or name
-        kind.reference = reference or kind.reference
+        kind.reference, kind.family, kind.grid = reference or kind.reference, family or kind.family, grid or kind.grid
         _REGISTRY[name] = kind
         return given
 
@@ -372,9 +376,8 @@ def _is_plain_formula(propagator: Propagator) -> bool:
 
 
 def _registry() -> dict[str, type[Propagator]]:
-    """The modules register their propagators when they are imported, which is now."""
-    for module in MODULES:
-        import_module(f"slimg.lab.propagators.{module}")
+    """The catalog registers its propagators when it is imported, which is now."""
+    import_module("slimg.lab.propagators.catalog")
     return _REGISTRY
 
 
@@ -387,8 +390,11 @@ def _from_function(name: str, formula: Callable[..., Concatenation | Expression]
     def evaluated(self: Propagator) -> Concatenation | Expression:
         return formula(**{p.name: getattr(self, p.name) for p in parameters})
 
-    members = [(p.name, Any, field(default=p.default)) for p in parameters]
-    space = {"formula": evaluated, "__doc__": formula.__doc__, "__module__": formula.__module__}
+    def rebuilt(self: Propagator) -> tuple[Any, ...]:  # for pickle, which finds the function under this name
+        return partial(get, name, **{p.name: getattr(self, p.name) for p in parameters}), ()
+
+    members = [(p.name, Any, p.default if isinstance(p.default, Field) else field(default=p.default)) for p in parameters]
+    space = {"formula": evaluated, "__reduce__": rebuilt, "__doc__": formula.__doc__, "__module__": formula.__module__}
     return make_dataclass(name, members, bases=(Propagator,), frozen=True, namespace=space)
 
 
