@@ -40,7 +40,7 @@ from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
 from slimg.graph.graph import Graph
-from slimg.lab.propagators.evaluation import Evaluation
+from slimg.lab.propagators.evaluation import Evaluation, pick_rows
 from slimg.lab.propagators.expressions import Concatenation, Expression, Hop, Identity, Power
 from slimg.lab.propagators.inverse import check_size
 
@@ -193,12 +193,11 @@ class Propagator:
             Name of the block → its expression.
         """
         formula = self.formula()
-        parts = list(formula) if isinstance(formula, Concatenation) else [formula]
-        if not parts:
-            raise InputError(f"{self.name} with these hyperparameters has no blocks: use more hops")
         named: dict[str, Expression] = {}
-        for part in parts:
+        for part in formula if isinstance(formula, Concatenation) else [formula]:
             named[_unused(_block_name(part), named)] = part
+        if not named:
+            raise InputError(f"{self.name} with these hyperparameters has no blocks: use more hops")
         return named
 
     @classmethod
@@ -319,12 +318,9 @@ def get(name: str, **hyperparameters: Any) -> Propagator:
 
 
 def together(
-    propagators: Sequence[Propagator],
-    graph: Graph,
-    engine: Engine,
-    normalize_features: str | None = "row",
-    rows: Array | None = None,
-) -> list[Components]:
+    propagators: Sequence[Propagator], graph: Graph, engine: Engine,
+    normalize_features: str | None = "row", rows: Array | None = None,
+) -> list[Components]:  # fmt: skip
     """Compute P(A, X) for several propagators; formulas in the same operator share its hops.
 
     Parameters
@@ -357,16 +353,10 @@ def together(
             parts.blocks[name] = row_matrix
     for each in propagators:
         if id(each) not in results:
-            results[id(each)] = _picked(each(graph, engine, normalize_features=normalize_features), rows)
+            whole = each(graph, engine, normalize_features=normalize_features)
+            kept = {name: pick_rows(whole.engine, block, rows) for name, block in whole.blocks.items()}
+            results[id(each)] = whole if rows is None else Components(engine, kept, rank=whole.rank, notes=whole.notes)
     return [results[id(each)] for each in propagators]
-
-
-def _picked(parts: Components, rows: Array | None) -> Components:
-    if rows is None:
-        return parts
-    engine = parts.engine
-    blocks = {name: engine.row_matrix(engine.rows(block, rows)) for name, block in parts.blocks.items()}
-    return Components(engine, blocks, rank=parts.rank, notes=parts.notes)
 
 
 def _is_plain_formula(propagator: Propagator) -> bool:
