@@ -342,17 +342,10 @@ NODE_VALUES = (Value, Messages, Stacked)
 """What depends on X."""
 ABSTRACT = (*NODE_VALUES, Edges, EdgeWeights, EdgeEnd, Degree, Pieces, Opaque, DataObject)
 KINDS: dict[type, str] = {
-    Value: "features of nodes",
-    Messages: "messages along edges",
-    Stacked: "a stack of features",
-    Edges: "the edges",
-    EdgeWeights: "weights of edges",
-    EdgeEnd: "the ends of edges",
-    Degree: "degrees",
-    Weight: "a parameter",
-    Opaque: "a size or mask",
-    DataObject: "the data object",
-}
+    Value: "features of nodes", Messages: "messages along edges", Stacked: "a stack of features", Weight: "a parameter",
+    Edges: "the edges", EdgeWeights: "weights of edges", EdgeEnd: "the ends of edges", Degree: "degrees",
+    Opaque: "a size or mask", DataObject: "the data object",
+}  # fmt: skip
 
 
 def kind(x: Any) -> str:
