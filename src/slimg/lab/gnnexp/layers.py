@@ -229,9 +229,8 @@ def gcn_norm(site: Site, edge_index: v.Edges, edge_weight: v.Weights = None, num
 
 
 @rule("add_self_loops", "add_remaining_self_loops")
-def add_self_loops(
-    site: Site, edge_index: v.Edges, edge_attr: Any = None, fill_value: Any = None, num_nodes: Any = None
-) -> Any:
+def add_self_loops(site: Site, edge_index: v.Edges, edge_attr: Any = None, fill_value: Any = None,
+                   num_nodes: Any = None) -> Any:  # fmt: skip
     """(edges with loops, their weights if there were any)."""
     strength = float(fill_value) if isinstance(fill_value, (int, float)) and edge_attr is not None else 1
     edges = site.edges(edge_index).with_loops(strength)

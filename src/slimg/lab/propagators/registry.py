@@ -55,17 +55,21 @@ _REGISTRY: dict[str, type[Propagator]] = {}
 
 def count(default: int, least: int = 0) -> Any:
     """A hyperparameter that is a whole number of at least ``least``."""
-    return field(default=default, metadata={"needed": f"a whole number of at least {least}", "test": _whole(least)})
+    return _bounded(default, f"a whole number of at least {least}", lambda v: float(v).is_integer() and v >= least)
 
 
 def share(default: float) -> Any:
     """A hyperparameter between 0 and 1, both excluded."""
-    return field(default=default, metadata={"needed": "a number between 0 and 1", "test": lambda v: 0 < v < 1})
+    return _bounded(default, "a number between 0 and 1", lambda v: 0 < v < 1)
 
 
 def positive(default: float) -> Any:
     """A hyperparameter above 0."""
-    return field(default=default, metadata={"needed": "a number above 0", "test": lambda v: 0 < v < np.inf})
+    return _bounded(default, "a number above 0", lambda v: 0 < v < np.inf)
+
+
+def _bounded(default: float, needed: str, test: Callable[[Any], bool]) -> Any:
+    return field(default=default, metadata={"needed": needed, "test": test})
 
 
 class Propagator:
@@ -142,7 +146,8 @@ class Propagator:
         """Refuse hyperparameters out of their bounds."""
         for each in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
             value, test = getattr(self, each.name), each.metadata.get("test")
-            if test is not None and not (_is_number(value) and test(value)):
+            is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+            if test is not None and not (is_number and test(value)):
                 raise InputError(f"{self.name}: {each.name} must be {each.metadata['needed']}, not {value!r}")
 
     def __call__(self, graph: Graph, engine: Engine | None = None, *, normalize_features: str | None = "row") -> Components:
@@ -409,11 +414,3 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
 
 def _check_columns(engine: Engine, n: int, d: int, blocks: int) -> None:
     check_size(engine, 4 * n * d * (blocks + WORKING_MATRICES), f"P(A, X) with {blocks * d:,} columns for {n:,} nodes")
-
-
-def _whole(least: int) -> Callable[[Any], bool]:
-    return lambda value: float(value).is_integer() and value >= least
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

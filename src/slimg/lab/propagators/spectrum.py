@@ -62,7 +62,7 @@ def coefficients(expression: Expression) -> Array | None:
 
 
 class _Coefficients(np.polynomial.Polynomial):
-    maxpower = sys.maxsize
+    maxpower = sys.maxsize  # type: ignore[assignment]  # numpy's own limit is 100
 
 
 def _at(expression: Expression, operator: Any) -> Any:
