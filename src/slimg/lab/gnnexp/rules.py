@@ -185,7 +185,7 @@ class Site:
 
     def weight(self, name: str) -> str:
         """The full name of one of the layer's weights."""
-        return f"{self.path}.{name}" if self.path else name
+        return dotted(self.path, name)
 
     @property
     def is_layer(self) -> bool:
@@ -228,12 +228,12 @@ class Site:
         return "row"
 
     def activation(self, name: str) -> None:
-        """Note an activation that was replaced by the identity, once per line."""
-        _add_once(self.interpreter.removed, Note(name, self.where))
+        """Note an activation that was replaced by the identity."""
+        self.interpreter.removed.append(Note(name, self.where))
 
     def problem(self, text: str) -> None:
-        """Note something that is not exact, once per line."""
-        _add_once(self.interpreter.problems, Note(text, self.where))
+        """Note something that is not exact."""
+        self.interpreter.problems.append(Note(text, self.where))
 
     def fail(self, text: str) -> NoReturn:
         """Raise an error: the layer's name, then ``text``."""
@@ -244,9 +244,9 @@ class Site:
         raise failure(self.where, f"{self.name} {text}{hint}")
 
 
-def _add_once(notes: list[Note], note: Note) -> None:
-    if note not in notes:
-        notes.append(note)
+def dotted(path: str, name: str) -> str:
+    """The path of what is below a path; either may be empty."""
+    return ".".join(part for part in (path, name) if part)
 
 
 # roles of arguments -------------------------------------------------------------------------------------------------

@@ -86,7 +86,9 @@ def show(name: str, **hyperparameters: Any) -> str:
     """
     row, propagator = properties(name, **hyperparameters), get(name, **hyperparameters)
     values = ", ".join(f"{each} = {getattr(propagator, each)}" for each in row.hyperparameters)
-    at_values, multiplied_out = text(propagator.formula()), _multiplied_out(propagator)
+    at_values, polynomials = text(propagator.formula()), polynomial_blocks(propagator)
+    short = polynomials is not None and max(each.leading.degree for each in polynomials) <= MOST_WORDS
+    multiplied_out = propagator_text(polynomials) if polynomials and short else None
     facts = {
         "reference": row.reference or "–",
         "type": row.type + (", dynamic" if row.dynamic else ", static"),
@@ -179,14 +181,6 @@ def _cells(row: Properties) -> dict[str, str | Entry]:
         "pains": " ".join(map(str, row.pain_points)) or "–",
         "survives": "".join(MARKS[ok] for ok in row.survives.values()),
     }
-
-
-def _multiplied_out(propagator: Propagator) -> str | None:
-    """Polynomials in the operators, where all blocks are such and short."""
-    polynomials = polynomial_blocks(propagator)
-    if polynomials is None or max(each.leading.degree for each in polynomials) > MOST_WORDS:
-        return None
-    return propagator_text(polynomials)
 
 
 def _response_lines(propagator: Propagator) -> list[str]:

@@ -8,7 +8,7 @@ Functions of one operator are sums over its recurrence, which all blocks in that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,48 +16,29 @@ import numpy as np
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
-from slimg.lab.propagators.expressions import (
-    Attention,
-    Chain,
-    Diffused,
-    Exponential,
-    Expression,
-    Gated,
-    Hop,
-    Identity,
-    Inverse,
-    Power,
-    Scaled,
-    Series,
-    Sum,
-    operators_of,
-    parts_of,
-    walk,
-)
+from slimg.lab.propagators import expressions as ex
+from slimg.lab.propagators.expressions import Expression, operators_of, parts_of, walk
 from slimg.lab.propagators.inverse import diffused, solve
-from slimg.lab.propagators.spectrum import INTERVALS, SYMMETRIC, coefficients, combination, functions_of
+from slimg.lab.propagators.spectrum import INTERVALS, SYMMETRIC, Hops, coefficients, combination, functions_of
 from slimg.linalg.operators import operator
 
 Vectors = Callable[[Any, int], Array]
 """(layer or None, d) ↦ the weight vectors of an attention, one column each."""
+_OTHERWISE = {ex.Inverse, ex.Diffused, ex.Attention, ex.Gated, ex.Chain}
+"""Forms that are applied, not summed."""
 
 
 class Evaluation:
     """The expressions of one graph and one X (n × d)."""
 
-    engine: Engine
-    adjacency: Adjacency
-    x: RowMatrix
-
     def __init__(self, engine: Engine, adjacency: Adjacency, x: RowMatrix, vectors: Vectors | None = None):
-        self.engine, self.adjacency, self.x = engine, adjacency, x
-        self._vectors = vectors
+        self.engine, self.adjacency, self.x, self._vectors = engine, adjacency, x, vectors
         self._operator = cache(lambda name: operator(name, adjacency))
         self._diffused = cache(lambda node: operator("Ã_sym", diffused(engine, adjacency, node.base, node.threshold)))
 
     def columns(self, expressions: Sequence[Expression], rows: Array | None = None) -> list[RowMatrix]:
         """E X for each expression, or only these rows of it; expressions in the same operator share its recurrence."""
-        pick = self._pick(rows)
+        pick = partial(pick_rows, self.engine, rows=rows)
         results: dict[int, RowMatrix] = {}
         shared: dict[str, list[int]] = {}
         for place, expression in enumerate(expressions):
@@ -74,36 +55,35 @@ class Evaluation:
     def apply(self, expression: Expression, row_matrix: RowMatrix) -> RowMatrix:
         """E times a row matrix."""
         name = _function_of(expression)
-        if name is not None and not isinstance(expression, Hop):
+        if name is not None and not isinstance(expression, ex.Hop):
             return self._functions(name, [expression], row_matrix, lambda each: each)[0]
         match expression:
-            case Identity():
+            case ex.Identity():
                 return row_matrix
-            case Hop(name=name):
+            case ex.Hop(name=name):
                 return self._hop(name, row_matrix)
-            case Scaled(number=number, base=base):
+            case ex.Scaled(number=number, base=base):
                 return combination(self.engine, [float(number)], [self.apply(base, row_matrix)])
-            case Sum() | Series():
+            case ex.Sum() | ex.Series():
                 terms = [self.apply(part, row_matrix) for part in parts_of(expression)]
                 return combination(self.engine, [1.0] * len(terms), terms)
-            case Power(base=base, exponent=exponent):
+            case ex.Power(base=base, exponent=exponent):
                 return self._repeated([base] * int(exponent), row_matrix)
-            case Chain():
+            case ex.Chain():
                 return self._repeated(parts_of(expression)[::-1], row_matrix)
-            case Inverse(base=base):
+            case ex.Inverse(base=base):
                 _check_symmetric(base)
                 return solve(self.engine, lambda given: self.apply(base, given), row_matrix)
-            case Diffused():
+            case ex.Diffused():
                 return self._diffused(expression).apply(self.engine, row_matrix)
-            case Attention(layer=layer):
+            case ex.Attention(layer=layer):
                 return self._attention(layer, row_matrix)
-            case Gated(base=base):
-                return self._gated(self.apply(base, row_matrix))
+            case ex.Gated(base=base):
+                vector = self._weights(None)
+                return self.engine.map_rows(lambda rows: rows * (rows @ vector), self.apply(base, row_matrix))
         raise InputError(f"the form {type(expression).__name__} has no computation by itself: override `columns`")
 
-    def _functions(
-        self, name: str, expressions: list[Expression], row_matrix: RowMatrix, pick: Callable[[RowMatrix], RowMatrix]
-    ) -> list[RowMatrix]:
+    def _functions(self, name: str, expressions: list[Expression], row_matrix: RowMatrix, pick: Hops) -> list[RowMatrix]:
         return functions_of(self.engine, name, lambda given: self._hop(name, given), expressions, row_matrix, pick)
 
     def _hop(self, name: str, row_matrix: RowMatrix) -> RowMatrix:
@@ -128,39 +108,33 @@ class Evaluation:
         scalings = [Scaling(None, receiver, 1.0), Scaling(sender, None, 1.0)]
         return combination(self.engine, [1.0, 1.0], self.engine.products(self._operator("A").matrix, row_matrix, scalings))
 
-    def _gated(self, row_matrix: RowMatrix) -> RowMatrix:
-        vector = self._weights(None)
-        return self.engine.map_rows(lambda rows: rows * (rows @ vector), row_matrix)
-
     def _weights(self, layer: Any) -> Array:
         if self._vectors is None:
             raise InputError("this propagator attends to X and needs weight vectors: define its method `vectors`")
         return self._vectors(layer, self.x.shape[1]).astype(np.float32)
 
-    def _pick(self, rows: Array | None) -> Callable[[RowMatrix], RowMatrix]:
-        if rows is None:
-            return lambda row_matrix: row_matrix
-        return lambda row_matrix: self.engine.row_matrix(self.engine.rows(row_matrix, rows))
+
+def pick_rows(engine: Engine, row_matrix: RowMatrix, rows: Array | None) -> RowMatrix:
+    """These rows of a row matrix, or all of it."""
+    return row_matrix if rows is None else engine.row_matrix(engine.rows(row_matrix, rows))
 
 
 def _function_of(expression: Expression) -> str | None:
     """The operator of an expression that is a sum over its recurrence, else None."""
-    names = operators_of(expression)
-    special = any(isinstance(part, Inverse | Diffused | Attention | Gated | Chain) for part in walk(expression))
-    if special or len(names) != 1:
+    names, kinds = operators_of(expression), {type(part) for part in walk(expression)}
+    if len(names) != 1:
         return None
     (name,) = names
     if coefficients(expression) is not None:
         return name
-    if name in INTERVALS and any(isinstance(part, Exponential) for part in walk(expression)):
-        _check_symmetric(expression)
-        return name
-    return None
+    if name not in INTERVALS or ex.Exponential not in kinds or kinds & _OTHERWISE:
+        return None
+    _check_symmetric(expression)
+    return name
 
 
 def _check_symmetric(expression: Expression) -> None:
     odd = sorted(operators_of(expression) - set(SYMMETRIC))
     if odd:
-        raise InputError(
-            f"inverses and exponentials need a symmetric operator ({', '.join(SYMMETRIC)}), not {', '.join(odd)}"
-        )
+        needed = ", ".join(SYMMETRIC)
+        raise InputError(f"inverses and exponentials need a symmetric operator ({needed}), not {', '.join(odd)}")

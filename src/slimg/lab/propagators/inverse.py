@@ -18,8 +18,6 @@ The size of S is estimated from a sample of its columns before the work begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy import sparse
 
@@ -28,7 +26,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, TooLarge
 from slimg.graph.adjacency import Adjacency
 from slimg.lab.propagators.expressions import At_sym, Expression
-from slimg.lab.propagators.spectrum import functions_of
+from slimg.lab.propagators.spectrum import Hops, functions_of
 from slimg.linalg.operators import operator
 from slimg.system import available_memory
 
@@ -43,11 +41,7 @@ ENTRY_BYTES = 8
 
 
 def solve(
-    engine: Engine,
-    apply: Callable[[RowMatrix], RowMatrix],
-    right: RowMatrix,
-    tolerance: float = TOLERANCE,
-    most_iterations: int = MOST_ITERATIONS,
+    engine: Engine, apply: Hops, right: RowMatrix, tolerance: float = TOLERANCE, most_iterations: int = MOST_ITERATIONS
 ) -> RowMatrix:
     """x with apply(x) = right, column by column."""
     size = _squares(engine, right)
@@ -59,40 +53,25 @@ def solve(
         iterations += 1
         image = apply(direction)
         step = _ratio(squares, engine.sum_rows(_products, direction, image), left)
-        x = _plus(engine, x, step, direction) if x is not None else _times(engine, step, direction)
+        x = _plus(engine, x, step, direction)
         residual = _plus(engine, residual, -step, image)
         before, squares = squares, _squares(engine, residual)
         direction = _plus(engine, residual, _ratio(squares, before, left), direction)
     if x is None:
         return right  # all zeros
-    _check(engine, apply, right, x, size, iterations, most_iterations)
-    return x
-
-
-def _check(
-    engine: Engine,
-    apply: Callable[[RowMatrix], RowMatrix],
-    right: RowMatrix,
-    x: RowMatrix,
-    size: Array,
-    iterations: int,
-    most: int,
-) -> None:
     rest = engine.sum_rows(lambda b, image: _products(b - image, b - image), right, apply(x))
     worst = float(np.sqrt(np.max(rest / np.where(size > 0, size, 1))))
     if not worst <= ACCEPTED:
-        raise InputError(
-            f"conjugate gradients did not converge: relative residual {worst:.1e} after {iterations} of at most {most}"
-            f" iterations, {ACCEPTED:.0e} needed; a larger alpha or a smaller sigma makes the system easier"
-        )
+        reached = f"relative residual {worst:.1e} after {iterations} of at most {most_iterations} iterations"
+        advice = "a larger alpha or a smaller sigma makes the system easier"
+        raise InputError(f"conjugate gradients did not converge: {reached}, {ACCEPTED:.0e} needed; {advice}")
+    return x
 
 
-def _times(engine: Engine, factors: Array, row_matrix: RowMatrix) -> RowMatrix:
-    return engine.map_rows(lambda a: factors * a, row_matrix)
-
-
-def _plus(engine: Engine, row_matrix: RowMatrix, factors: Array, other: RowMatrix) -> RowMatrix:
-    """row matrix + factors ⊙ other, one factor per column."""
+def _plus(engine: Engine, row_matrix: RowMatrix | None, factors: Array, other: RowMatrix) -> RowMatrix:
+    """row matrix + factors ⊙ other, one factor per column; None counts as zero."""
+    if row_matrix is None:
+        return engine.map_rows(lambda b: factors * b, other)
     return engine.map_rows(lambda a, b: a + factors * b, row_matrix, other)
 
 
@@ -121,9 +100,7 @@ def diffused(engine: Engine, adjacency: Adjacency, function: Expression, thresho
     return Adjacency(whole.indptr.astype(np.int64), whole.indices.astype(adjacency.indices.dtype), whole.data)
 
 
-def _rows(
-    engine: Engine, adjacency: Adjacency, function: Expression, threshold: float, nodes: Array
-) -> sparse.csr_array:
+def _rows(engine: Engine, adjacency: Adjacency, function: Expression, threshold: float, nodes: Array) -> sparse.csr_array:
     """These rows of S."""
     units = np.zeros((adjacency.n, len(nodes)), np.float32)
     units[nodes, np.arange(len(nodes))] = 1
@@ -138,11 +115,6 @@ def check_size(engine: Engine, needed: int, what: str) -> None:
     """Refuse what an engine that keeps its row matrices in memory cannot hold; ``needed`` in bytes."""
     free = available_memory()
     if isinstance(engine, MemoryEngine) and free is not None and needed > free:
-        raise TooLarge(
-            f"{what} needs {_gigabytes(needed)} of memory and {_gigabytes(free)} are free:"
-            " ask for fewer hops or columns, or use an engine that keeps its arrays in files"
-        )
-
-
-def _gigabytes(size: int) -> str:
-    return f"{size / 2**30:,.1f} GiB"
+        sizes = f"{needed / 2**30:,.1f} GiB of memory and {free / 2**30:,.1f} GiB are free"
+        advice = "ask for fewer hops or columns, or use an engine that keeps its arrays in files"
+        raise TooLarge(f"{what} needs {sizes}: {advice}")
