@@ -20,27 +20,8 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul
-from slimg.engine.blocks import (
-    PART_ROWS,
-    RANDOM_ROWS,
-    Run,
-    Threads,
-    aligned,
-    random_rows,
-    row_blocks,
-    runs,
-    signed_rows,
-)
-from slimg.engine.files import (
-    READ_ENTRIES,
-    READ_ROWS,
-    Digest,
-    FileArray,
-    FileMatrix,
-    FileRowMatrix,
-    content,
-    stored_at,
-)
+from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, Threads, aligned, random_rows, row_blocks, runs, signed_rows
+from slimg.engine.files import READ_ENTRIES, READ_ROWS, Digest, FileArray, FileMatrix, FileRowMatrix, content, stored_at
 from slimg.engine.journal import Steps, Workdir, parts_of
 from slimg.engine.memory import MemoryEngine, ThreadedEngine
 from slimg.errors import InputError
