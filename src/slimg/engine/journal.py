@@ -144,11 +144,11 @@ class Steps:
         digest = str(Digest(*inputs))
         records = [record for name in names if (record := self.work.recorded(name, what, digest))]
         if len(records) == count:
-            return [self._file(each["step"], *each["shape"], each["panel"]) for each in records]
+            return [self._file(each["step"], tuple(each["shape"]), each["panel"]) for each in records]
 
         def new(shape: tuple[int, int], panel: int | None = None) -> list[FileRowMatrix]:
             require_room(self.work.path, 4 * shape[0] * shape[1] * count, what)
-            return [self._file(name, *shape, panel or self._panel(shape[0]), writable=True) for name in names]
+            return [self._file(name, shape, panel or self._panel(shape[0]), writable=True) for name in names]
 
         with self._running():
             outs = compute(new)
@@ -183,9 +183,9 @@ class Steps:
             self.work.keep = self.work.journaled
             raise
 
-    def _file(self, name: str, rows: int, columns: int, panel: int, writable: bool = False) -> FileRowMatrix:
+    def _file(self, name: str, shape: tuple[int, ...], panel: int, writable: bool = False) -> FileRowMatrix:
         path = self.work.path / f"{name}.rows"
-        return FileRowMatrix(path, (rows, columns), panel, writable=writable, released=self.work.drop, key=name)
+        return FileRowMatrix(path, (shape[0], shape[1]), panel, writable=writable, released=self.work.drop, key=name)
 
 
 class _Numbers(threading.local):
