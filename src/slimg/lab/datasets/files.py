@@ -17,7 +17,7 @@ import numpy as np
 
 from slimg.errors import InputError
 from slimg.lab.datasets.dataset import Dataset, RemoteFile, table
-from slimg.lab.datasets.readers.arrays import AMAZON_ARRAYS, load_npz
+from slimg.lab.datasets.readers import AMAZON_ARRAYS, load_npz
 from slimg.system import atomic_write
 
 VARIABLE = "SLIMG_DATA"

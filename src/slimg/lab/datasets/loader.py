@@ -19,28 +19,21 @@ Neither is the published filter, which leaves 890 and 2,223 nodes: results on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from slimg.errors import InputError, choices
 from slimg.graph import Graph
 from slimg.graph.columns import number_of
+from slimg.inference.fold_in import feature_digests
 from slimg.lab.datasets import files
 from slimg.lab.datasets.dataset import Dataset, Statistics, table
-from slimg.lab.datasets.readers.arrays import read_amazon, read_facebook100, read_pokec, read_wikipedia
-from slimg.lab.datasets.readers.planetoid import read_planetoid
-from slimg.lab.datasets.readers.text import read_actor, read_ogb, read_twitch
-
-READERS: dict[str, Callable[[Mapping[str, Path], Dataset], Graph]] = {
-    "planetoid": read_planetoid, "amazon": read_amazon, "wikipedia": read_wikipedia, "actor": read_actor,
-    "facebook100": read_facebook100, "ogb": read_ogb, "twitch": read_twitch, "pokec": read_pokec,
-}  # fmt: skip
+from slimg.lab.datasets.readers import READERS
+from slimg.linalg.operators import twins
 
 
 def names() -> list[str]:
@@ -159,23 +152,10 @@ def without_duplicates(graph: Graph, features: bool = True) -> Graph:
 
 def distinct_rows(graph: Graph, features: bool = True) -> np.ndarray:
     """Return the rows of the first node of each set of duplicates, ascending; unlabelled nodes are never duplicates."""
-    first: dict[tuple[bytes, int, bytes], int] = {}
-    for node, code in enumerate(graph.codes.tolist()):
-        text = _row_bytes(graph.features, node) if features else b""
-        key = (graph.adjacency.neighbours(node).tobytes(), code if code >= 0 else -1 - node, text)
-        first.setdefault(key, node)
-    return np.fromiter(first.values(), np.int64, len(first))
-
-
-def _row_bytes(features: Any, row: int) -> bytes:
-    """The features of one node; equal rows give equal bytes."""
-    if features is None:
-        return b""
-    if not sp.issparse(features):
-        return (features[row] + 0.0).tobytes()  # −0 and 0 are the same feature
-    part = slice(features.indptr[row], features.indptr[row + 1])
-    stored = features.data[part] != 0
-    return features.indices[part][stored].tobytes() + b"|" + features.data[part][stored].tobytes()
+    text = feature_digests(graph.features if features else None, graph.n)
+    own = np.where(graph.codes < 0, -1 - np.arange(graph.n), graph.codes)
+    keys = np.column_stack([twins(graph.adjacency), own, text.view(np.int64)])
+    return np.sort(np.unique(keys, axis=0, return_index=True)[1])
 
 
 def _check_files(dataset: Dataset, found: Mapping[str, Path]) -> None:
