@@ -35,6 +35,8 @@ from slimg.lab.datasets.dataset import Dataset, Statistics, table
 from slimg.lab.datasets.readers import READERS
 from slimg.linalg.operators import twins
 
+ALL_THE_SAME = " (load(..., check=False) reads it all the same)"
+
 
 def names() -> list[str]:
     """Return the names of all datasets, in the order of the paper's table.
@@ -79,11 +81,12 @@ def load(name: str, root: str | Path | None = None, *, check: bool = True) -> Gr
     found = files.require_files(dataset, root)
     if check:
         _check_files(dataset, found)
-    graph = _read(dataset, found)
+    folder = next(iter(found.values())).parent
+    graph = _read(dataset, found, folder)
     if dataset.source is not None:
         graph = without_duplicates(graph)
     if check:
-        _check_sizes(dataset, graph, found)
+        _check_sizes(dataset, graph, folder)
     return graph
 
 
@@ -164,32 +167,29 @@ def _check_files(dataset: Dataset, found: Mapping[str, Path]) -> None:
         wrong = path and files.fault(path, file, files.recorded_sum(path, file.name))
         if wrong:
             raise InputError(
-                f"{path} {wrong}, and is not used: get it again with `slimg datasets get {dataset.folder}`"
-                " (load(..., check=False) reads it all the same)"
+                f"{path} {wrong}, and is not used: get it again with `slimg datasets get {dataset.folder}`{ALL_THE_SAME}"
             )
 
 
-def _read(dataset: Dataset, found: Mapping[str, Path]) -> Graph:
+def _read(dataset: Dataset, found: Mapping[str, Path], folder: Path) -> Graph:
     try:
         return READERS[dataset.reader](found, dataset)
     except InputError:
         raise
     except (ValueError, KeyError, IndexError, OSError, EOFError, TypeError, OverflowError) as error:
-        folder = next(iter(found.values())).parent
         raise InputError(
             f"the files of {dataset.name} in {folder} cannot be read ({type(error).__name__}: {error}):"
             f" get them again with `slimg datasets get {dataset.folder}`"
         ) from error
 
 
-def _check_sizes(dataset: Dataset, graph: Graph, found: Mapping[str, Path]) -> None:
-    """A graph of another size is another graph."""
-    have = Statistics.of(graph).sizes() if dataset.measured else (graph.n,)
-    need = dataset.measured.sizes() if dataset.measured else (dataset.paper.nodes,) if dataset.paper else have
-    for what, ours, theirs in zip(("nodes", "edges", "features", "classes"), have, need, strict=False):
+def _check_sizes(dataset: Dataset, graph: Graph, folder: Path) -> None:
+    """A graph of another size is another graph; of files that were not seen yet the paper tells the number of nodes."""
+    have, known = Statistics.of(graph), dataset.measured or dataset.paper
+    for what in ("nodes", "edges", "features", "classes") if dataset.measured else ("nodes",):
+        ours, theirs = getattr(have, what), getattr(known or have, what)
         if ours != theirs:
-            folder = next(iter(found.values())).parent
             raise InputError(
                 f"{folder} holds a graph with {ours:,} {what}, but {dataset.name} has {theirs:,}: is it another dataset?"
-                " (load(..., check=False) reads it all the same)"
+                f"{ALL_THE_SAME}"
             )
