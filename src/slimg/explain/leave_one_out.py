@@ -38,6 +38,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from slimg.engine.base import Array, Engine
 from slimg.engine.blas import char, integer, matmul, mirror_upper, one_thread, pointer, routine
@@ -304,13 +305,7 @@ def learning_curve(
 
 def monotone(values: Array, weights: Array) -> Array:
     """The nearest ascending values, in weighted squares."""
-    blocks: list[list[float]] = []
-    for value, weight in zip(values, weights, strict=True):
-        blocks.append([float(value), float(weight), 1])
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (a, v, n), (b, w, k) = blocks[-2:]
-            blocks[-2:] = [[(a * v + b * w) / (v + w), v + w, n + k]]
-    return np.concatenate([np.full(int(size), value) for value, _, size in blocks])
+    return isotonic_regression(values, weights=weights).x
 
 
 def _right(kernel: Array, codes: Array, c: int, part_of: Array) -> Array:
