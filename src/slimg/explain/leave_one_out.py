@@ -101,18 +101,13 @@ def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
         null[k] = _measures(_table(codes, u, v, c))
     drawn = np.array([_measures(_resampled(graph, u, v, c, rng)) for _ in range(EDGE_PERMUTATIONS)])
     low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+    intervals = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
     return Agreement(
-        edges=len(u),
-        share=share,
-        interval=(float(low[0]), float(high[0])),
-        by_chance=float(null[:, 0].mean()),
-        adjusted=adjusted,
-        adjusted_interval=(float(low[1]), float(high[1])),
-        p_more=_p(null[:, 1] >= adjusted),
-        p_less=_p(null[:, 1] <= adjusted),
-        information=information,
-        p_information=_p(null[:, 2] >= information),
-    )
+        edges=len(u), share=share, interval=intervals[0], by_chance=float(null[:, 0].mean()),
+        adjusted=adjusted, adjusted_interval=intervals[1],
+        p_more=p_value(null[:, 1] >= adjusted), p_less=p_value(null[:, 1] <= adjusted),
+        information=information, p_information=p_value(null[:, 2] >= information),
+    )  # fmt: skip
 
 
 def _labelled_edges(graph: Graph, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -148,7 +143,8 @@ def _resampled(graph: Graph, u: Array, v: Array, c: int, rng: np.random.Generato
     return _table(graph.codes, u, v, c, drawn[u] * drawn[v])
 
 
-def _p(as_extreme: Array) -> float:
+def p_value(as_extreme: Array) -> float:
+    """The share of permutations that are as extreme, the data itself counted as one."""
     return float((1 + np.count_nonzero(as_extreme)) / (1 + len(as_extreme)))
 
 
