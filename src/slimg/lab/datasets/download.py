@@ -103,15 +103,14 @@ def fetch(
     dataset = name if isinstance(name, Dataset) else find(name)
     folder = (Path(root) if root is not None else files.user_cache()) / dataset.folder
     here, sums = files.present(dataset, folder), files.recorded_sums(folder)
-    faulty = [
-        file for file in dataset.files
-        if file.name not in here or files.fault(here[file.name], file, sums.get(file.name))
-    ]  # fmt: skip
-    if all(file.optional and file.name not in here for file in faulty):
+    absent = [file for file in dataset.files if file.name not in here]
+    known = [file for file in dataset.files if file.name in here]
+    faulty = [file for file in known if files.fault(here[file.name], file, sums.get(file.name))]
+    if not faulty and all(file.optional for file in absent):
         return Fetched(folder, (f"{dataset.name} was already in {folder}.",))
     notes = []
     with _bar(progress) as bar_for:
-        for file in [dataset.archive] if dataset.archive else faulty:
+        for file in [dataset.archive] if dataset.archive else [*absent, *faulty]:
             path = download(file, folder, bar_for(file.name), retries=retries, pause=pause, timeout=timeout)
             notes += _record(file, path, folder)
     if dataset.archive:
@@ -198,9 +197,7 @@ def _transfer(file: RemoteFile, part: Path, progress: Progress | None, timeout: 
     headers = {"User-Agent": f"slimg/{__version__}"}
     tag = _tag(part).read_text() if _tag(part).is_file() else ""
     if have and (tag or file.sha256):
-        headers["Range"] = f"bytes={have}-"
-        if tag:
-            headers["If-Range"] = tag  # a file that changed meanwhile is sent whole again
+        headers |= {"Range": f"bytes={have}-"} | ({"If-Range": tag} if tag else {})  # one that changed is sent whole
     with _open(file, headers, part, timeout) as response:
         resumed = response.status == http.client.PARTIAL_CONTENT
         start, length = have if resumed else 0, response.headers.get("Content-Length")

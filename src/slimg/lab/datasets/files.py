@@ -63,11 +63,8 @@ def missing(dataset: Dataset, found: Mapping[str, Path]) -> list[str]:
 
 def find(dataset: Dataset, root: str | Path | None = None) -> dict[str, Path] | None:
     """Return all files of a dataset from the first folder that has them, or None."""
-    for folder in data_folders(root):
-        found = present(dataset, folder / dataset.folder)
-        if not missing(dataset, found):
-            return found
-    return None
+    places = (present(dataset, folder / dataset.folder) for folder in data_folders(root))
+    return next((found for found in places if not missing(dataset, found)), None)
 
 
 def require_files(dataset: Dataset, root: str | Path | None = None) -> dict[str, Path]:
