@@ -11,9 +11,9 @@ interrupted one leaves it as it was.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +21,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from slimg.base import BaseNodeClassifier, check_graph, check_whole_number
-from slimg.engine.base import Array
+from slimg.engine.base import Array, Engine
+from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import stratified_folds
@@ -95,8 +96,9 @@ class Baseline(BaseNodeClassifier):
     selection_: list[dict[str, Any]]
     notes_: tuple[str, ...]
     seconds_: dict[str, float]
-    cv: int = 5
-    random_state: int = 0
+    cv: int
+    engine: Any = "memory"
+    random_state: int
 
     def fit(self, graph: Graph, y: Any = None, *, train: Any = None, val: Any = None) -> Any:
         """Learn from the labelled nodes of a graph.
@@ -181,27 +183,23 @@ class Baseline(BaseNodeClassifier):
 
     def _over_folds(self, inputs: Any, setting: dict[str, Any], targets: Targets) -> Learned:
         """Means over folds; the scores are of none of them."""
-        runs = []
-        for fit, check in self._folds(targets):
-            runs.append(self._learn(inputs, setting, Targets(targets.codes, targets.classes, fit, check)))
+        targets_of = partial(Targets, targets.codes, targets.classes)
+        folds = stratified_folds(targets.codes[targets.fit], self.cv, self.random_state)
+        runs = [self._learn(inputs, setting, targets_of(targets.fit[fit], targets.fit[check])) for fit, check in folds]
         accuracy, loss, iteration, iterations = np.mean(
             [(each.val_accuracy, each.val_loss, each.iteration, each.iterations) for each in runs], axis=0
         )
         return Learned(np.empty((0, targets.classes)), float(accuracy), float(loss), round(iteration), round(iterations))
 
-    def _folds(self, targets: Targets) -> Iterator[tuple[Array, Array]]:
-        for fit, check in stratified_folds(targets.codes[targets.fit], self.cv, self.random_state):
-            yield targets.fit[fit], targets.fit[check]
-
     def _check(self, graph: Any, y: Any) -> None:
         check_graph(graph, y)
         check_whole_number(self.random_state, "random_state", 0, 2**32 - 1)
         check_whole_number(self.cv, "cv", 2)
+        if isinstance(self.engine, str) and self.engine != "memory":
+            raise choices("engine", self.engine, ["memory", "an engine object"])
 
-    def _check_normalize(self) -> None:
-        given = getattr(self, "normalize_features", None)
-        if given not in ("row", None):
-            raise choices("normalize_features", given, ["row", "None"])
+    def _engine(self) -> Engine:
+        return MemoryEngine() if isinstance(self.engine, str) else self.engine
 
 
 def best_of(selection: list[dict[str, Any]]) -> int:

@@ -13,6 +13,7 @@ Dropout draws bits from a numpy generator: 0.5 takes one bit per entry, 15 times
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -31,17 +32,15 @@ SPARSE_BELOW = 0.15
 """Density up to which products with X are faster through its entries."""
 
 
+@dataclass(eq=False)
 class Inputs:
     """What the networks are computed from; each part is made when it is first asked for and shared by all settings."""
 
     graph: Graph
     engine: Engine
-    random_state: int
-
-    def __init__(self, graph: Graph, engine: Engine, normalize_features: str | None = "row", random_state: int = 0):
-        self.graph, self.engine, self.random_state = graph, engine, random_state
-        self.normalize_features = normalize_features
-        self._operators: dict[str, Operator] = {}
+    normalize_features: str | None = "row"
+    random_state: int = 0
+    _operators: dict[str, Operator] = field(default_factory=dict, repr=False)
 
     @cached_property
     def x(self) -> torch.Tensor | SparseRows:
@@ -73,19 +72,17 @@ class Inputs:
 
     def hop(self, name: str, h: torch.Tensor) -> torch.Tensor:
         """An operator of A, or (A2_sym) of the pairs at distance two, times h."""
-        return _Hop.apply(h, self.operator(name), self.engine)
-
-    def operator(self, name: str) -> Operator:
         if name not in self._operators:
-            adjacency = self.graph.adjacency
             two = name == "A2_sym"
-            self._operators[name] = operator("A_sym", strict_two_hops(adjacency)) if two else operator(name, adjacency)
-        return self._operators[name]
+            adjacency = strict_two_hops(self.graph.adjacency) if two else self.graph.adjacency
+            self._operators[name] = operator("A_sym" if two else name, adjacency)
+        return _Hop.apply(h, self._operators[name], self.engine)
 
     def _compute(self, components: Sequence[Component]) -> Components:
         return compute_components(self.graph, self.engine, components=components, random_state=self.random_state)
 
 
+@dataclass(frozen=True, eq=False)
 class SparseRows:
     """X in compressed rows together with Xᵀ, whose values are those of X in another order."""
 
@@ -94,21 +91,11 @@ class SparseRows:
     order: Array
     engine: Engine
 
-    def __init__(self, rows: sp.csr_array, columns: sp.csr_array, order: Array, engine: Engine):
-        self.rows, self.columns, self.order, self.engine = rows, columns, order, engine
-
     @classmethod
     def of(cls, matrix: Any, engine: Engine) -> SparseRows:
         """From a CSR matrix (n × d)."""
-        places = sp.csr_array((np.arange(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
-        flipped = sp.csr_array(places.T)
-        order = flipped.data
-        columns = sp.csr_array((matrix.data[order], flipped.indices, flipped.indptr), shape=flipped.shape)
-        return cls(sp.csr_array(matrix), columns, order, engine)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.rows.shape
+        flipped = sp.csr_array(_filled(matrix, np.arange(matrix.nnz)).T)
+        return cls(sp.csr_array(matrix), _filled(flipped, matrix.data[flipped.data]), flipped.data, engine)
 
     def times(self, weights: torch.Tensor) -> torch.Tensor:
         """X W (n × k)."""
@@ -123,12 +110,10 @@ class SparseRows:
 class Dropout(torch.nn.Module):
     """Each entry becomes zero with probability p, else x / (1 − p), while training."""
 
-    p: float
-    rng: np.random.Generator
-
     def __init__(self, p: float, rng: np.random.Generator):
         super().__init__()
-        self.p, self.rng = p, rng
+        self.p: float = p
+        self.rng: np.random.Generator = rng
 
     def forward(self, x: Any) -> Any:
         if not self.training or self.p == 0:

@@ -47,16 +47,13 @@ class MonitoredProcess:
         Whether it was killed because it used more memory than the limit.
     """
 
-    memory: int | None
-    exceeded: bool
-    process: subprocess.Popen[str]
-
     def __init__(
         self, command: list[str], memory: int | None = None, threads: int | None = None, *, stderr: int | None = None
     ):
-        self.memory, self.exceeded = memory, False
+        self.memory: int | None = memory
+        self.exceeded: bool = False
         environment = None if threads is None else {**os.environ, **dict.fromkeys(THREADS, str(threads))}
-        self.process = subprocess.Popen(
+        self.process: subprocess.Popen[str] = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
             start_new_session=True, env=environment, encoding="utf-8",
         )  # fmt: skip

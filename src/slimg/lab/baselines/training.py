@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,22 +55,35 @@ def train(
         optimizer = torch.optim.Adam(module.parameters(), lr=lr, weight_decay=weight_decay, fused=True)
         rows = torch.from_numpy(targets.fit)
         codes = torch.from_numpy(targets.codes[targets.fit])
-        run = _Best(targets)
+        kept, weights = Learned(np.full((len(targets.codes), targets.classes), np.nan, np.float32), 0.0, np.inf), None
         last = targets.iterations or epochs
         for epoch in range(1, last + 1):
             if not _step(module, optimizer, inputs, rows, codes):
                 break
             if targets.check is not None or epoch == last:
-                run.update(module, inputs, epoch)
-            if epoch - run.epoch >= patience and targets.check is not None:
+                found = targets.learned(_scores(module, inputs))
+                better = weights is None or found.val_accuracy > kept.val_accuracy
+                if better and np.isfinite(found.scores).all():
+                    kept = replace(found, scores=found.scores.copy(), iteration=epoch)
+                    weights = {name: value.clone() for name, value in module.state_dict().items()}
+            if targets.check is not None and epoch - kept.iteration >= patience:
                 break
-        return run.finish(module, epoch)
+        if weights is None:  # the loss was no number from the beginning: scores that are none, right for no row
+            return replace(kept, iterations=epoch)
+        module.load_state_dict(weights)
+        return replace(kept, iterations=epoch, model=module.eval())
 
 
 def warm_up(make: Callable[[], torch.nn.Module], inputs: Inputs) -> None:
     """Compute all that a network reads, by building it and running it once."""
-    with isolated(0), torch.no_grad():
-        make().eval()(inputs)
+    with isolated(0):
+        _scores(make(), inputs)
+
+
+def _scores(module: torch.nn.Module, inputs: Inputs) -> np.ndarray:
+    """Without dropout (n × classes)."""
+    with torch.no_grad():
+        return module.eval()(inputs).numpy()
 
 
 def _step(module: Any, optimizer: Any, inputs: Inputs, rows: Any, codes: Any) -> bool:
@@ -82,34 +96,3 @@ def _step(module: Any, optimizer: Any, inputs: Inputs, rows: Any, codes: Any) ->
     loss.backward()
     optimizer.step()
     return True
-
-
-class _Best:
-    """The best epoch so far."""
-
-    def __init__(self, targets: Targets):
-        self.targets, self.epoch = targets, 0
-        self.scores: np.ndarray | None = None
-        self.accuracy, self.loss = -1.0, float("inf")
-        self.weights: dict[str, Any] = {}
-
-    def update(self, module: Any, inputs: Inputs, epoch: int) -> None:
-        module.eval()
-        with torch.no_grad():
-            scores = module(inputs).numpy()
-        accuracy, loss = self.targets.validate(scores)
-        if self.targets.check is not None and not accuracy > self.accuracy:
-            return
-        if not np.isfinite(scores).all():
-            return
-        self.accuracy, self.loss, self.scores, self.epoch = accuracy, loss, scores.copy(), epoch
-        self.weights = {name: value.clone() for name, value in module.state_dict().items()}
-
-    def finish(self, module: Any, epochs: int) -> Learned:
-        """What is kept; scores that are no numbers, right for no row, if the loss was none from the beginning."""
-        if self.scores is None:
-            nothing = np.full((len(self.targets.codes), self.targets.classes), np.nan, np.float32)
-            return Learned(nothing, 0.0, float("inf"), 0, epochs)
-        module.load_state_dict(self.weights)
-        module.eval()
-        return Learned(self.scores, self.accuracy, self.loss, self.epoch, epochs, module)
