@@ -14,7 +14,9 @@ Grids of hyperparameters:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from itertools import product
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slimg.base import check_whole_number
-from slimg.errors import InputError, choices, require
+from slimg.errors import InputError, check_names, choices, require
 from slimg.graph.graph import Graph
 from slimg.lab.baselines.base import Baseline, Learned, Targets
 from slimg.lab.hyperparameters import WithHyperparameters
@@ -32,31 +34,10 @@ if TYPE_CHECKING:
 
 EPOCHS, PATIENCE = 1000, 200
 HIDDEN, DROPOUT = 64, 0.5
-WEIGHT_DECAYS = (0.0, 5e-4)
-LEARNING_RATES = (2e-3, 0.01, 0.05)
-_ADAM: dict[str, Sequence[Any]] = {"weight_decay": WEIGHT_DECAYS, "lr": LEARNING_RATES}
-_ADAM_QUICK: dict[str, Sequence[Any]] = {"weight_decay": WEIGHT_DECAYS, "lr": (0.01, 0.05)}
-
 Grid = Mapping[str, Sequence[Any]]
-
-PAPER: dict[str, Grid] = {
-    **{name: {**_ADAM, "K": (2,)} for name in ("gcn", "sage")},
-    "gcnii": {**_ADAM, "lr": (0.01,), "K": (8, 16, 32, 64), "alpha": (0.1, 0.2, 0.5), "theta": (0.5, 1.0, 1.5)},
-    "h2gcn": {**_ADAM, "K": (1, 2)},
-    "appnp": {**_ADAM, "K": (10,), "alpha": (0.1,)},
-    "gprgnn": {**_ADAM, "K": (10,), "alpha": (0.1, 0.2, 0.5, 0.9)},
-    "gat": {**_ADAM, "K": (2,), "heads": (8,)},
-    **dict.fromkeys(("mlp2", "mlp3", "slimg_mlp2", "slimg_mlp3", "slimg_nonlinear"), _ADAM),
-    "linkx": {**_ADAM, "K": (2,)},
-}
-
-QUICK: dict[str, Grid] = {
-    **{name: {**grid, **_ADAM_QUICK} for name, grid in PAPER.items()},
-    "gcnii": {**_ADAM_QUICK, "lr": (0.01,), "K": (8,), "alpha": (0.1, 0.5), "theta": (0.5,)},
-    "gprgnn": {**_ADAM_QUICK, "K": (10,), "alpha": (0.1, 0.9)},
-}
-
-NAMED = {"paper": PAPER, "quick": QUICK}
+NAMED: dict[str, dict[str, Grid]] = json.loads(files("slimg.lab.baselines").joinpath("grids.json").read_text("utf-8"))
+"""Grids by name, of each network; the module docstring says where they are from."""
+PAPER, QUICK = NAMED["paper"], NAMED["quick"]
 _NEEDED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("K", "heads"), ("a whole number of at least 1", lambda value: value >= 1 and value == int(value))),
     **dict.fromkeys(("weight_decay", "theta"), ("a number of at least 0", lambda value: value >= 0)),
@@ -115,8 +96,7 @@ class Network(WithHyperparameters, Baseline):
 
     def settings(self) -> list[dict[str, Any]]:
         """Return every setting of the grid."""
-        if self.network not in PAPER:
-            raise choices("network", self.network, list(PAPER))
+        check_names("network", [self.network], PAPER)
         return grid_settings(self.network, self.grid, self.hyperparameters)
 
     def _prepare(self, graph: Graph, targets: Targets) -> Inputs:

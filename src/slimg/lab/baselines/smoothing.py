@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.errors import InputError, choices, require
+from slimg.errors import InputError, check_names, require
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
 from slimg.lab.baselines.base import Baseline, Learned, Targets
@@ -188,8 +188,7 @@ class ScikitNetwork(WithHyperparameters, Baseline):
         return targets.learned(log_probabilities(np.nan_to_num(values), prior))
 
     def _create(self) -> Any:
-        if self.classifier not in CLASSIFIERS:
-            raise choices("classifier", self.classifier, list(CLASSIFIERS))
+        check_names("classifier", [self.classifier], CLASSIFIERS)
         kind = getattr(require("sknetwork.classification", "compare", self.classifier), CLASSIFIERS[self.classifier][0])
         options = dict(self.hyperparameters)
         if self.classifier == "nearest_neighbours" and "embedding_method" not in options:

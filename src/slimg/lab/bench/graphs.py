@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import slimg.lab.datasets as datasets
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 from slimg.graph import Adjacency, Graph
 from slimg.lab.datasets import files
 from slimg.lab.datasets.loader import find
@@ -52,8 +52,7 @@ def check(data: Any, where: str) -> None:
     unknown = sorted(set(data) - _KNOWN.get(kind, set(data)))
     if unknown:
         raise InputError(f"{where}: {unknown[0]!r} is no part of the description of a graph by {kind}")
-    if data.get("prepared", "row") not in ("row", "raw"):
-        raise choices(f"{where}: prepared", data["prepared"], ["row", "raw"])
+    check_names(f"{where}: prepared", [data.get("prepared", "row")], ("row", "raw"))
 
 
 def column(data: dict[str, Any]) -> str:

@@ -33,7 +33,7 @@ from functools import cached_property, lru_cache
 from numbers import Rational
 from typing import Any, Self
 
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 
 HALF = Fraction(1, 2)
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -296,8 +296,7 @@ def normalised(graph: str = "A", norm: str = "sym", loops: Fraction | int = 0) -
     Polynomial
         The operator; A + loops·I without a normalisation.
     """
-    if norm not in NORMALISATIONS:
-        raise choices("normalisation", norm, tuple(NORMALISATIONS))
+    check_names("normalisation", [norm], NORMALISATIONS)
     return scaled(graph, Fraction(loops), *NORMALISATIONS[norm])
 
 

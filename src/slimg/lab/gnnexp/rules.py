@@ -32,7 +32,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 from slimg.lab.gnnexp.algebra import NORMALISATIONS, Number, Polynomial, normalised
 from slimg.lab.gnnexp.values import TWO_HOP, DataObject, Edges, EdgeWeights, Opaque, Value, Weights
 
@@ -260,9 +260,7 @@ def bind(parameters: Mapping[str, inspect.Parameter], inputs: Mapping[str, str])
     constants, values : dict
         Arguments that keep their default, and the abstract values of the others, by name.
     """
-    for name in inputs:
-        if name not in parameters:
-            raise choices("argument of forward in inputs", name, list(parameters))
+    check_names("argument of forward in inputs", inputs, parameters)
     defaults = {name: parameter.default for name, parameter in parameters.items() if name not in inputs}
     kept = {name: default for name, default in defaults.items() if default is not inspect.Parameter.empty}
     roles = {name: inputs.get(name, "") or _role(name) for name in parameters if name not in kept}
@@ -273,8 +271,7 @@ def bind(parameters: Mapping[str, inspect.Parameter], inputs: Mapping[str, str])
         advice = f"pass inputs={{'{name}': role}}, where role is one of {', '.join(ROLES)}"
         raise InputError(f"the role of the argument {name} of forward is not known: {advice}")
     for name, role in roles.items():
-        if role not in ROLES:
-            raise choices(f"role of the argument {name}", role, ROLES)
+        check_names(f"role of the argument {name}", [role], ROLES)
         same = [other for other, given in roles.items() if given == role]
         if role in ("features", "graph") and len(same) > 1:
             found = f"forward has more than one argument for the {role}: {', '.join(same)}"

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from slimg.errors import InputError, choices, require
+from slimg.errors import InputError, check_names, require
 from slimg.lab.gnnexp.algebra import Polynomial, Word, rational
 from slimg.lab.gnnexp.properties import PAINS, Properties, properties
 from slimg.lab.gnnexp.writing import operator_symbol, propagator_text, text
@@ -51,8 +51,7 @@ def table(format: str = "text", models: Sequence[str] | None = None) -> str:
     str
         The table; text and markdown have a legend below.
     """
-    if format not in FORMATS:
-        raise choices("format", format, FORMATS)
+    check_names("format", [format], FORMATS)
     rows = [properties(name) for name in (names() if models is None else models)]
     if format == "json":
         return json.dumps([asdict(row) for row in rows], indent=1, ensure_ascii=False)

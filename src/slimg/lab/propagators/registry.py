@@ -38,7 +38,7 @@ from slimg.components.compute import Components
 from slimg.components.row_scaling import dense_rows, prepare_features
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.memory import MemoryEngine
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 from slimg.graph.graph import Graph
 from slimg.lab.propagators.evaluation import Evaluation, pick_rows
 from slimg.lab.propagators.expressions import Concatenation, Expression, Hop, Identity, Power
@@ -280,8 +280,7 @@ def kind_of(name: str) -> type[Propagator]:
         A subclass of `Propagator`.
     """
     known = _registry()
-    if name not in known:
-        raise choices("propagator", name, list(known))
+    check_names("propagator", [name], known)
     return known[name]
 
 
