@@ -25,10 +25,9 @@ from slimg.components.estimate import choose_engine
 from slimg.engine.base import Array, check_engine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
-from slimg.lab.hyperparameters import WithHyperparameters
+from slimg.lab.base import Learned, Targets, WithHyperparameters, select
 from slimg.lab.propagators.registry import Propagator, get, kind_of, together
 from slimg.learn.early_stopping import EPOCHS, PATIENCE, Stopped, fit_stopped
-from slimg.learn.labelled import stratified_folds
 
 WEIGHT_DECAYS = (0.0, 5e-4)
 Propagated = list[tuple[Propagator, Components]]
@@ -206,35 +205,26 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
     def _select(self, settings: list[Propagator], rows: list[Array], given: FitRows) -> tuple[int, Stopped]:
         """Learn with every setting and weight decay; which setting is best, what it learned, and records of all.
 
-        Rows are those of training and, behind them, of validation. Without the latter, records have means over folds, and
-        the best setting is learned again from all rows for as many epochs.
+        Rows are those of training and, behind them, of validation.
         """
-        codes, classes = given.codes, len(given.classes)
-        if given.val_codes is None:
-            folds = list(stratified_folds(codes, self.cv, self.random_state))
-        else:
-            codes = np.concatenate([codes, given.val_codes])
-            folds = [(np.arange(len(given.codes)), np.arange(len(given.codes), len(codes)))]
-        tried: list[tuple[int, Stopped]] = []
-        self.selection_ = []
-        for (place, matrix), weight_decay in product(enumerate(rows), self._weight_decays()):
-            begun = time.perf_counter()
-            runs = [
-                fit_stopped(matrix[fit], codes[fit], classes, weight_decay, (matrix[check], codes[check]), self.epochs,
-                            self.patience) for fit, check in folds
-            ]  # fmt: skip
-            scores = np.mean([(each.val_accuracy, each.val_loss, each.epoch) for each in runs], axis=0).tolist()
-            found = {"val_accuracy": scores[0], "val_loss": scores[1], "epoch": round(scores[2])}
-            values = {name: getattr(settings[place], name) for name in settings[place].hyperparameters()}
-            seconds = time.perf_counter() - begun
-            self.selection_.append({**values, "weight_decay": weight_decay, **found, "seconds": seconds})
-            tried.append((place, runs[0]))
-        best = min(range(len(tried)), key=lambda k: (-self.selection_[k]["val_accuracy"], self.selection_[k]["val_loss"]))
-        (place, stopped), chosen = tried[best], self.selection_[best]
-        self.weight_decay_ = chosen["weight_decay"]
-        if given.val_codes is None:
-            stopped = fit_stopped(rows[place], codes, classes, self.weight_decay_, epochs=chosen["epoch"])
-        return place, stopped
+        codes = given.codes if given.val_codes is None else np.concatenate([given.codes, given.val_codes])
+        fit, check = np.split(np.arange(len(codes)), [len(given.codes)])
+        targets = Targets(codes, len(given.classes), fit, None if given.val_codes is None else check)
+        tried = list(product(range(len(settings)), self._weight_decays()))
+
+        def learn(k: int, targets: Targets) -> Learned:
+            matrix, weight_decay = rows[tried[k][0]], tried[k][1]
+            held = None if targets.check is None else (matrix[targets.check], codes[targets.check])
+            data = matrix[targets.fit], codes[targets.fit], targets.classes, weight_decay, held
+            stopped = fit_stopped(*data, targets.iterations or self.epochs, self.patience)
+            return Learned(np.empty(0), stopped.val_accuracy, stopped.val_loss, stopped.epoch, model=stopped)
+
+        values = [{name: getattr(each, name) for name in each.hyperparameters()} for each in settings]
+        listed = [{**values[place], "weight_decay": weight_decay} for place, weight_decay in tried]
+        kept, records, chosen = select(listed, learn, targets, self.cv, self.random_state)
+        self.selection_ = [{key: value for key, value in each.items() if key != "epochs"} for each in records]
+        place, self.weight_decay_ = tried[chosen]
+        return place, kept.model
 
     def _weight_decays(self) -> tuple[float, ...]:
         given = WEIGHT_DECAYS if self.weight_decay is None else self.weight_decay

@@ -26,8 +26,7 @@ import numpy as np
 from slimg.base import check_whole_number
 from slimg.errors import InputError, check_names, choices, require
 from slimg.graph.graph import Graph
-from slimg.lab.baselines.base import Baseline, Learned, Targets
-from slimg.lab.hyperparameters import WithHyperparameters
+from slimg.lab.base import Baseline, Learned, Targets, WithHyperparameters
 
 if TYPE_CHECKING:
     from slimg.lab.baselines.inputs import Inputs
@@ -72,7 +71,7 @@ class Network(WithHyperparameters, Baseline):
     Attributes
     ----------
     model_ : torch.nn.Module
-        The network with the weights of the epoch kept; for others see `slimg.lab.baselines.base.Baseline`.
+        The network with the weights of the epoch kept; for others see `slimg.lab.base.Baseline`.
     """
 
     def __init__(
@@ -102,15 +101,14 @@ class Network(WithHyperparameters, Baseline):
     def _prepare(self, graph: Graph, targets: Targets) -> Inputs:
         for module in ("torch", "torch_geometric"):
             require(module, "gnn", f"the network {self.network}")
-        from slimg.lab.baselines.inputs import Inputs
-        from slimg.lab.baselines.training import warm_up
+        from slimg.lab.baselines.inputs import Inputs, warm_up
 
         inputs = Inputs(graph, self._engine(), self.normalize_features, self.random_state)
         warm_up(lambda: self._build(inputs, self.settings()[0], targets), inputs)
         return inputs
 
     def _learn(self, inputs: Inputs, setting: dict[str, Any], targets: Targets) -> Learned:
-        from slimg.lab.baselines.training import train
+        from slimg.lab.baselines.inputs import train
 
         adam = {key: setting[key] for key in ("lr", "weight_decay")}
         limits = {"epochs": self.epochs, "patience": self.patience, "random_state": int(self.random_state)}

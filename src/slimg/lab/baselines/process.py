@@ -14,11 +14,10 @@ import os
 import signal
 import subprocess
 import threading
-from pathlib import Path
 
 from slimg.errors import SlimgError
+from slimg.system import resident
 
-PROC = Path("/proc")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Environment variables from which libraries read the number of threads."""
 POLL_SECONDS = 0.02
@@ -62,7 +61,7 @@ class MonitoredProcess:
         """Return whether it still runs; above the limit it is killed."""
         if self.process.poll() is not None:
             return False
-        if self.memory is not None and (resident(self.process.pid) or 0) > self.memory:
+        if self.memory is not None and resident(self.process.pid) > self.memory:
             self.exceeded = True
             self.kill()
         return not self.exceeded
@@ -86,14 +85,6 @@ class MonitoredProcess:
             return f"more than {self.memory / 2**30:.2f} GiB were needed"
         if self.process.returncode == -signal.SIGKILL:
             return "the system ended the process, as it does when memory runs out"
-        return None
-
-
-def resident(pid: int) -> int | None:
-    """Return the bytes of a process that are in memory; None if it is gone or the system does not say."""
-    try:
-        return int((PROC / str(pid) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError, ValueError):
         return None
 
 

@@ -20,8 +20,7 @@ from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.errors import InputError, check_names, require
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
-from slimg.lab.baselines.base import Baseline, Learned, Targets
-from slimg.lab.hyperparameters import WithHyperparameters
+from slimg.lab.base import Baseline, Learned, Targets, WithHyperparameters
 from slimg.lab.propagators.inverse import solve
 from slimg.linalg.operators import operator
 

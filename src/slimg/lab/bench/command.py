@@ -21,12 +21,11 @@ from typing import Any
 from slimg.errors import InputError, choices
 from slimg.lab.bench.figures import polynomials
 from slimg.lab.bench.grid import Grid, accuracy_table, legend
+from slimg.lab.bench.pages import sanity_page, scalability_page, speed_page, weights_page
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import progress_bar
 from slimg.lab.bench.run import run as run_cells
-from slimg.lab.bench.sanity_pages import sanity_page, weights_page
 from slimg.lab.bench.store import Store
-from slimg.lab.bench.timing_pages import scalability_page, speed_page
 from slimg.lab.tables import Page, Picture
 from slimg.system import atomic_write, cores
 

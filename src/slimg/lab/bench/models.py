@@ -32,8 +32,8 @@ from slimg.components.compute import Components
 from slimg.errors import InputError, check_names, choices
 from slimg.graph import Graph, Split
 from slimg.lab.ablations import NAMES, SHARED, slimg_params
+from slimg.lab.base import best_of
 from slimg.lab.baselines import LINEAR
-from slimg.lab.baselines.base import best_of
 from slimg.lab.baselines.network import EPOCHS, PATIENCE, current_names, grid_settings
 from slimg.lab.baselines.network import PAPER as PAPER_GRIDS
 from slimg.lab.linear_gnn import LinearGNN
@@ -154,8 +154,7 @@ class LinearKind(Kind):
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
             model = LinearGNN(self.name, random_state=seed, **{**fixed, **current_names(settings)})
             model.fit(seen, train=split.train, val=split.val, propagated=propagated)
-            best = min(model.selection_, key=lambda each: (-each["val_accuracy"], each["val_loss"]))
-            return _result(model, features, best, "epoch")
+            return _result(model, features, "epoch")
 
         return run
 
@@ -173,8 +172,7 @@ class BaselineKind(Kind):
             model = baselines.get(self.name, **settings)
             baselines.set_known_params(model, random_state=seed, normalize_features=normalize)
             model.fit(seen, train=split.train, val=split.val)
-            best = model.selection_[best_of(model.selection_)]
-            return _result(model, model.seconds_["features"], best, "epochs")
+            return _result(model, model.seconds_["features"], "epochs")
 
         return run
 
@@ -209,8 +207,9 @@ def _timed(compute: Callable[[], Result]) -> tuple[Result, float]:
     return result, time.perf_counter() - begun
 
 
-def _result(model: Any, features: float, best: dict[str, Any], steps: str) -> RunResult:
+def _result(model: Any, features: float, steps: str) -> RunResult:
     """The result of a fitted baseline with its best setting; ``steps`` names the iterations there."""
+    best = model.selection_[best_of(model.selection_)]
     predicted, prediction = _timed(model.predict)
     seconds = {"features": features, "tuning": model.seconds_["learning"], "training": best["seconds"]}
     chosen = {key: value for key, value in best.items() if key not in ("seconds", steps)}

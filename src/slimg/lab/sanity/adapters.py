@@ -16,7 +16,7 @@ A function or class is called for each split, with ``random_state=seed`` if it a
 
     from_sklearn   ŷ = clone(estimator).fit(X[train], y[train]).predict(X): only the features are used
     from_torch     full-batch Adam on the cross-entropy of train; the epoch of the best validation accuracy predicts
-                   (the training loop of the networks, `slimg.lab.baselines.training`)
+                   (the training loop of the networks, `slimg.lab.baselines.inputs`)
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def from_torch(
     options: dict[str, Any] = {"lr": learning_rate, "weight_decay": weight_decay, "epochs": epochs, "patience": patience}
 
     def predict(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
-        from slimg.lab.baselines.base import Targets
-        from slimg.lab.baselines.training import train as learn
+        from slimg.lab.base import Targets
+        from slimg.lab.baselines.inputs import train as learn
 
         classes = len(graph.classes)
         data, targets = _data(graph, train, val), Targets(graph.codes, classes, train, val)
