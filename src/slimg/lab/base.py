@@ -11,7 +11,7 @@ interrupted one leaves it as it was.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -210,6 +210,14 @@ def _over_folds(learn: Callable[[Targets], Learned], targets: Targets, cv: int, 
     runs = [learn(replace(targets, fit=rows[fit], check=rows[check])) for fit, check in folds]
     means = np.mean([(each.val_accuracy, each.val_loss, each.iteration, each.iterations) for each in runs], axis=0).tolist()
     return Learned(np.empty((0, targets.classes)), *means[:2], *map(round, means[2:]))
+
+
+def one_or_several(name: str, given: Any, needed: str, fits: Callable[[Any], bool]) -> tuple[float, ...]:
+    """Return one number, or several to choose from, as a tuple; each must be what is needed."""
+    values = tuple(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else (given,)
+    if not values or not all(isinstance(each, int | float | np.number) and fits(each) for each in values):
+        raise InputError(f"{name} must be {needed}, or several of them, not {given!r}")
+    return values
 
 
 def best_of(selection: list[dict[str, Any]]) -> int:

@@ -25,7 +25,7 @@ from slimg.components.estimate import choose_engine
 from slimg.engine.base import Array, check_engine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
-from slimg.lab.base import Learned, Targets, WithHyperparameters, select
+from slimg.lab.base import Learned, Targets, WithHyperparameters, one_or_several, select
 from slimg.lab.propagators.registry import Propagator, get, kind_of, together
 from slimg.learn.early_stopping import EPOCHS, PATIENCE, Stopped, fit_stopped
 
@@ -228,10 +228,7 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
 
     def _weight_decays(self) -> tuple[float, ...]:
         given = WEIGHT_DECAYS if self.weight_decay is None else self.weight_decay
-        values = tuple(given) if isinstance(given, Sequence | np.ndarray) else (given,)
-        if not values or not all(isinstance(each, int | float | np.number) and 0 <= each < np.inf for each in values):
-            raise InputError(f"weight_decay must be None, a number of at least 0, or several, not {self.weight_decay!r}")
-        return values
+        return one_or_several("weight_decay", given, "None, a number of at least 0", lambda each: 0 <= each < np.inf)
 
     def _check(self, graph: Any, y: Any) -> None:
         check_graph(graph, y)

@@ -21,7 +21,7 @@ from slimg.lab.bench.command import _run_missing
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import failure, progress_bar, run, run_batch
 from slimg.lab.bench.store import Cell, Store
-from slimg.lab.propagators import inverse
+from slimg.lab.propagators import evaluation
 
 MODELS = """
 import os, time
@@ -293,7 +293,7 @@ def test_a_graph_that_cannot_be_loaded_fails_every_cell_of_it(monkeypatch, tmp_p
 
 
 def test_what_propagate_refuses_as_too_large_is_out_of_memory(monkeypatch):
-    monkeypatch.setattr(inverse, "available_memory", lambda: 1 << 10)
+    monkeypatch.setattr(evaluation, "available_memory", lambda: 1 << 10)
     (record,) = ran(cells({"kind": "sgc"}))
     assert record["status"] == "oom" and "of memory and 0.0 GiB are free" in record["error"]
 

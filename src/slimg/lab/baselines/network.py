@@ -75,20 +75,10 @@ class Network(WithHyperparameters, Baseline):
     """
 
     def __init__(
-        self,
-        network: str = "gcn",
-        *,
-        grid: str | Sequence[Mapping[str, Any]] = "paper",
-        hidden: int = HIDDEN,
-        dropout: float = DROPOUT,
-        epochs: int = EPOCHS,
-        patience: int = PATIENCE,
-        cv: int = 5,
-        normalize_features: str | None = "row",
-        engine: Any = "memory",
-        random_state: int = 0,
-        **hyperparameters: Any,
-    ):
+        self, network: str = "gcn", *, grid: str | Sequence[Mapping[str, Any]] = "paper", hidden: int = HIDDEN,
+        dropout: float = DROPOUT, epochs: int = EPOCHS, patience: int = PATIENCE, cv: int = 5,
+        normalize_features: str | None = "row", engine: Any = "memory", random_state: int = 0, **hyperparameters: Any,
+    ):  # fmt: skip
         self.network, self.grid, self.hyperparameters = network, grid, hyperparameters
         self.hidden, self.dropout, self.epochs, self.patience = hidden, dropout, epochs, patience
         self.cv, self.normalize_features, self.engine, self.random_state = cv, normalize_features, engine, random_state

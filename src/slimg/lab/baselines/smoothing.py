@@ -20,8 +20,8 @@ from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.errors import InputError, check_names, require
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
-from slimg.lab.base import Baseline, Learned, Targets, WithHyperparameters
-from slimg.lab.propagators.inverse import solve
+from slimg.lab.base import Baseline, Learned, Targets, WithHyperparameters, one_or_several
+from slimg.lab.propagators.evaluation import solve
 from slimg.linalg.operators import operator
 
 LEAST = 1e-12
@@ -244,8 +244,4 @@ def one_hot(codes: Array, rows: Array, classes: int) -> Array:
 
 
 def _shares(name: str, given: Any) -> tuple[float, ...]:
-    """One or several shares from 0 to below 1."""
-    values = tuple(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else (given,)
-    if not values or not all(isinstance(each, int | float | np.number) and 0 <= each < 1 for each in values):
-        raise InputError(f"{name} must be a share from 0 to below 1, or several of them, not {given!r}")
-    return tuple(float(each) for each in values)
+    return tuple(map(float, one_or_several(name, given, "a share from 0 to below 1", lambda each: 0 <= each < 1)))

@@ -26,7 +26,6 @@ from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.store import Record, Store
 from slimg.lab.datasets.dataset import table
 from slimg.lab.propagators.registry import kind_of
-from slimg.lab.sanity import ranking
 from slimg.lab.sanity.case import EMPTY
 from slimg.lab.sanity.report import Cell as Figures
 from slimg.lab.sanity.report import mean_and_sd
@@ -104,7 +103,7 @@ class Grid:
         if row not in rows or not self.judged or any((row, column) not in self.figures for column in self.judged):
             return float("nan"), float("nan")
         means = np.array([[self._compared(each, column).mean for column in self.judged] for each in rows])
-        return ranking.over_cases(ranking.ranks(means)[rows.index(row)])
+        return paper.over_cases(paper.ranks(means)[rows.index(row)])
 
     def paper_rank(self, row: str) -> tuple[float, float] | None:
         """The paper's, over the same rows and columns; None where its table lacks one of them."""
@@ -112,7 +111,7 @@ class Grid:
         if row not in self.ranked or not self.judged or any(cell is None for line in cells for cell in line):
             return None
         means = np.array([[cell[0] if isinstance(cell, tuple) else np.nan for cell in line] for line in cells])
-        return ranking.over_cases(ranking.ranks(means)[self.ranked.index(row)])
+        return paper.over_cases(paper.ranks(means)[self.ranked.index(row)])
 
     def _compared(self, row: str, column: str) -> Figures:
         return self.paired.get((row, column), self.figures[row, column])
@@ -124,7 +123,7 @@ class Grid:
             return {}
         means = np.array([[self._compared(row, column).mean] for row in rows])
         spreads = np.array([[self.figures[row, column].spread] for row in rows])  # of all splits that a row has
-        return dict(zip(rows, ranking.colours(means, spreads), strict=True))
+        return dict(zip(rows, paper.colours(means, spreads), strict=True))
 
 
 def row_title(recipe: Recipe, row: str) -> str:

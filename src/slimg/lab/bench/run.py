@@ -34,6 +34,7 @@ from slimg.lab.bench.environment import environment, peak_memory, reset_peak
 from slimg.lab.bench.models import Run, kind, protocol
 from slimg.lab.bench.store import Cell, Record, Store, canonical
 from slimg.lab.sanity.runner import accuracy
+from slimg.progress import rich_bars
 from slimg.system import cores
 
 Report = Callable[[Cell, Record, int], None]
@@ -102,12 +103,7 @@ def progress_bar(what: str = "cells") -> Iterator[Report]:
     callable
         What to call after each cell.
     """
-    from rich import progress as rich
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    columns = ("{task.description}", rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn())
-    with rich.Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+    with rich_bars("MofNCompleteColumn", shown=None) as bars:
         task = bars.add_task(what, total=None)
 
         def report(cell: Cell, record: Record, total: int) -> None:

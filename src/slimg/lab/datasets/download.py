@@ -13,7 +13,6 @@ import errno
 import http.client
 import os
 import shutil
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -30,6 +29,7 @@ from slimg.errors import InputError, SlimgError
 from slimg.lab.datasets import files
 from slimg.lab.datasets.dataset import Dataset, RemoteFile
 from slimg.lab.datasets.loader import find
+from slimg.progress import rich_bars
 from slimg.system import atomic_write
 
 BLOCK = 1 << 16
@@ -65,14 +65,9 @@ class Fetched:
 
 
 def fetch(
-    name: str | Dataset,
-    root: str | Path | None = None,
-    *,
-    progress: bool | None = None,
-    retries: int = RETRIES,
-    pause: float = PAUSE,
-    timeout: float = TIMEOUT,
-) -> Fetched:
+    name: str | Dataset, root: str | Path | None = None, *, progress: bool | None = None, retries: int = RETRIES,
+    pause: float = PAUSE, timeout: float = TIMEOUT,
+) -> Fetched:  # fmt: skip
     """Download a dataset; files that are there and intact stay.
 
     Parameters
@@ -119,14 +114,9 @@ def fetch(
 
 
 def download(
-    file: RemoteFile,
-    folder: Path,
-    progress: Progress | None = None,
-    *,
-    retries: int = RETRIES,
-    pause: float = PAUSE,
+    file: RemoteFile, folder: Path, progress: Progress | None = None, *, retries: int = RETRIES, pause: float = PAUSE,
     timeout: float = TIMEOUT,
-) -> Path:
+) -> Path:  # fmt: skip
     """Download one file into a folder, which is created if it is not there; options as in `fetch`.
 
     Returns
@@ -289,17 +279,9 @@ def _unpack(dataset: Dataset, archive: Path, folder: Path) -> None:
 
 
 @contextmanager
-def _bar(progress: bool | None) -> Iterator[Callable[[str], Progress | None]]:
-    """Yields a function: file name → what to call as its bytes arrive (None when no bar is shown)."""
-    if not (sys.stderr.isatty() if progress is None else progress):
-        yield lambda name: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bars:
+def _bar(progress: bool | None) -> Iterator[Callable[[str], Progress]]:
+    """Yields a function: file name → what to call as its bytes arrive."""
+    with rich_bars("DownloadColumn", "TransferSpeedColumn", shown=progress) as bars:
 
         def bar_for(name: str) -> Progress:
             task = bars.add_task(name, total=None)

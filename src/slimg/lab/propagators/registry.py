@@ -40,9 +40,8 @@ from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, check_names
 from slimg.graph.graph import Graph
-from slimg.lab.propagators.evaluation import Evaluation, pick_rows
+from slimg.lab.propagators.evaluation import Evaluation, check_size, pick_rows
 from slimg.lab.propagators.expressions import Concatenation, Expression, Hop, Identity, Power
-from slimg.lab.propagators.inverse import check_size
 
 WORKING_MATRICES = 4
 FREE = {"free": True}

@@ -263,9 +263,7 @@ def _notes(true: tuple[str, ...], settings: dict[str, Any]) -> tuple[str, ...]:
 
 def _check(settings: dict[str, Any], structure: str) -> None:
     for name, least in (("n", 1), ("d", 1), ("c", 2), ("seed", 0)):
-        value = settings[name]
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise InputError(f"a sanity case needs {name} as an integer of at least {least}, not {value!r}")
+        check_whole_number(settings[name], name, least)
     if structure == "heterophily" and settings["c"] % 2:
         raise InputError(f"heterophily pairs the classes: it needs an even number of them, not c={settings['c']}")
     ranges = {

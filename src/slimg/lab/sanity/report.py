@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slimg.errors import check_names
-from slimg.lab.sanity import findings, ranking
+from slimg.lab import paper
+from slimg.lab.sanity import findings
 from slimg.lab.tables import Entry, Page, Table
 from slimg.system import atomic_write
 
@@ -181,7 +182,7 @@ class SanityReport:
         Returns
         -------
         {"gold", "silver", "bronze", None}
-            By `slimg.lab.sanity.ranking`.
+            By `slimg.lab.paper`.
         """
         return self._ranked.get((model, case), (None, False))[0]
 
@@ -196,7 +197,7 @@ class SanityReport:
         Returns
         -------
         bool
-            By `slimg.lab.sanity.ranking`.
+            By `slimg.lab.paper`.
         """
         return self._ranked.get((model, case), (None, False))[1]
 
@@ -213,7 +214,7 @@ class SanityReport:
         mean, standard deviation : float
             NaN if the model failed in one.
         """
-        return ranking.over_cases(self._grid("mean")[self.models.index(model)])
+        return paper.over_cases(self._grid("mean")[self.models.index(model)])
 
     def average_rank(self, model: str) -> tuple[float, float]:
         """Average rank over the informative cases.
@@ -228,7 +229,7 @@ class SanityReport:
         mean, standard deviation : float
             A failure counts as last.
         """
-        return ranking.over_cases(ranking.ranks(self._grid("mean"))[self.models.index(model)])
+        return paper.over_cases(paper.ranks(self._grid("mean"))[self.models.index(model)])
 
     def verdict(self, model: str) -> str:
         """Say in one paragraph what the model cannot do.
@@ -338,7 +339,7 @@ class SanityReport:
     def _ranked(self) -> dict[tuple[str, str], tuple[str | None, bool]]:
         """Medal of each informative cell, and whether it is red."""
         keys = product(self.models, (case.name for case in self.informative))
-        return dict(zip(keys, ranking.colours(self._grid("mean"), self._grid("spread")), strict=True))
+        return dict(zip(keys, paper.colours(self._grid("mean"), self._grid("spread")), strict=True))
 
     def _page(self) -> Page:
         """Tables of ✓/✗ and of accuracies, legend, verdicts, differences from the paper and its observations."""
