@@ -52,9 +52,10 @@ SlimG's own columns, without hyperparameters; `slimg.components` computes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -66,20 +67,20 @@ from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.lab.propagators import expressions as ex
 from slimg.lab.propagators.expressions import A_row, A_sym, At_sym, L, blocks, each, identity, summation
-from slimg.lab.propagators.registry import FREE, Propagator, count, positive, register, share
+from slimg.lab.propagators.registry import FREE, Propagator, Registered, count, positive, register, share
 
-_linear, _decoupled = partial(register, family="linear"), partial(register, family="decoupled")
-_coupled, _attention = partial(register, family="coupled"), partial(register, family="attention")
-_PPNP = "Klicpera et al., Predict then Propagate: Graph Neural Networks meet Personalized PageRank, ICLR 2019"
-_SLIMG = "Yoo et al., Less is More: SlimG for Accurate, Robust, and Interpretable Graph Mining, KDD 2023"
-_KERNELS = "Smola and Kondor, Kernels and Regularization on Graphs, COLT 2003"
-_kernel = partial(register, family="kernel", reference=_KERNELS)
+_CATALOG: dict[str, dict[str, Any]] = json.loads(files("slimg.lab.propagators").joinpath("catalog.json").read_text("utf-8"))
+"""Name → title, family, reference and grid (that of the paper's last table) of each."""
+
+
+def _listed(name: str) -> Callable[[Registered], Registered]:
+    return register(name, **_CATALOG[name])
 
 
 # linear models ------------------------------------------------------------------------------------------------------
 
 
-@_linear("lr", title="LR", reference="logistic regression on the features")
+@_listed("lr")
 @dataclass(frozen=True)
 class LR(Propagator):
     """X."""
@@ -94,14 +95,13 @@ class LR(Propagator):
         return prepare_features(engine, graph.features, normalize_features)
 
 
-@_linear("sgc", title="SGC", reference="Wu et al., Simplifying Graph Convolutional Networks, ICML 2019")
+@_listed("sgc")
 def sgc(K: int = count(2)) -> ex.Expression:
     """Ã_sym^K X."""
     return At_sym**K
 
 
-@_linear("dgc", title="DGC", grid={"T": (3, 4, 5, 6)},
-         reference="Wang et al., Dissecting the Diffusion Process in Linear Graph Networks, NeurIPS 2021")  # fmt: skip
+@_listed("dgc")
 @dataclass(frozen=True)
 class DGC(Propagator):
     """[(1 − T/K) I + (T/K) Ã_sym]^K X: K steps of Euler's method for the heat equation up to time T ≤ K."""
@@ -119,15 +119,13 @@ class DGC(Propagator):
             raise InputError(f"dgc: steps of T/K above 1 diverge, but T = {self.T} and K = {self.K}: use more steps K")
 
 
-@_linear("s2gc", title="S²GC", grid={"alpha": (0.01, 0.03, 0.05, 0.07, 0.09)},
-         reference="Zhu and Koniusz, Simple Spectral Graph Convolution, ICLR 2021")  # fmt: skip
+@_listed("s2gc")
 def s2gc(K: int = count(16, least=1), alpha: float = share(0.05)) -> ex.Expression:
     """Σ_{k=1}^K (α I + (1 − α) Ã_sym^k) X."""
     return summation(1, K, lambda k: alpha * identity + (1 - alpha) * At_sym**k)
 
 
-@_linear("g2cn", title="G²CN", grid={"T": (10, 20, 30, 40)},
-         reference="Li et al., G²CN: Graph Gaussian Convolution Networks, ICML 2022")  # fmt: skip
+@_listed("g2cn")
 @dataclass(frozen=True)
 class G2CN(Propagator):
     """‖_{i=1}^N [I − (T_i/K)((b_i − 1) I + A_sym)²]^K X: Gaussian filters around the eigenvalues 1 − b_i.
@@ -173,26 +171,25 @@ def _is_sequence(values: Any) -> bool:
 # decoupled networks -------------------------------------------------------------------------------------------------
 
 
-@_decoupled("ppnp", title="PPNP", reference=_PPNP)
+@_listed("ppnp")
 def ppnp(alpha: float = share(0.1)) -> ex.Expression:
     """(I − (1 − α) Ã_sym)⁻¹ X."""
     return ex.Inverse(identity - (1 - alpha) * At_sym)
 
 
-@_decoupled("appnp", title="APPNP", reference=_PPNP)
+@_listed("appnp")
 def appnp(K: int = count(10), alpha: float = share(0.1)) -> ex.Expression:
     """[Σ_{k=0}^{K−1} α (1 − α)^k Ã_sym^k + (1 − α)^K Ã_sym^K] X."""
     return summation(0, K - 1, lambda k: (alpha * (1 - alpha) ** k) * At_sym**k) + (1 - alpha) ** K * At_sym**K
 
 
-@_decoupled("gdc", title="GDC", reference="Klicpera et al., Diffusion Improves Graph Learning, NeurIPS 2019")
+@_listed("gdc")
 def gdc(alpha: float = share(0.15), epsilon: float = positive(1e-4)) -> ex.Expression:
     """S̃_sym X with S = sparse_ε(α (I − (1 − α) Ã_sym)⁻¹)."""
     return ex.Diffused(alpha, epsilon)
 
 
-@_decoupled("gprgnn", title="GPR-GNN",
-            reference="Chien et al., Adaptive Universal Generalized PageRank Graph Neural Network, ICLR 2021")  # fmt: skip
+@_listed("gprgnn")
 def gprgnn(K: int = count(10)) -> ex.Concatenation:
     """‖_{k=0}^K Ã_sym^k X."""
     return blocks(each(0, K, lambda k: At_sym**k))
@@ -201,37 +198,31 @@ def gprgnn(K: int = count(10)) -> ex.Concatenation:
 # coupled networks ---------------------------------------------------------------------------------------------------
 
 
-_CHEBNET = "Defferrard et al., Convolutional Neural Networks on Graphs with Fast Localized Filtering, NIPS 2016"
-_GCN = "Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks, ICLR 2017"
-
-
-@_coupled("chebnet", title="ChebNet", reference=_CHEBNET)
+@_listed("chebnet")
 def chebnet(K: int = count(3, least=1)) -> ex.Concatenation:
     """‖_{k=0}^{K−1} A_sym^k X."""
     return blocks(each(0, K - 1, lambda k: A_sym**k))
 
 
-@_coupled("gcn", title="GCN", reference=_GCN)
+@_listed("gcn")
 def gcn(K: int = count(2)) -> ex.Expression:
     """Ã_sym^K X."""
     return At_sym**K
 
 
-@_coupled("sage", title="SAGE", reference="Hamilton et al., Inductive Representation Learning on Large Graphs, NIPS 2017")
+@_listed("sage")
 def sage(K: int = count(2)) -> ex.Concatenation:
     """‖_{k=0}^K A_row^k X."""
     return blocks(each(0, K, lambda k: A_row**k))
 
 
-@_coupled("gcnii", title="GCNII", grid={"K": (8, 16, 32, 64), "alpha": (0.1, 0.2, 0.5)},
-          reference="Chen et al., Simple and Deep Graph Convolutional Networks, ICML 2020")  # fmt: skip
+@_listed("gcnii")
 def gcnii(K: int = count(8, least=1), alpha: float = share(0.1)) -> ex.Concatenation:
     """‖_{k=0}^{K−2} Ã_sym^k X ‖ ((1 − α) Ã_sym^K + α Ã_sym^(K−1)) X."""
     return blocks(each(0, K - 2, lambda k: At_sym**k), (1 - alpha) * At_sym**K + alpha * At_sym ** (K - 1))
 
 
-@_coupled("h2gcn", title="H₂GCN", grid={"K": (1, 2)},
-          reference="Zhu et al., Beyond Homophily in Graph Neural Networks, NeurIPS 2020")  # fmt: skip
+@_listed("h2gcn")
 def h2gcn(K: int = count(1)) -> ex.Concatenation:
     """‖_{k=0}^{2K} A_sym^k X."""
     return blocks(each(0, 2 * K, lambda k: A_sym**k))
@@ -263,7 +254,7 @@ class _Attending(Propagator):
         return given
 
 
-@_attention("gat", title="GAT", reference="Veličković et al., Graph Attention Networks, ICLR 2018")
+@_listed("gat")
 class GAT(_Attending):
     """Π_{k=1}^K [diag(X w_{k,1}) Ã + Ã diag(X w_{k,2})] X; w: K × 2 × d."""
 
@@ -275,7 +266,7 @@ class GAT(_Attending):
         return self._weights((self.K, 2, d))[layer - 1].T
 
 
-@_attention("dagnn", title="DA-GNN", reference="Liu et al., Towards Deeper Graph Neural Networks, KDD 2020")
+@_listed("dagnn")
 @dataclass(frozen=True)
 class DAGNN(_Attending):
     """Σ_{k=0}^K diag(Ã_sym^k X w) Ã_sym^k X; w: d."""
@@ -293,25 +284,25 @@ class DAGNN(_Attending):
 # kernels and SlimG --------------------------------------------------------------------------------------------------
 
 
-@_kernel("reg_kernel", title="Reg. Kernel")
+@_listed("reg_kernel")
 def reg_kernel(sigma: float = positive(1.0)) -> ex.Expression:
     """(I + σ² L)⁻¹ X."""
     return ex.Inverse(identity + sigma**2 * L)
 
 
-@_kernel("diff_kernel", title="Diff. Kernel")
+@_listed("diff_kernel")
 def diff_kernel(sigma: float = positive(1.0)) -> ex.Expression:
     """exp(−(σ²/2) L) X."""
     return ex.Exponential(-(sigma**2 / 2) * L)
 
 
-@_kernel("rw_kernel", title="RW Kernel")
+@_listed("rw_kernel")
 def rw_kernel(a: float = positive(2.0), p: int = count(2)) -> ex.Expression:
     """(a I − L)^p X; a ≥ 2 keeps all eigenvalues from below zero."""
     return (a * identity - L) ** p
 
 
-@register("slimg", title="SlimG", family="SlimG", reference=_SLIMG)
+@_listed("slimg")
 @dataclass(frozen=True)
 class Slim(Propagator):
     """U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X)."""
