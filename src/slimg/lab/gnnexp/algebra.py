@@ -175,7 +175,7 @@ class Combination:
     __slots__ = ("terms",)
 
     def __init__(self, terms: Mapping[Any, Any] | None = None):
-        self.terms = {key: value for key, value in (terms or {}).items() if value}
+        self.terms: dict[Any, Any] = {key: value for key, value in (terms or {}).items() if value}
 
     def __add__(self, other: Self) -> Self:
         total = dict(self.terms)

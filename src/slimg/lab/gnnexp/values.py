@@ -57,7 +57,7 @@ class Value(algebra.Combination):
 
     def __init__(self, terms: Terms):
         super().__init__(terms)
-        self.terms = self.terms if len(self.terms) <= MAX_TERMS else _rewritten(self.terms)
+        self.terms: dict[Any, Any] = self.terms if len(self.terms) <= MAX_TERMS else _rewritten(self.terms)
 
     @classmethod
     def features(cls) -> Value:
