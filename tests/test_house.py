@@ -44,10 +44,7 @@ def test_a_fit_of_the_command_line_loads_few_modules(tmp_path):
     assert len(modules) <= 60, modules
 
 
-TOO_LONG = pytest.mark.xfail(reason="lines of code are above their limits")
-
-
-@pytest.mark.parametrize("what", ["files", *(pytest.param(name, marks=TOO_LONG) for name in LIMITS if name != "files")])
+@pytest.mark.parametrize("what", LIMITS)
 def test_the_package_stays_small(what):
     assert totals(count())[what] <= LIMITS[what]
 

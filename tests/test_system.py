@@ -28,9 +28,9 @@ def test_sizes_are_shown():
 
 def test_memory_is_read_from_the_system(tmp_path, monkeypatch):
     (tmp_path / "meminfo").write_text("MemTotal: 100 kB\nMemAvailable:   12 kB\n")
-    monkeypatch.setattr(system, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(system, "PROC", tmp_path)
     assert available_memory() == 12 * 1024
-    monkeypatch.setattr(system, "MEMINFO", tmp_path / "absent")
+    monkeypatch.setattr(system, "PROC", tmp_path / "absent")
     assert available_memory() > 1 << 20
 
 

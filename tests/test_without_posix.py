@@ -14,7 +14,7 @@ for name in ("preadv", "pwrite", "sched_getaffinity", "killpg", "sysconf"):
     delattr(os, name)
 import pathlib
 import slimg.system
-slimg.system.STATM = slimg.system.MEMINFO = pathlib.Path("nowhere")
+slimg.system.PROC = pathlib.Path("nowhere")
 from slimg.cli import main
 """
 

@@ -39,7 +39,7 @@ from slimg.graph import Graph
 from slimg.io.disk import open_graph
 from slimg.lab.bench.environment import peak_memory
 from slimg.lab.linear_gnn import LinearGNN
-from slimg.lab.propagators.linear import DGC
+from slimg.lab.propagators.catalog import DGC
 from slimg.system import available_memory
 
 EPOCHS, HIDDEN, TRIED = 200, 64, 3

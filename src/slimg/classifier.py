@@ -115,14 +115,6 @@ class SlimG(FittedModel):
     ['left', 'left', 'left', 'right', 'right', 'right']
     """
 
-    classes_: Array
-    coef_: dict[str, Array]
-    intercept_: Array
-    chosen_: dict[str, Any]
-    components_: Components
-    graph_: Graph
-    data_: dict[str, Any]
-    feature_names_: tuple[str, ...] | None
     zero_components_: tuple[str, ...]
     dual_gap_: float
     converged_: bool

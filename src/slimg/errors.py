@@ -86,3 +86,26 @@ def choices(kind: str, given: object, options: Iterable[str]) -> InputError:
     InputError("unknown rule 'mean': choose one of max, sum")
     """
     return InputError(f"unknown {kind} {given!r}: choose one of {', '.join(sorted(options))}")
+
+
+def check_names(kind: str, names: Iterable[str], options: Iterable[str]) -> None:
+    """Refuse unknown names.
+
+    Parameters
+    ----------
+    kind : str
+        What they name.
+    names : iterable of str
+        The names given.
+    options : iterable of str
+        The names that exist.
+
+    Raises
+    ------
+    InputError
+        For the first that does not exist, as `choices` makes it.
+    """
+    known = list(options)
+    for name in names:
+        if name not in known:
+            raise choices(kind, name, known)

@@ -49,17 +49,7 @@ class Bars:
     """Shows a bar for each stage, with the time it took and the time that is left at the pace so far (rich)."""
 
     def __init__(self, console: Any = None):
-        from rich import progress as rich
-        from rich.console import Console
-
-        columns = (
-            rich.TextColumn("{task.description}"),
-            rich.BarColumn(),
-            rich.TaskProgressColumn(),
-            rich.TimeElapsedColumn(),
-            rich.TimeRemainingColumn(),
-        )
-        self._bars = rich.Progress(*columns, console=console or Console(stderr=True), refresh_per_second=PER_SECOND)
+        self._bars = rich_bars("TaskProgressColumn", "TimeElapsedColumn", console=console)
         self._open: list[Any] = []
 
     @contextmanager
@@ -86,6 +76,20 @@ class Bars:
         """Fill the bar of a finished stage: totals are estimates."""
         done = max(self._bars.tasks[self._bars.task_ids.index(task)].completed, 1)
         self._bars.update(task, total=done, completed=done)
+
+
+def rich_bars(*columns: str, console: Any = None, shown: bool | None = True) -> Any:
+    """Return rich's bars on standard error: description, bar, these columns of rich by name, and the time that is left.
+
+    With ``shown=None`` they are drawn on a terminal only.
+    """
+    from rich import progress as rich
+    from rich.console import Console
+
+    console = console or Console(stderr=True)
+    hidden = not (console.is_terminal if shown is None else shown)
+    parts = (getattr(rich, name)() for name in ("BarColumn", *columns, "TimeRemainingColumn"))
+    return rich.Progress("{task.description}", *parts, console=console, refresh_per_second=PER_SECOND, disable=hidden)
 
 
 def progress_for(verbose: bool | Progress | None) -> Progress:

@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +24,7 @@ UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 SPARE = 64 << 20
 """Bytes that are left free on a disk."""
-MEMINFO, STATM = Path("/proc/meminfo"), Path("/proc/self/statm")
+PROC = Path("/proc")
 
 
 def as_bytes(size: Any, name: str = "memory") -> int:
@@ -86,8 +86,8 @@ def available_memory() -> int | None:
     int or None
         Bytes.
     """
-    if MEMINFO.exists():
-        for line in MEMINFO.read_text().splitlines():
+    if (PROC / "meminfo").exists():
+        for line in (PROC / "meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     try:
@@ -107,21 +107,26 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def resident() -> int:
-    """Return the bytes of memory this process holds now; its peak, or 0, where the system does not say.
+def resident(process: int | str = "self") -> int:
+    """Return the bytes of memory a process holds now; where the system does not say, the peak of this one, or 0.
+
+    Parameters
+    ----------
+    process : int or str, default="self"
+        Its id.
 
     Returns
     -------
     int
-        Bytes.
+        Bytes; 0 for another process that is gone.
     """
-    if STATM.exists():
-        return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    try:
+    with suppress(OSError, IndexError):
+        return int((PROC / str(process) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    with suppress(ImportError):
         import resource
-    except ImportError:
-        return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 if process == "self" else 0
+    return 0
 
 
 def require_room(folder: Path, size: int, what: str) -> None:

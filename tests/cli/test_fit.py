@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from slimg import Graph, SlimG
-from slimg.io.features import plan_features
+from slimg.io.features import encode_features
 
 FIT = ("fit", "--edges", "follows.csv", "--nodes", "users.csv", "--label", "team", "--id", "user")
 
@@ -37,7 +37,7 @@ def test_two_files_and_one_command(folder):
 
 
 def test_predictions_are_those_of_the_library(fitted):
-    plan = plan_features(fitted.users, ["age", "city", "bio"])
+    plan, _ = encode_features(fitted.users, ["age", "city", "bio"])
     labels = fitted.users["team"].replace("", None).to_numpy(object)
     edges = fitted.follows.rename(columns={"who": "source", "whom": "target"})
     graph = Graph.from_edges(edges, fitted.users["user"].to_numpy(object), label=labels, features=plan.encode(fitted.users))

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from slimg.io.features import plan_features
+from slimg.io.features import encode_features
 
 
 def as_csv(users, follows):
@@ -79,7 +79,7 @@ def as_matrix_market(users, follows):
 def as_npz(users, follows):
     """Arrays have no columns to encode: the features are there as numbers."""
     names = ["age", "city", "bio"]
-    features = plan_features(users, names).encode(users)
+    _, features = encode_features(users, names)
     first, second = _adjacency(users, follows).coords
     ids, labels = (users[name].to_numpy(str) for name in ("user", "team"))
     np.savez("g.npz", edges=np.column_stack([ids[first], ids[second]]), features=features.toarray(), labels=labels, ids=ids)

@@ -26,6 +26,7 @@ def test_matmul_of_views_that_are_not_contiguous():
     a = np.random.default_rng(0).standard_normal((8, 12))
     np.testing.assert_allclose(matmul(a[::2, ::3], a[:4, 1:6]), a[::2, ::3] @ a[:4, 1:6])
     np.testing.assert_allclose(matmul(a[:, 2:7], a[1:6]), a[:, 2:7] @ a[1:6])
+    np.testing.assert_allclose(matmul(a[::8, ::12], np.broadcast_to(a[0], (1, 12))), a[:1, :1] @ a[:1])
 
 
 def test_matmul_adds_to_a_part_of_an_array():

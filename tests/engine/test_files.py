@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from slimg.engine import files
 from slimg.engine.base import Scaling
-from slimg.engine.blocks import Threads
-from slimg.engine.files import Digest, FileArray, FileMatrix, FileRowMatrix, Pass, stored_at
+from slimg.engine.blocks import runs
+from slimg.engine.files import Digest, FileArray, FileMatrix, FileRowMatrix, stored_at
+from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 
@@ -99,8 +100,8 @@ def test_blocks_cover_all_rows_and_reading_gives_them_back(matrix, small_reads):
     assert all(one[1] == other[0] for one, other in pairwise(blocks))
     assert max(stop - start for start, stop in blocks) <= 9
     for start, stop in blocks:
-        indptr, indices, weights = rows.read(start, stop, 5)
-        part = sp.csr_matrix((weights, indices - 5, indptr), (stop - start, N))
+        indptr, indices, weights = rows.read(start, stop)
+        part = sp.csr_matrix((weights, indices, indptr), (stop - start, N))
         assert abs(part - a[start:stop]).nnz == 0
 
 
@@ -112,23 +113,19 @@ def test_the_key_is_of_the_content_not_of_the_place(matrix, tmp_path):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_pass_is_the_product_with_every_scaling(matrix, small_reads, tmp_path, threads):
+def test_a_product_in_slices_has_every_scaling(matrix, small_reads, monkeypatch, threads):
     a, stored = matrix
     rng = np.random.default_rng(1)
     values, before, after = rng.standard_normal((N, 7)).astype(np.float32), *rng.random((2, N)).astype(np.float32)
-    row_matrix = FileRowMatrix(tmp_path / "t", (N, 7), 3, writable=True)
-    row_matrix.write(0, values)
     scalings = [Scaling(None, after, 0.0), Scaling(before, after, 1.0), Scaling(before, None, 0.5)]
-    outs = [FileRowMatrix(tmp_path / f"o{place}", (N, 7), 3, writable=True) for place in range(3)]
-    room = lambda rows, columns: np.full((rows, columns), np.nan, np.float32)  # noqa: E731
-    one_pass = Pass(Threads(threads), FileMatrix(stored, False), scalings, room)
-    for first in range(0, 7, 3):
-        one_pass.run(row_matrix, outs, first, min(first + 3, 7))
+    with MappedEngine("8GB", threads=threads) as engine:
+        monkeypatch.setattr(engine, "_slices", lambda n, k: runs(k, 3))
+        outs = [engine.to_array(out) for out in engine.products(stored, engine.row_matrix(values), scalings)]
     for scaling, out in zip(scalings, outs, strict=True):
         left = np.ones(N) if scaling.after is None else scaling.after
         right = np.ones(N) if scaling.before is None else scaling.before
         dense = a.toarray().astype(float) + scaling.loop * np.eye(N)
-        np.testing.assert_allclose(out.read(0, N), left[:, None] * (dense @ (right[:, None] * values)), atol=1e-4)
+        np.testing.assert_allclose(out, left[:, None] * (dense @ (right[:, None] * values)), atol=1e-4)
 
 
 arrays = st.lists(st.integers(-3, 3), max_size=4).map(lambda each: np.asarray(each, np.int32))

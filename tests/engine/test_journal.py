@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from slimg.engine.blocks import Threads
-from slimg.engine.journal import Steps, Workdir, parts_of, save_array
+from slimg.engine.journal import Steps, Workdir, parts_of
 from slimg.errors import InputError
 
 
@@ -14,7 +14,7 @@ def finished(folder, *names):
     """A folder whose run was killed after these steps."""
     work = Workdir(folder)
     for name in names:
-        save_array(work.path / f"{name}.npy", np.ones(3))
+        np.save(work.path / f"{name}.npy", np.ones(3))
         work.record(name, "sum", "abc", file=f"{name}.npy")
     work.keep = True
     work.close()
@@ -66,6 +66,17 @@ def steps_in(folder):
     return Steps(Workdir(folder), lambda rows: 4)
 
 
+def row_matrix_of(steps, fill):
+    """A step with one row matrix of shape (4, 3)."""
+
+    def compute(new):
+        (out,) = new((4, 3))
+        fill(out)
+        return [out]
+
+    return steps.row_matrices("map", [1], 1, compute)[0]
+
+
 def leave(steps):
     """As a kill would: the files stay."""
     steps.work.keep = True
@@ -74,7 +85,7 @@ def leave(steps):
 
 def test_a_step_that_is_recorded_is_not_computed_again(tmp_path):
     first, values = steps_in(tmp_path), np.arange(12, dtype=np.float32).reshape(4, 3)
-    row_matrix = first.row_matrix("map", [1], (4, 3), lambda out: out.write(0, values))
+    row_matrix = row_matrix_of(first, lambda out: out.write(0, values))
     np.testing.assert_array_equal(first.array("gram", [2], lambda: values.T @ values), values.T @ values)
     del row_matrix
     leave(first)
@@ -83,7 +94,7 @@ def test_a_step_that_is_recorded_is_not_computed_again(tmp_path):
     def never(*_):
         raise AssertionError("computed twice")
 
-    np.testing.assert_array_equal(again.row_matrix("map", [1], (4, 3), never).read(0, 4), values)
+    np.testing.assert_array_equal(row_matrix_of(again, never).read(0, 4), values)
     np.testing.assert_array_equal(again.array("gram", [2], never), values.T @ values)
     assert again.array("sum", [3], lambda: np.ones(1)).tolist() == [1.0]
 
@@ -96,11 +107,11 @@ def test_a_step_that_failed_is_computed_again(tmp_path):
         raise RuntimeError("in the middle")
 
     with pytest.raises(RuntimeError):
-        first.row_matrix("map", [1], (4, 3), fails)
+        row_matrix_of(first, fails)
     assert first.work.keep
     leave(first)
     ones = np.ones((4, 3), np.float32)
-    row_matrix = steps_in(tmp_path).row_matrix("map", [1], (4, 3), lambda out: out.write(0, ones))
+    row_matrix = row_matrix_of(steps_in(tmp_path), lambda out: out.write(0, ones))
     np.testing.assert_array_equal(row_matrix.read(0, 4), ones)
 
 

@@ -68,8 +68,20 @@ def test_two_scalings_in_one_pass_are_those_of_two_passes_to_the_bit(k, before):
     lanes = kernels.lanes_for(k)
     for scaling, out in zip((first, second), alone, strict=True):
         kernels.gather(lanes)(indptr, indices, weights, row_matrix, *scaling, out, 0, N)
-    kernels.gather_two(lanes)(indptr, indices, weights, row_matrix, *first, fused[0], *second, fused[1], 0, N)
+    kernels.gather(lanes)(indptr, indices, weights, row_matrix, *second, fused[1], 0, N, 0, *first, fused[0])
     np.testing.assert_array_equal(alone, fused)
+
+
+def test_rows_of_a_block_are_those_of_the_whole_to_the_bit():
+    _, (indptr, indices, weights) = matrix()
+    row_matrix = np.random.default_rng(0).standard_normal((N, 20), dtype=np.float32)
+    scalings = [(scales(1), scales(2), 1.0), (None, scales(3), 0.5), (scales(4), None, 0.0)]
+    whole, block = np.empty((3, N, 20), np.float32), np.empty((3, 15, 20), np.float32)
+    kernels.gather_rows(indptr, indices, weights, row_matrix, scalings, whole, 0, N)
+    begin, end = indptr[10], indptr[25]
+    part = indptr[10:26] - begin, indices[begin:end], weights[begin:end]
+    kernels.gather_rows(*part, row_matrix, scalings, block, 0, 15, shift=10)
+    np.testing.assert_array_equal(block, whole[:, 10:25])
 
 
 def test_two_vectors_cover_every_tile():

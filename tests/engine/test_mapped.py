@@ -18,7 +18,6 @@ import scipy.sparse as sp
 from slimg import system
 from slimg.components import compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
-from slimg.engine.files import FileMatrix
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
@@ -222,13 +221,6 @@ def test_an_engine_can_be_copied_and_pickled(tmp_path):
     engine = MappedEngine("8GB", threads=2)
     assert copy.deepcopy(engine).memory == "8GB"
     assert pickle.loads(pickle.dumps(engine)).threads == 2
-
-
-def test_moved_indices_do_not_overflow():
-    rows = FileMatrix(random_graph().adjacency, digested=False)
-    _, indices, _ = rows.read(0, 5, shift=2**31 - 5)
-    assert indices.dtype == np.int64 and indices.min() >= 2**31 - 5
-    assert rows.read(0, 5, shift=3)[1].dtype == np.int32
 
 
 def test_a_file_that_was_cut_off_is_named(tmp_path):

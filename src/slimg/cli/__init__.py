@@ -12,6 +12,7 @@ What a command prints: lines for a person, and progress bars on the error stream
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -164,3 +165,10 @@ def printable(text: object) -> str:
         With � for each character that cannot be printed.
     """
     return "".join(character if character.isprintable() else "�" for character in str(text))
+
+
+def print_json(values: Any) -> None:
+    """Print values as JSON."""
+    from slimg.report.record import json_values
+
+    print(json.dumps(json_values(values), ensure_ascii=False, indent=1))

@@ -9,10 +9,9 @@ suffice; what more labels would give; which labels look wrong; and what to do ne
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
-from slimg.cli import Progress, add_command, echo
+from slimg.cli import Progress, add_command, echo, print_json
 from slimg.cli.inputs import add_input_options, options_of
 from slimg.io.inputs import read_inputs
 
@@ -40,9 +39,7 @@ def run(args: argparse.Namespace) -> int:
         with progress.stage("diagnosing"):
             found = diagnose(inputs.graph, propagated=components, random_state=args.seed)
     if args.json:
-        from slimg.report.record import json_values
-
-        print(json.dumps(json_values({**found.to_dict(), "notes": list(inputs.notes)}), ensure_ascii=False, indent=1))
+        print_json({**found.to_dict(), "notes": inputs.notes})
     else:
         echo(*(f"  {note}" for note in inputs.notes), "", *found.text().splitlines())
     return 0

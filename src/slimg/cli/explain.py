@@ -11,10 +11,9 @@ slimg removes them and computes the scores again.
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
-from slimg.cli import Progress, add_command, echo
+from slimg.cli import Progress, add_command, echo, print_json
 from slimg.cli.inputs import add_input_options, add_model_option, load_with_graph, rows_of_nodes
 
 
@@ -41,26 +40,17 @@ def run(args: argparse.Namespace) -> int:
         graph = inputs.graph
         ids, others = ([graph.ids[row] for row in rows_of_nodes(graph, each or ())] for each in (args.node, args.without))
         with progress.stage("explaining", 2 * len(ids)):
-            explanations = model.explain_all(ids, graph)
+            explanations, found = model.explain_all(ids, graph), []
             progress.advance(len(ids))
-            changes = []
-            for node in ids:
-                changes.append(
-                    model.counterfactual(node, without_neighbours=others, graph=graph)
-                    if others
-                    else model.find_counterfactual(node, graph=graph)
-                )
+            for node, explanation in zip(ids, explanations, strict=True):
+                change = (model.counterfactual(node, without_neighbours=others, graph=graph) if others
+                          else model.find_counterfactual(node, graph=graph))  # fmt: skip
+                found.append((explanation, change))
                 progress.advance(1)
     if args.json:
-        from slimg.report.record import json_values
-
-        records = [
-            {**explanation.to_dict(args.terms), "without": change and change.text()}
-            for explanation, change in zip(explanations, changes, strict=True)
-        ]
-        print(json.dumps(json_values(records), ensure_ascii=False, indent=1))
+        print_json([{**one.to_dict(args.terms), "without": change and change.text()} for one, change in found])
         return 0
-    for explanation, change in zip(explanations, changes, strict=True):
+    for explanation, change in found:
         echo(*explanation.text(args.terms).splitlines())
         echo(*(change.text().splitlines() if change else ["No small set of edges changes its class."]), "")
     return 0

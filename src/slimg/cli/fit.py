@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slimg.cli import Progress, add_command, echo
+from slimg.cli import Progress, add_command, echo, print_json
 from slimg.cli.inputs import (
     add_input_options,
     options_of,
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
                 saved.result()
     record["seconds"] = progress.seconds
     if args.json:
-        print(json.dumps(_results(record), ensure_ascii=False, indent=1))
+        print_json(_results(record))
     else:
         _print_summary(record, files)
     return 0

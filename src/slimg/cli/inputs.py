@@ -89,23 +89,19 @@ def options_of(args: argparse.Namespace) -> Options:
         header = False if args.no_header else None
         return None if given is None else Source.parse(given, separator=separator, encoding=args.encoding, header=header)
 
+    same = ("source", "target", "weight", "id", "label", "unlabelled", "directed")
+    given: dict[str, Any] = {name: getattr(args, name) for name in same}
     return Options(
+        **given,
         edges=source(args.edges),
         nodes=source(args.nodes),
         labels=source(args.labels),
         matrix=source(args.feature_matrix),
-        source=args.source,
-        target=args.target,
-        weight=args.weight,
         weighted=not args.no_weight,
-        id=args.id,
-        label=args.label,
         features=None if args.features is None else names_in(args.features),
         ignore=names_in(args.ignore),
         kinds={name: kind for option, kind in KINDS.items() for name in names_in(getattr(args, option))},
         missing=MISSING if args.missing is None else ("", *args.missing.split(",")),
-        unlabelled=args.unlabelled,
-        directed=args.directed,
         unknown=args.unknown or "fail",
     )
 

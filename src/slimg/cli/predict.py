@@ -9,11 +9,10 @@ the model was fitted on.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
-from slimg.cli import Progress, add_command, echo
+from slimg.cli import Progress, add_command, echo, print_json
 from slimg.cli.inputs import add_input_options, add_model_option, load_with_graph, predictions_path, write_predictions
 from slimg.io import refuse_existing
 
@@ -47,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         counts = {"nodes": inputs.graph.n, "new": len(found.new), "changed": len(found.changed), "gone": found.gone}
         scored = {"scored_again": len(found.touched), "fold_in_agreement": found.agreement}
-        print(json.dumps({**counts, **scored, "file": str(path)}, ensure_ascii=False, indent=1))
+        print_json({**counts, **scored, "file": path})
         return 0
     echo(*(f"  {note}" for note in inputs.notes), *found.text().splitlines())
     if len(found.touched) and found.agreement is None:

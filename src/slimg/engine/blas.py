@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ContextDecorator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -44,20 +44,18 @@ def matmul(a: Array, b: Array, out: Array | None = None, alpha: float = 1.0, bet
         The product; ``out`` if it was given.
     """
     dtype = a.dtype
-    a, b = _unit_stride(a), _unit_stride(np.asarray(b, dtype))
+    b = np.asarray(b, dtype)
     if out is None:
         out = np.empty((a.shape[0], b.shape[1]), dtype)
         beta = 0.0
     if 0 in (*out.shape, a.shape[1]):
         out[...] = beta * out if beta else 0
         return out
-    a_ptr, a_lead, a_flip = _fortran(a)
-    b_ptr, b_lead, b_flip = _fortran(b)
+    (a, a_lead, a_flip), (b, b_lead, b_flip) = _fortran(a), _fortran(b)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
     name = "sgemm" if dtype == np.float32 else "dgemm"
     scalar = _scalar(dtype)
-    flips, sizes = (char(b_flip), char(a_flip)), (integer(n), integer(m), integer(k))
-    operands = b_ptr, integer(b_lead), a_ptr, integer(a_lead)
+    flips, sizes, operands = (b_flip, a_flip), (integer(n), integer(m), integer(k)), (pointer(b), b_lead, pointer(a), a_lead)
     lead = integer(max(out.strides[0] // out.itemsize, 1))
     routine("blas", name)(*flips, *sizes, scalar(alpha), *operands, scalar(beta), pointer(out), lead)
     return out
@@ -93,14 +91,9 @@ def mirror_upper(a: Array) -> None:
         block[:] = np.triu(block) + np.triu(block, 1).T
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """BLAS on one thread inside; entered by many threads at once, the setting returns when the last one leaves."""
-    _limit.enter()
-    try:
-        yield
-    finally:
-        _limit.leave()
+def one_thread() -> _Limit:
+    """BLAS on one thread inside (a ``with`` block or a decorated function); many threads may be inside at once."""
+    return _limit
 
 
 @cache
@@ -125,8 +118,11 @@ def routine(library: str, name: str) -> Callable[..., None]:
     return ctypes.CFUNCTYPE(None, *arguments)(pointer(capsule, signature))
 
 
-class _Limit:
-    """How many are inside `one_thread`; the only state is that of a setting which is itself global to the process."""
+class _Limit(ContextDecorator):
+    """How many are inside `one_thread`; the setting returns when the last one leaves.
+
+    The only state is that of a setting which is itself global to the process.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -135,7 +131,7 @@ class _Limit:
         self._setting: Any = None
         self._setter = 0
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
                 if self._controller is None:
@@ -146,7 +142,7 @@ class _Limit:
                 self._setter = threading.get_ident()
             self._inside += 1
 
-    def leave(self) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
@@ -165,20 +161,12 @@ def _disown(by_force: bool = False) -> None:
 _limit = _Limit()
 
 
-def _unit_stride(a: Array) -> Array:
-    """a itself when one of its strides is one element, else a copy."""
-    item = a.itemsize
-    rows_fit = a.strides[1] == item and a.strides[0] >= a.shape[1] * item
-    columns_fit = a.strides[0] == item and a.strides[1] >= a.shape[0] * item
-    return a if rows_fit or columns_fit else np.ascontiguousarray(a)
-
-
-def _fortran(a: Array) -> tuple[ctypes.c_void_p, int, str]:
-    """Pointer, leading dimension and flag of the transpose of a as Fortran sees it."""
-    item = a.itemsize
-    if a.strides[1] == item and a.strides[0] >= a.shape[1] * item:
-        return pointer(a), max(a.strides[0] // item, 1), "N"
-    return pointer(a), max(a.strides[1] // item, 1), "T"
+def _fortran(a: Array) -> tuple[Array, Any, Any]:
+    """The array (a copy, unless a stride is one element), and leading dimension and flag of its transpose in Fortran."""
+    for view, flag in ((a, "N"), (a.T, "T")):
+        if view.strides[1] == a.itemsize and view.strides[0] >= view.shape[1] * a.itemsize:
+            return a, integer(max(view.strides[0] // a.itemsize, 1)), char(flag)
+    return _fortran(np.array(a, order="C"))
 
 
 def pointer(a: Array) -> ctypes.c_void_p:

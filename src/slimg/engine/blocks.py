@@ -88,6 +88,14 @@ def draw_random(out: Array, random_state: int, start: int) -> None:
     out *= np.float32(np.sqrt(12))
 
 
+def random_rows(start: int, stop: int, k: int, random_state: int) -> Array:
+    """Rows [start, stop) of a random row matrix with k columns."""
+    first = start - start % RANDOM_ROWS
+    rows = np.empty((stop - first, k), np.float32)
+    draw_random(rows, random_state, first)
+    return rows[start - first :]
+
+
 def signs_of(draws: Array, k: int) -> tuple[Array, Array]:
     """Column (below k) and sign (1 or -1) of the one entry in each row of S, from a random n × 1 matrix (`draw_random`)."""
     code = ((draws[:, 0] / np.float32(np.sqrt(12)) + np.float32(0.5)) * (2 * k)).astype(np.int32)
@@ -164,21 +172,6 @@ class Threads:
             self._pool = ThreadPoolExecutor(self.count, "slimg", lambda: setattr(self._worker, "busy", True))
             self._process = os.getpid()
         return self._pool
-
-
-class Reporting:
-    """The progress that passes over A report to, for engines with a pool of threads."""
-
-    _threads: Threads
-
-    @property
-    def progress(self) -> Progress:
-        """What passes over A report to."""
-        return self._threads.progress
-
-    @progress.setter
-    def progress(self, progress: Progress) -> None:
-        self._threads.progress = progress
 
 
 def _checked(count: int | None) -> int:

@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from scipy import sparse
 from slimg import __version__
 from slimg.engine import dask_tasks as work
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.blocks import PART_ROWS, Run, Threads, runs, signed_rows
+from slimg.engine.blocks import PART_ROWS, Run, Threads, random_rows, runs, signed_rows
 from slimg.engine.files import stored_at
 from slimg.engine.memory import as_row_matrix
 from slimg.errors import InputError, SlimgError, require
@@ -121,7 +122,7 @@ class DaskEngine(Engine):
         return DaskRowMatrix([self._submit(work.load_rows, source, *cut) for cut in cuts], array.shape)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
-        parts = [self._submit(work.random_rows, *cut, k, random_state) for cut in self._cuts(n)]
+        parts = [self._submit(random_rows, *cut, k, random_state) for cut in self._cuts(n)]
         return DaskRowMatrix(parts, (n, k))
 
     def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
@@ -132,7 +133,7 @@ class DaskEngine(Engine):
         which = np.searchsorted([start for start, _ in cuts], index, "right") - 1
         chosen = [np.flatnonzero(which == part) for part in range(len(cuts))]
         futures = {
-            part: self._submit(work.take_dense, row_matrix.parts[part], index[rows] - cuts[part][0])
+            part: self._submit(work.operate, "rows", row_matrix.parts[part], index[rows] - cuts[part][0])
             for part, rows in enumerate(chosen)
             if len(rows)
         }
@@ -160,7 +161,7 @@ class DaskEngine(Engine):
         count, loops = len(rows.parts), [each.loop for each in scalings]
         outs = []
         for i, part in enumerate(rows.parts):
-            halo = [self._submit(work.pick, row_matrix.parts[j], rows.needed[i][j]) for j in range(count) if j != i]
+            halo = [self._submit(getitem, row_matrix.parts[j], rows.needed[i][j]) for j in range(count) if j != i]
             befores = [self._at(rows, each.before, i) for each in scalings]
             afters = [self._at(rows, each.after, i) for each in scalings]
             outs.append(self._submit(work.product, part, row_matrix.parts[i], halo, befores, afters, loops))
@@ -169,7 +170,7 @@ class DaskEngine(Engine):
             for each in outs:
                 each.add_done_callback(lambda _: advance(share))
         return [
-            DaskRowMatrix([self._submit(work.item, each, which) for each in outs], (rows.n, row_matrix.shape[1]))
+            DaskRowMatrix([self._submit(getitem, each, which) for each in outs], (rows.n, row_matrix.shape[1]))
             for which in range(len(scalings))
         ]
 
@@ -190,22 +191,22 @@ class DaskEngine(Engine):
 
     def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
         row_matrices = (a,) if b is None else (a, b)
-        return self._added([self._submit(work.gram_part, *parts) for parts in _together(row_matrices)])
+        return self._added([self._submit(work.operate, "gram", *parts) for parts in _together(row_matrices)])
 
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
         small = np.ascontiguousarray(small, np.float32)
-        parts = [self._submit(work.combine_part, part, small) for part in row_matrix.parts]
+        parts = [self._submit(work.operate, "combine", part, small) for part in row_matrix.parts]
         return DaskRowMatrix(parts, (row_matrix.shape[0], small.shape[1]))
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
     def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
-        parts = [self._submit(work.map_part, fn, *each) for each in _together(row_matrices)]
+        parts = [self._submit(work.operate, "map_rows", fn, *each) for each in _together(row_matrices)]
         columns, is_sparse = self._result(self._submit(work.kind_of, parts[0]))
         return DaskRowMatrix(parts, (row_matrices[0].shape[0], columns), is_sparse)
 
     def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
-        return self._added([self._submit(work.sum_part, fn, *each) for each in _together(row_matrices)])
+        return self._added([self._submit(work.operate, "sum_rows", fn, *each) for each in _together(row_matrices)])
 
     def for_each_row_chunk(
         self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()

@@ -21,10 +21,10 @@ from scipy import sparse
 
 from slimg.engine.base import Array, Scaling
 from slimg.engine.blas import one_thread
-from slimg.engine.blocks import RANDOM_ROWS, Run, aligned, draw_random, gram_blocks, row_blocks
+from slimg.engine.blocks import Run, aligned
 from slimg.engine.files import FileArray
 from slimg.engine.kernels import gather_rows
-from slimg.engine.memory import MemoryEngine, block_gram
+from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 
 
@@ -95,11 +95,6 @@ def needed_of(part: Part, which: int) -> Array:
     return part.needed[which]
 
 
-def pick(rows: Array, index: Array) -> Array:
-    """Some rows of a partition."""
-    return rows[index]
-
-
 def vector_at(source: Stored, part: Part) -> Array:
     """Entries of a vector over the nodes at a partition's columns."""
     whole = np.memmap(source.path, source.dtype, "r", source.offset)
@@ -110,43 +105,16 @@ def product(
     part: Part, own: Array, halo: list[Array], befores: list[Array | None], afters: list[Array | None], loops: list[float]
 ) -> list[Array]:
     """All scalings of one partition's rows."""
-    count = part.stop - part.start
     row_matrix = np.concatenate([own, *halo], out=aligned(len(own) + sum(map(len, halo)), own.shape[1]))
-    scalings = [
-        Scaling(before, None if after is None else after[:count], loop)
-        for before, after, loop in zip(befores, afters, loops, strict=True)
-    ]
-    outs = [np.empty((count, own.shape[1]), np.float32) for _ in scalings]
-    gather_rows(part.indptr, part.indices, part.weights, row_matrix, scalings, outs, 0, count)
+    scalings = [Scaling(*each) for each in zip(befores, afters, loops, strict=True)]
+    outs = [np.empty(own.shape, np.float32) for _ in scalings]
+    gather_rows(part.indptr, part.indices, part.weights, row_matrix, scalings, outs, 0, len(own))
     return outs
 
 
-def item(results: list[Any], which: int) -> Any:
-    """One of several results."""
-    return results[which]
-
-
-def random_rows(start: int, stop: int, k: int, random_state: int) -> Array:
-    """Rows of a random row matrix."""
-    first = start - start % RANDOM_ROWS
-    rows = np.empty((stop - first, k), np.float32)
-    draw_random(rows, random_state, first)
-    return rows[start - first :]
-
-
-def map_part(fn: Callable[..., Any], *row_matrices: Any) -> Any:
-    """A function of row blocks over one partition."""
-    with one_thread():
-        parts = [fn(*(row_matrix[start:stop] for row_matrix in row_matrices)) for start, stop in row_blocks(row_matrices)]
-    if sparse.issparse(parts[0]):
-        return sparse.csr_matrix(sparse.vstack(parts, format="csr"), dtype=np.float32)
-    return np.ascontiguousarray(np.concatenate(parts), np.float32)
-
-
-def sum_part(fn: Callable[..., Any], *row_matrices: Any) -> Array:
-    """Sum of a function over the blocks of one partition."""
-    with one_thread():
-        return _total(fn, row_matrices, row_blocks(row_matrices))
+def operate(name: str, *arguments: Any) -> Any:
+    """An operation of `MemoryEngine` on one partition of each row matrix."""
+    return getattr(MemoryEngine(threads=1), name)(*arguments)
 
 
 def run_part(fn: Callable[..., Any], which: int, cut: Run, entries: list[Stored | Array], *row_matrices: Any) -> Any:
@@ -154,21 +122,6 @@ def run_part(fn: Callable[..., Any], which: int, cut: Run, entries: list[Stored 
     vectors = [each.read(*cut) if isinstance(each, Stored) else each for each in entries]
     with one_thread():
         return fn(which, *row_matrices, *vectors)
-
-
-def gram_part(a: Any, b: Array | None = None) -> Array:
-    """aᵀb of one partition."""
-    row_matrices = (a,) if b is None else (a, b)
-    with one_thread():
-        if sparse.issparse(a):
-            return MemoryEngine(threads=1).gram(a, b)
-        return _total(block_gram, row_matrices, gram_blocks(row_matrices))
-
-
-def combine_part(row_matrix: Any, small: Array) -> Array:
-    """row matrix × small for one partition."""
-    with one_thread():
-        return MemoryEngine(threads=1).combine(row_matrix, small)
 
 
 def add(*parts: Array) -> Array:
@@ -179,16 +132,6 @@ def add(*parts: Array) -> Array:
     return total
 
 
-def take_dense(rows: Any, index: Array) -> Array:
-    """Rows as a dense array."""
-    chosen = rows[index]
-    return chosen.toarray() if sparse.issparse(chosen) else chosen
-
-
 def kind_of(rows: Any) -> tuple[int, bool]:
     """Number of columns, and whether sparse."""
     return int(rows.shape[1]), bool(sparse.issparse(rows))
-
-
-def _total(fn: Callable[..., Any], row_matrices: Sequence[Any], blocks: Sequence[Run]) -> Array:
-    return add(*(fn(*(row_matrix[start:stop] for row_matrix in row_matrices)) for start, stop in blocks))

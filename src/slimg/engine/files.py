@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
-from slimg.engine.base import Array, Scaling, Sparse
-from slimg.engine.blocks import Run, Threads, runs
-from slimg.engine.kernels import gather_rows
+from slimg.engine.base import Array, Sparse
+from slimg.engine.blocks import Run, runs
 from slimg.errors import InputError
 
 READ_ENTRIES = 1 << 20
@@ -48,6 +46,10 @@ class FileArray:
     def __del__(self) -> None:
         if hasattr(self, "_descriptor"):
             os.close(self._descriptor)
+
+    def __getitem__(self, entries: slice) -> Array:
+        """Entries [start, stop) of the flattened array."""
+        return self.read(entries.start, entries.stop)
 
     def read(self, start: int, stop: int) -> Array:
         """Entries [start, stop) of the flattened array."""
@@ -104,6 +106,14 @@ class FileRowMatrix:
         for left, right, offset in self._panels(first, first + rows.shape[1]):
             part = np.ascontiguousarray(rows[:, left - first : right - first], np.float32)
             write_from(self._open(), part, offset + 4 * start * (right - left))
+
+    def __getitem__(self, rows: slice) -> Array:
+        """Rows [start, stop)."""
+        return self.read(rows.start, rows.stop)
+
+    def __setitem__(self, rows: slice, values: Array) -> None:
+        """Write rows from ``start`` on."""
+        self.write(rows.start, values)
 
     def _panels(self, first: int, last: int) -> list[tuple[int, int, int]]:
         """(first column, column after the last, byte) of the panels that hold columns [first, last)."""
@@ -204,90 +214,21 @@ class FileMatrix:
         edges = np.unique(np.concatenate([cuts, np.arange(0, self.n, READ_ROWS), [self.n]]))
         return list(pairwise(edges.tolist()))
 
-    def read(self, start: int, stop: int, shift: int) -> tuple[Array, Array, Array | None]:
-        """indptr from 0 on, indices plus ``shift``, and weights of a run of rows."""
+    def read(self, start: int, stop: int) -> tuple[Array, Array, Array | None]:
+        """indptr from 0 on, indices and weights of a run of rows."""
         begin, end = int(self._indptr[start]), int(self._indptr[stop])
-        weights = None if self._weights is None else _taken(self._weights, begin, end)
-        indices = _taken(self._indices, begin, end)
-        wide = indices.dtype if self.n + shift <= np.iinfo(np.int32).max else np.dtype(np.int64)
-        return self._indptr[start : stop + 1] - begin, indices + wide.type(shift), weights
-
-
-class Pass:
-    """All scalings of one slice of columns [first, last) of a row matrix T; ``room(rows, columns)`` is a buffer for them.
-
-    In front of the gathered rows of T each thread has a place for the rows of its own block:
-
-        own rows of thread 0 | own rows of thread 1 | … | T₀ T₁ … T_{n−1}
-
-    A thread's view begins at its own place, so the compiled kernels see a block as rows 0, 1, … of that view, and the
-    indices are shifted by what lies between. Without loops no row needs itself, and there are no such places.
-    """
-
-    def __init__(self, threads: Threads, rows: FileMatrix, scalings: Sequence[Scaling], room: Callable[[int, int], Array]):
-        self._threads, self._rows, self._scalings, self._room = threads, rows, scalings, room
-        self._blocks = rows.blocks()
-        loops = any(each.loop for each in scalings)
-        self._own = max(stop - start for start, stop in self._blocks) if loops else 0
-        self._front = self._own * threads.count
-        self._places: SimpleQueue[int] = SimpleQueue()
-        for place in range(threads.count):
-            self._places.put(place)
-
-    def run(self, row_matrix: FileRowMatrix, outs: Sequence[FileRowMatrix], first: int, last: int) -> None:
-        """Read the slice, then stream the rows of the matrix."""
-        gathered, front = self._room(self._rows.n + self._front, last - first), self._front
-        self._threads.for_each(
-            lambda start, stop: row_matrix.read(start, stop, first, last, gathered[front + start : front + stop]),
-            runs(self._rows.n, max(1, READ_ENTRIES // (last - first))),
-        )
-        befores = [_behind(each.before, front) for each in self._scalings]
-
-        def block(start: int, stop: int) -> None:
-            place = self._places.get()
-            try:
-                results = self._block(gathered, befores, place * self._own, start, stop)
-            finally:
-                self._places.put(place)
-            for out, result in zip(outs, results, strict=True):
-                out.write(start, result, first)
-
-        self._threads.for_each(block, self._blocks, worth=last - first)
-
-    def _block(self, gathered: Array, befores: Sequence[Array | None], place: int, start: int, stop: int) -> list[Array]:
-        """Rows [start, stop) of each product."""
-        count, front = stop - start, self._front
-        view, scalings = gathered[place:], []
-        if self._own:
-            view[:count] = gathered[front + start : front + stop]
-        for (before, after, loop), behind in zip(self._scalings, befores, strict=True):
-            if before is not None and behind is not None:
-                behind = behind[place:]
-                if self._own:
-                    behind[:count] = before[start:stop]
-            scalings.append(Scaling(behind, None if after is None else after[start:stop], loop))
-        results = [np.empty((count, gathered.shape[1]), np.float32) for _ in scalings]
-        gather_rows(*self._rows.read(start, stop, front - place), view, scalings, results, 0, count)
-        return results
+        weights = None if self._weights is None else self._weights[begin:end]
+        return self._indptr[start : stop + 1] - begin, self._indices[begin:end], weights
 
 
 def content(source: FileArray | Array, size: int) -> str:
     """A digest of the first ``size`` entries."""
     digest = Digest(size)
     for start, stop in runs(size, READ_ENTRIES):
-        digest.add(_taken(source, start, stop))
+        digest.add(source[start:stop])
     return str(digest)
 
 
 def _reader(array: Array) -> FileArray | Array:
     stored = stored_at(array)
     return array if stored is None else FileArray(stored[0], array.dtype, stored[1])
-
-
-def _taken(source: FileArray | Array, start: int, stop: int) -> Array:
-    return source.read(start, stop) if isinstance(source, FileArray) else source[start:stop]
-
-
-def _behind(vector: Array | None, front: int) -> Array | None:
-    """The vector after ``front`` free entries."""
-    return vector if vector is None or not front else np.concatenate([np.zeros(front, np.float32), vector])

@@ -136,41 +136,21 @@ class Steps:
         self.work, self._panel = work, panel
         self._numbers = _Numbers()
 
-    def row_matrix(
-        self, what: str, inputs: list[Any], shape: tuple[int, int], fill: Callable[[FileRowMatrix], None]
-    ) -> FileRowMatrix:
-        """A step whose result is one row matrix of a known shape."""
-
-        def compute(new: Callable[..., FileRowMatrix]) -> list[FileRowMatrix]:
-            out = new(shape)
-            fill(out)
-            return [out]
-
-        return self.row_matrices(what, inputs, 1, compute, 4 * shape[0] * shape[1])[0]
-
     def row_matrices(
-        self,
-        what: str,
-        inputs: list[Any],
-        count: int,
-        compute: Callable[[Callable[..., FileRowMatrix]], list[FileRowMatrix]],
-        size: int = 0,
+        self, what: str, inputs: list[Any], count: int, compute: Callable[[Callable[..., Any]], list[FileRowMatrix]]
     ) -> list[FileRowMatrix]:
-        """A step whose results are row matrices: compute(new) with new(shape, panel=None) for each, in order."""
+        """A step whose results are row matrices: compute(new), where new(shape, panel=None) makes ``count`` of them."""
         names = [f"{step}-{which}" for step in [self._numbers.next()] for which in range(count)]
         digest = str(Digest(*inputs))
-        records = [self.work.recorded(name, what, digest) for name in names]
-        if all(records):
-            return [self._reopened(name, record) for name, record in zip(names, records, strict=True) if record]
-        free = iter(names)
+        records = [record for name in names if (record := self.work.recorded(name, what, digest))]
+        if len(records) == count:
+            return [self._file(each["step"], tuple(each["shape"]), each["panel"]) for each in records]
 
-        def new(shape: tuple[int, int], panel: int | None = None) -> FileRowMatrix:
-            name = next(free)
-            require_room(self.work.path, 4 * shape[0] * shape[1], what)
-            path, width = self.work.path / f"{name}.rows", panel or self._panel(shape[0])
-            return FileRowMatrix(path, shape, width, writable=True, released=self.work.drop, key=name)
+        def new(shape: tuple[int, int], panel: int | None = None) -> list[FileRowMatrix]:
+            require_room(self.work.path, 4 * shape[0] * shape[1] * count, what)
+            return [self._file(name, shape, panel or self._panel(shape[0]), writable=True) for name in names]
 
-        with self.running(size, what):
+        with self._running():
             outs = compute(new)
             for name, out in zip(names, outs, strict=False):
                 self.work.record(name, what, digest, file=out.path.name, shape=list(out.shape), panel=out.panel)
@@ -182,10 +162,10 @@ class Steps:
         record = self.work.recorded(step, what, digest)
         if record:
             return np.load(self.work.path / record["file"])
-        with self.running(0, what):
+        with self._running():
             result = compute()
             if self.work.journaled:
-                save_array(self.work.path / f"{step}.npy", result)
+                np.save(self.work.path / f"{step}.npy", result)
             self.work.record(step, what, digest, file=f"{step}.npy")
             return result
 
@@ -195,19 +175,17 @@ class Steps:
         return [self._numbers.inside(f"{step}.{which}.", task) for which, task in enumerate(tasks)]
 
     @contextmanager
-    def running(self, size: int, what: str) -> Iterator[None]:
-        """Check the disk before a step, and keep the files after an error so that the run can continue."""
+    def _running(self) -> Iterator[None]:
+        """Keep the files after an error, so that the run can continue."""
         try:
-            require_room(self.work.path, size, what)
             yield
         except BaseException:
             self.work.keep = self.work.journaled
             raise
 
-    def _reopened(self, name: str, record: dict[str, Any]) -> FileRowMatrix:
-        rows, columns = record["shape"]
-        path = self.work.path / record["file"]
-        return FileRowMatrix(path, (rows, columns), record["panel"], released=self.work.drop, key=name)
+    def _file(self, name: str, shape: tuple[int, ...], panel: int, writable: bool = False) -> FileRowMatrix:
+        path = self.work.path / f"{name}.rows"
+        return FileRowMatrix(path, (shape[0], shape[1]), panel, writable=writable, released=self.work.drop, key=name)
 
 
 class _Numbers(threading.local):
@@ -241,9 +219,3 @@ def parts_of(fn: Any) -> list[Any]:
             elif callable(value):
                 parts += parts_of(value)
     return parts
-
-
-def save_array(path: Path, array: Array) -> None:
-    """Write an .npy file under exactly this name (numpy would add the suffix)."""
-    with open(path, "wb") as file:
-        np.save(file, array)

@@ -217,32 +217,42 @@ def gather_rows(
     outs: Sequence[Array],
     start: int,
     stop: int,
+    shift: int = 0,
 ) -> None:
-    """Rows [start, stop) of after ⊙ (M + loop·I)(before ⊙ T) for each scaling, into its out."""
-    data, lanes = (indptr, indices, weights, row_matrix), lanes_for(row_matrix.shape[1])
+    """Rows [start, stop) of after ⊙ (M + loop·I)(before ⊙ T) for each scaling, into its out.
+
+    Row i of ``indptr`` and of the outs is row i + ``shift`` of M, of T, and of the vectors of the scalings.
+    """
+    kernel, data = gather(lanes_for(row_matrix.shape[1])), (indptr, indices, weights, row_matrix)
     for a in range(0, len(scalings) - 1, 2):
-        gather_two(lanes)(*data, *scalings[a], outs[a], *scalings[a + 1], outs[a + 1], start, stop)
+        kernel(*data, *scalings[a + 1], outs[a + 1], start, stop, shift, *scalings[a], outs[a])
     if len(scalings) % 2:
-        gather(lanes)(*data, *scalings[-1], outs[-1], start, stop)
+        kernel(*data, *scalings[-1], outs[-1], start, stop, shift)
 
 
 @cache
 def gather(lanes: int) -> Callable[..., None]:
-    """The kernel of one scaling: (indptr, indices, weights, row matrix, before, after, loop, out, start, stop)."""
+    """The kernel of one scaling, or of two of the same gathered rows: the second one's arguments are the last four."""
 
     @compiled(f"gather_{lanes}")
-    def kernel(indptr, indices, weights, row_matrix, before, after, loop, out, start, stop):
+    def kernel(
+        indptr, indices, weights, row_matrix, before, after, loop, out, start, stop, shift=0,
+        before2=None, after2=None, loop2=0.0, out2=None,
+    ):  # fmt: skip
         k = row_matrix.shape[1]
         safe = len(indices) - AHEAD
         for i in range(start, stop):
+            me = i + shift
             for tile in range(0, k, 2 * lanes):
                 left = max(min(tile, k - 2 * lanes), 0)
                 right = min(left + lanes, k - lanes)
-                a, b = zeros(lanes), zeros(lanes)
+                a, b, a2, b2 = zeros(lanes), zeros(lanes), zeros(lanes), zeros(lanes)
                 if loop != 0.0:
-                    own = np.float32(loop) if before is None else np.float32(loop) * before[i]
-                    a = scale(load(a, row_matrix, i, left), own)
-                    b = scale(load(b, row_matrix, i, right), own)
+                    own = np.float32(loop) if before is None else np.float32(loop) * before[me]
+                    a, b = scale(load(a, row_matrix, me, left), own), scale(load(b, row_matrix, me, right), own)
+                if loop2 != 0.0:
+                    own = np.float32(loop2) if before2 is None else np.float32(loop2) * before2[me]
+                    a2, b2 = scale(load(a, row_matrix, me, left), own), scale(load(b, row_matrix, me, right), own)
                 for p in range(indptr[i], indptr[i + 1]):
                     if p < safe:
                         coming = indices[p + AHEAD]
@@ -254,64 +264,22 @@ def gather(lanes: int) -> Callable[..., None]:
                     x, y = load(a, row_matrix, j, left), load(b, row_matrix, j, right)
                     if weights is not None:
                         x, y = scale(x, weights[p]), scale(y, weights[p])
+                    if before2 is not None:
+                        a2, b2 = add(a2, scale(x, before2[j])), add(b2, scale(y, before2[j]))
+                    elif out2 is not None:
+                        a2, b2 = add(a2, x), add(b2, y)
                     if before is not None:
                         x, y = scale(x, before[j]), scale(y, before[j])
                     a, b = add(a, x), add(b, y)
                 if after is not None:
-                    a, b = scale(a, after[i]), scale(b, after[i])
-                store(a, out, i, left)
-                store(b, out, i, right)
-
-    return kernel
-
-
-@cache
-def gather_two(lanes: int) -> Callable[..., None]:
-    """Two scalings of the same gathered rows, the second with a ``before``:
-    (indptr, indices, weights, row matrix, before, after, loop, out, before2, after2, loop2, out2, start, stop)."""
-
-    @compiled(f"gather_two_{lanes}")
-    def kernel(indptr, indices, weights, row_matrix, before, after, loop, out, before2, after2, loop2, out2, start, stop):
-        k = row_matrix.shape[1]
-        safe = len(indices) - AHEAD
-        for i in range(start, stop):
-            for tile in range(0, k, 2 * lanes):
-                left = max(min(tile, k - 2 * lanes), 0)
-                right = min(left + lanes, k - lanes)
-                a, b, a2, b2 = zeros(lanes), zeros(lanes), zeros(lanes), zeros(lanes)
-                if loop != 0.0:
-                    own = np.float32(loop) if before is None else np.float32(loop) * before[i]
-                    a, b = scale(load(a, row_matrix, i, left), own), scale(load(b, row_matrix, i, right), own)
-                if loop2 != 0.0:
-                    own = np.float32(loop2) if before2 is None else np.float32(loop2) * before2[i]
-                    a2, b2 = scale(load(a, row_matrix, i, left), own), scale(load(b, row_matrix, i, right), own)
-                for p in range(indptr[i], indptr[i + 1]):
-                    if p < safe:
-                        coming = indices[p + AHEAD]
-                        for c in range(left, right + lanes, LINE):
-                            prefetch(row_matrix, (coming, c))
-                        if before2 is not None:
-                            prefetch(before2, (coming,))
-                    j = indices[p]
-                    x, y = load(a, row_matrix, j, left), load(b, row_matrix, j, right)
-                    if weights is not None:
-                        x, y = scale(x, weights[p]), scale(y, weights[p])
-                    if before is None:
-                        a, b = add(a, x), add(b, y)
-                    else:
-                        a, b = add(a, scale(x, before[j])), add(b, scale(y, before[j]))
-                    if before2 is None:
-                        a2, b2 = add(a2, x), add(b2, y)
-                    else:
-                        a2, b2 = add(a2, scale(x, before2[j])), add(b2, scale(y, before2[j]))
-                if after is not None:
-                    a, b = scale(a, after[i]), scale(b, after[i])
+                    a, b = scale(a, after[me]), scale(b, after[me])
                 if after2 is not None:
-                    a2, b2 = scale(a2, after2[i]), scale(b2, after2[i])
+                    a2, b2 = scale(a2, after2[me]), scale(b2, after2[me])
                 store(a, out, i, left)
                 store(b, out, i, right)
-                store(a2, out2, i, left)
-                store(b2, out2, i, right)
+                if out2 is not None:
+                    store(a2, out2, i, left)
+                    store(b2, out2, i, right)
 
     return kernel
 

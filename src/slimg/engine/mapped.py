@@ -18,34 +18,12 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine import kernels
-from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.blas import matmul, one_thread
-from slimg.engine.blocks import (
-    PART_ROWS,
-    RANDOM_ROWS,
-    Reporting,
-    Run,
-    Threads,
-    aligned,
-    draw_random,
-    gram_blocks,
-    row_blocks,
-    runs,
-    signed_rows,
-)
-from slimg.engine.files import (
-    READ_ENTRIES,
-    READ_ROWS,
-    Digest,
-    FileArray,
-    FileMatrix,
-    FileRowMatrix,
-    Pass,
-    content,
-    stored_at,
-)
+from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
+from slimg.engine.blas import matmul
+from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, Threads, aligned, random_rows, row_blocks, runs, signed_rows
+from slimg.engine.files import READ_ENTRIES, READ_ROWS, Digest, FileArray, FileMatrix, FileRowMatrix, content, stored_at
 from slimg.engine.journal import Steps, Workdir, parts_of
-from slimg.engine.memory import MemoryEngine, block_gram
+from slimg.engine.memory import MemoryEngine, ThreadedEngine
 from slimg.errors import InputError
 from slimg.system import as_bytes, require_room, resident, show_bytes
 
@@ -55,7 +33,7 @@ RUN_BYTES = 48
 """Bytes that an entry of a chunk takes while a function works on it: float64, and a few copies."""
 
 
-class MappedEngine(Reporting, Engine):
+class MappedEngine(ThreadedEngine):
     """The engine of one machine whose memory is too small; see `slimg.engine.Engine` for the operations.
 
     As a context manager it removes its files at the end, and keeps them after an error so that the run can continue.
@@ -128,36 +106,38 @@ class MappedEngine(Reporting, Engine):
     def row_matrix(self, array: Any) -> RowMatrix:
         if sparse.issparse(array):
             matrix = self._memory.row_matrix(array)
-            return _SparseRowMatrix(matrix, self._digest(matrix.indptr, matrix.indices, matrix.data))
+            return _sparse(matrix, self._digest(matrix.indptr, matrix.indices, matrix.data))
         stored = stored_at(array) if isinstance(array, np.ndarray) and array.dtype == np.float32 else None
         if stored is not None:
             path, offset = stored
             key = content(FileArray(path, np.float32, offset), array.size) if self._work.journaled else ""
             return FileRowMatrix(path, (array.shape[0], array.shape[1]), array.shape[1], offset, key=key)
         array = np.asarray(array)
-
-        def fill(out: FileRowMatrix) -> None:
-            self._threads.for_each(lambda start, stop: out.write(start, array[start:stop]), row_blocks([array]))
-
-        return self._steps.row_matrix("row_matrix", [self._digest(array)], (array.shape[0], array.shape[1]), fill)
+        rows, blocks = lambda start, stop: array[start:stop], row_blocks([array])
+        return self._filled("row_matrix", [self._digest(array)], (array.shape[0], array.shape[1]), rows, blocks)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
-        def fill(out: FileRowMatrix) -> None:
-            def draw(start: int, stop: int) -> None:
-                rows = np.empty((stop - start, k), np.float32)
-                draw_random(rows, random_state, start)
-                out.write(start, rows)
+        rows = lambda start, stop: random_rows(start, stop, k, random_state)  # noqa: E731
+        return self._filled("random", [n, k, random_state], (n, k), rows, runs(n, RANDOM_ROWS))
 
-            self._threads.for_each(draw, runs(n, RANDOM_ROWS))
+    def _filled(
+        self, what: str, inputs: list[Any], shape: Run, rows: Callable[[int, int], Array], blocks: Sequence[Run]
+    ) -> FileRowMatrix:
+        """A step whose result is made of rows(start, stop) for each block."""
 
-        return self._steps.row_matrix("random", [n, k, random_state], (n, k), fill)
+        def compute(new: Callable[..., list[FileRowMatrix]]) -> list[FileRowMatrix]:
+            (out,) = new(shape)
+            self._threads.for_each(lambda start, stop: out.write(start, rows(start, stop)), blocks)
+            return [out]
+
+        return self._steps.row_matrices(what, inputs, 1, compute)[0]
 
     def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
+        if sparse.issparse(row_matrix):
+            return self._memory.rows(row_matrix, index)
         index = np.asarray(index)
         if index.dtype == bool:
             index = np.flatnonzero(index)
-        if isinstance(row_matrix, _SparseRowMatrix):
-            return row_matrix.value[index].toarray()
         self._work.pin(row_matrix.path)
         out = np.empty((len(index), row_matrix.shape[1]), np.float32)
         order = np.argsort(index, kind="stable")
@@ -167,12 +147,9 @@ class MappedEngine(Reporting, Engine):
                 out[chosen] = row_matrix.read(start, stop)[index[chosen] - start]
         return out
 
-    def is_sparse(self, row_matrix: RowMatrix) -> bool:
-        return isinstance(row_matrix, _SparseRowMatrix)
-
     def to_array(self, row_matrix: RowMatrix) -> Array:
-        if isinstance(row_matrix, _SparseRowMatrix):
-            return row_matrix.value.toarray()
+        if sparse.issparse(row_matrix):
+            return row_matrix.toarray()
         self._work.pin(row_matrix.path)
         out = np.empty(row_matrix.shape, np.float32)
         read = lambda start, stop: row_matrix.read(start, stop, out=out[start:stop])  # noqa: E731
@@ -183,7 +160,7 @@ class MappedEngine(Reporting, Engine):
         self._room = np.empty(0, np.float32)
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
-        return self._threads.concurrently(*self._steps.tasks(tasks))
+        return super().concurrently(*self._steps.tasks(tasks))
 
     # products -------------------------------------------------------------------------------------------------------
 
@@ -192,92 +169,86 @@ class MappedEngine(Reporting, Engine):
         n, k = rows.n, row_matrix.shape[1]
         computed: list[FileRowMatrix] = []
 
-        def compute(new: Callable[..., FileRowMatrix]) -> list[FileRowMatrix]:
+        def compute(new: Callable[..., list[FileRowMatrix]]) -> list[FileRowMatrix]:
             slices = self._slices(n, k)
-            outs = [new((n, k), panel=slices[0][1]) for _ in scalings]
-            computed.extend(outs)
-            through = Pass(self._threads, rows, scalings, self._gathered)
+            computed.extend(new((n, k), panel=slices[0][1]))
             for first, last in slices:
-                through.run(row_matrix, outs, first, last)
-            return outs
+                self._multiply(rows, row_matrix, scalings, computed, first, last)
+            return computed
 
         inputs = [rows.key, row_matrix.key, self._digest(*(part for each in scalings for part in each))]
-        outs = self._steps.row_matrices("products", inputs, len(scalings), compute, 4 * n * k * len(scalings))
+        outs = self._steps.row_matrices("products", inputs, len(scalings), compute)
         if not computed:
             self.progress.advance(k)  # done by the run that was killed
         return outs
+
+    def _multiply(
+        self, rows: FileMatrix, row_matrix: RowMatrix, scalings: Sequence[Scaling], outs: list[Any], first: int, last: int
+    ) -> None:
+        """Columns [first, last) of all products: they are gathered in memory, and the rows of the matrix are streamed."""
+        width = last - first
+        gathered = self._gathered(rows.n, width)
+        self._threads.for_each(
+            lambda start, stop: row_matrix.read(start, stop, first, last, gathered[start:stop]),
+            runs(rows.n, max(1, READ_ENTRIES // width)),
+        )
+
+        def block(start: int, stop: int) -> None:
+            results = [np.empty((stop - start, width), np.float32) for _ in scalings]
+            kernels.gather_rows(*rows.read(start, stop), gathered, scalings, results, 0, stop - start, shift=start)
+            for out, result in zip(outs, results, strict=True):
+                out.write(start, result, first)
+
+        self._threads.for_each(block, rows.blocks(), worth=width)
 
     def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         draws = self.random(len(matrix.indptr) - 1, 1, random_state)
         return self.products(matrix, self.map_rows(lambda block: signed_rows(block, k), draws), [Scaling()])[0]
 
-    def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
-        row_matrices = (a,) if b is None else (a, b)
-        if not isinstance(a, _SparseRowMatrix):
-            return self._sum("gram", block_gram, row_matrices, gram_blocks(row_matrices))
+    def _sparse_gram(self, a: RowMatrix, b: RowMatrix | None) -> Array:
         if b is None:
-            return self._steps.array("gram", [a.key], lambda: self._memory.gram(a.value))
+            return self._steps.array("gram", [a.key], lambda: self._memory.gram(a))
 
         def scatter() -> Array:
             out = np.zeros((a.shape[1], b.shape[1]))
-            for start, stop in row_blocks(row_matrices):
-                part, row_matrix = a.value[start:stop], b.read(start, stop)
-                kernels.scatter(part.indptr, part.indices, part.data, row_matrix, out, 0, b.shape[1])
+            for start, stop in row_blocks((a, b)):
+                part = a[start:stop]
+                kernels.scatter(part.indptr, part.indices, part.data, b[start:stop], out, 0, b.shape[1])
             return out
 
         return self._steps.array("gram", [a.key, b.key], scatter)
 
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
         small = np.ascontiguousarray(small, np.float32)
-        if isinstance(row_matrix, _SparseRowMatrix):
-            return self.map_rows(lambda block: self._memory.combine(block, small), row_matrix)
-        return self.map_rows(lambda block: matmul(block, small), row_matrix)
+        multiply = self._memory.combine if sparse.issparse(row_matrix) else matmul
+        return self.map_rows(lambda block: multiply(block, small), row_matrix)
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
     def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
-        blocks, n = row_blocks(row_matrices), row_matrices[0].shape[0]
-        call = lambda start, stop: fn(*(_rows(t, start, stop) for t in row_matrices))  # noqa: E731
-        inputs = [self._digest(*parts_of(fn)), *(t.key for t in row_matrices)]
-        kept: list[_SparseRowMatrix] = []
+        inputs, n = self._inputs(fn, row_matrices), row_matrices[0].shape[0]
+        kept: list[RowMatrix] = []
 
-        def compute(new: Callable[..., FileRowMatrix]) -> list[FileRowMatrix]:
-            with one_thread():
-                first = call(*blocks[0])
-            if sparse.issparse(first):
-                rest = self._threads.in_order(call, blocks[1:])
-                matrix = self._memory.row_matrix(sparse.vstack([first, *rest], format="csr"))
-                kept.append(_SparseRowMatrix(matrix, str(Digest(*inputs))))
-                return []
-            out = new((n, first.shape[1]))
-            out.write(0, first)
-            self._threads.for_each(lambda start, stop: out.write(start, call(start, stop)), blocks[1:])
-            return [out]
+        def compute(new: Callable[..., list[FileRowMatrix]]) -> list[FileRowMatrix]:
+            result = self._map(fn, row_matrices, lambda k: new((n, k))[0])
+            if not sparse.issparse(result):
+                return [result]
+            kept.append(_sparse(result, str(Digest(*inputs))))
+            return []
 
-        made = self._steps.row_matrices("map_rows", inputs, 1, compute)
-        return made[0] if made else kept[0]
+        return [*self._steps.row_matrices("map_rows", inputs, 1, compute), *kept][0]
 
-    def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
-        return self._sum("sum_rows", fn, row_matrices, row_blocks(row_matrices))
+    def _sum(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], blocks: Sequence[Run]) -> Array:
+        total = super()._sum
+        return self._steps.array("sum", self._inputs(fn, row_matrices), lambda: total(fn, row_matrices, blocks))
 
-    def _sum(self, what: str, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], blocks: Sequence[Run]) -> Array:
-        call = lambda start, stop: fn(*(_rows(t, start, stop) for t in row_matrices))  # noqa: E731
-        inputs = [self._digest(*parts_of(fn)), *(t.key for t in row_matrices)]
-        return self._steps.array(what, inputs, lambda: self._threads.sum(call, blocks))
+    def _inputs(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix]) -> list[str]:
+        return [self._digest(*parts_of(fn)), *(t.key for t in row_matrices)]
 
-    def for_each_row_chunk(
-        self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()
-    ) -> list[Any]:
+    def _chunk_rows(self, width: int) -> int:
         self.release_unused()
-        width = sum(row_matrix.shape[1] for row_matrix in row_matrices) + len(vectors)
         room = max(0, self.budget - resident() - RESERVE) // (2 * self._threads.count)
-        step = int(np.clip(room // (RUN_BYTES * width), 1 << 10, PART_ROWS))
-
-        def run(which: int, start: int, stop: int) -> Any:
-            return fn(which, *(_rows(t, start, stop) for t in row_matrices), *(each[start:stop] for each in vectors))
-
-        cuts = [(which, *cut) for which, cut in enumerate(runs(row_matrices[0].shape[0], step))]
-        return list(self._threads.in_order(run, cuts))
+        return int(np.clip(room // (RUN_BYTES * width), 1 << 10, PART_ROWS))
 
     # memory ---------------------------------------------------------------------------------------------------------
 
@@ -312,12 +283,8 @@ class MappedEngine(Reporting, Engine):
         return str(Digest(*parts)) if self._work.journaled else ""
 
 
-class _SparseRowMatrix:
-    """A sparse row matrix, in memory."""
-
-    def __init__(self, value: sparse.csr_matrix, key: str):
-        self.value, self.shape, self.key = value, value.shape, key
-
-
-def _rows(row_matrix: RowMatrix, start: int, stop: int) -> Any:
-    return row_matrix.value[start:stop] if isinstance(row_matrix, _SparseRowMatrix) else row_matrix.read(start, stop)
+def _sparse(matrix: sparse.csr_matrix, key: str) -> RowMatrix:
+    """A sparse row matrix, in memory, with the key that identifies it within its run."""
+    matrix = sparse.csr_matrix(matrix)
+    matrix.key = key
+    return matrix

@@ -16,7 +16,6 @@ from slimg.engine.blocks import (
     DRAWN_ROWS,
     PART_ROWS,
     Buffers,
-    Reporting,
     Run,
     Threads,
     balanced_blocks,
@@ -26,12 +25,81 @@ from slimg.engine.blocks import (
     runs,
     signs_of,
 )
+from slimg.progress import Progress
 
 DENSE_FROM = 0.1
 """Density from which the Gram matrix of a sparse row matrix is faster through dense blocks."""
 
 
-class MemoryEngine(Reporting, Engine):
+class ThreadedEngine(Engine):
+    """What engines with a pool of threads share: blocks of rows are slices ``t[start:stop]`` of a row matrix t."""
+
+    _threads: Threads
+
+    @property
+    def progress(self) -> Progress:
+        """What passes over A report to."""
+        return self._threads.progress
+
+    @progress.setter
+    def progress(self, progress: Progress) -> None:
+        self._threads.progress = progress
+
+    def is_sparse(self, row_matrix: RowMatrix) -> bool:
+        return sparse.issparse(row_matrix)
+
+    def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
+        return self._threads.concurrently(*tasks)
+
+    def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
+        row_matrices = (a,) if b is None else (a, b)
+        return (
+            self._sparse_gram(a, b) if sparse.issparse(a) else self._sum(block_gram, row_matrices, gram_blocks(row_matrices))
+        )
+
+    def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
+        return self._sum(fn, row_matrices, row_blocks(row_matrices))
+
+    def for_each_row_chunk(
+        self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()
+    ) -> list[Any]:
+        def run(which: int, start: int, stop: int) -> Any:
+            return fn(which, *(each[start:stop] for each in (*row_matrices, *vectors)))
+
+        step = self._chunk_rows(sum(t.shape[1] for t in row_matrices) + len(vectors))
+        cuts = [(which, *cut) for which, cut in enumerate(runs(row_matrices[0].shape[0], step))]
+        return list(self._threads.in_order(run, cuts))
+
+    def _sparse_gram(self, a: RowMatrix, b: RowMatrix | None) -> Array:
+        """`gram` of a sparse row matrix a."""
+        raise NotImplementedError
+
+    def _chunk_rows(self, width: int) -> int:
+        """Rows of a chunk with ``width`` entries in each."""
+        return PART_ROWS
+
+    def _sum(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], blocks: Sequence[Run]) -> Array:
+        return self._threads.sum(lambda start, stop: fn(*(t[start:stop] for t in row_matrices)), blocks)
+
+    def _map(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], new: Callable[[int], Any]) -> Any:
+        """fn of all blocks: as CSR if they are sparse, else in new(columns of the result)."""
+        call = lambda start, stop: fn(*(t[start:stop] for t in row_matrices))  # noqa: E731
+        blocks = row_blocks(row_matrices)
+        with one_thread():
+            first = call(*blocks[0])
+        if sparse.issparse(first):
+            return as_row_matrix(sparse.vstack([first, *self._threads.in_order(call, blocks[1:])], format="csr"))
+        out = new(first.shape[1])
+        out[slice(*blocks[0])] = first
+
+        def rows(start: int, stop: int) -> None:
+            out[start:stop] = call(start, stop)
+
+        self._threads.for_each(rows, blocks[1:])
+        return out
+
+
+class MemoryEngine(ThreadedEngine):
     """The engine of a single machine with enough memory; see `Engine` for the operations.
 
     Parameters
@@ -77,9 +145,6 @@ class MemoryEngine(Reporting, Engine):
         chosen = row_matrix[np.asarray(index)]
         return chosen.toarray() if sparse.issparse(chosen) else chosen
 
-    def is_sparse(self, row_matrix: RowMatrix) -> bool:
-        return sparse.issparse(row_matrix)
-
     def to_array(self, row_matrix: RowMatrix) -> Array:
         return row_matrix.toarray() if sparse.issparse(row_matrix) else row_matrix
 
@@ -102,12 +167,6 @@ class MemoryEngine(Reporting, Engine):
         out = self._buffers.take(n, k)
         self._threads.for_each(partial(kernels.sketch, *_csr(matrix), code, out), balanced_blocks(matrix.indptr))
         return out
-
-    def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
-        if sparse.issparse(a):
-            return self._sparse_gram(a, b)
-        row_matrices = (a,) if b is None else (a, b)
-        return self._sum(block_gram, row_matrices, gram_blocks(row_matrices))
 
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
         small = np.ascontiguousarray(small, np.float32)
@@ -132,43 +191,14 @@ class MemoryEngine(Reporting, Engine):
             self._threads.for_each(partial(kernels.scatter, *rows, b, out), runs(b.shape[1], kernels.LINE))
         return out
 
-    # maps and sums --------------------------------------------------------------------------------------------------
-
     def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
-        blocks = row_blocks(row_matrices)
-        with one_thread():
-            first = fn(*(t[slice(*blocks[0])] for t in row_matrices))
-        if sparse.issparse(first):
-            rest = self._threads.in_order(lambda start, stop: fn(*(t[start:stop] for t in row_matrices)), blocks[1:])
-            return as_row_matrix(sparse.vstack([first, *rest], format="csr"))
-        n, k = row_matrices[0].shape[0], first.shape[1]
-        own = overwrite_input and k <= row_matrices[0].shape[1] and self._buffers.made(row_matrices[0])
-        out = row_matrices[0][:, :k] if own else self._buffers.take(n, k)
-        out[slice(*blocks[0])] = first
+        first = row_matrices[0]
 
-        def rows(start: int, stop: int) -> None:
-            out[start:stop] = fn(*(t[start:stop] for t in row_matrices))
+        def new(k: int) -> Array:
+            own = overwrite_input and k <= first.shape[1] and self._buffers.made(first)
+            return first[:, :k] if own else self._buffers.take(first.shape[0], k)
 
-        self._threads.for_each(rows, blocks[1:])
-        return out
-
-    def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
-        return self._sum(fn, row_matrices, row_blocks(row_matrices))
-
-    def _sum(self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], blocks: Sequence[Run]) -> Array:
-        return self._threads.sum(lambda start, stop: fn(*(t[start:stop] for t in row_matrices)), blocks)
-
-    def for_each_row_chunk(
-        self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()
-    ) -> list[Any]:
-        def run(which: int, start: int, stop: int) -> Any:
-            return fn(which, *(each[start:stop] for each in (*row_matrices, *vectors)))
-
-        cuts = [(which, *cut) for which, cut in enumerate(runs(row_matrices[0].shape[0], PART_ROWS))]
-        return list(self._threads.in_order(run, cuts))
-
-    def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
-        return self._threads.concurrently(*tasks)
+        return self._map(fn, row_matrices, new)
 
 
 def as_row_matrix(array: Any) -> RowMatrix:

@@ -10,14 +10,10 @@ if TYPE_CHECKING:
 else:
     from slimg._lazy import lazy_names
 
+    _HOMES = {"counterfactual": ("Counterfactual",), "diagnosis": ("Diagnosis", "diagnose"), "explainer": ("Summary",),
+              "explanation": ("Explanation", "Part", "Term")}  # fmt: skip
     __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "Counterfactual": "slimg.explain.counterfactual",
-            "Summary": "slimg.explain.explainer",
-            **dict.fromkeys(("Diagnosis", "diagnose"), "slimg.explain.diagnosis"),
-            **dict.fromkeys(("Explanation", "Part", "Term"), "slimg.explain.explanation"),
-        },
+        __name__, {name: f"slimg.explain.{home}" for home, names in _HOMES.items() for name in names}
     )
 
 __all__ = ["Counterfactual", "Diagnosis", "Explanation", "Part", "Summary", "Term", "diagnose"]

@@ -14,7 +14,7 @@ tries to put back each of them: what is left changes the class, and no edge of i
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ import numpy as np
 from slimg.components.component import Target
 from slimg.engine.base import Array
 from slimg.errors import InputError
+from slimg.explain.explanation import above_mean
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
@@ -97,14 +98,8 @@ class Counterfactual:
         dict
             The attributes, and ``changes``.
         """
-        return {
-            "node": self.node,
-            "removed": [list(pair) for pair in self.removed],
-            "classes": self.classes.tolist(),
-            "before": self.before.tolist(),
-            "after": self.after.tolist(),
-            "changes": self.changes,
-        }
+        arrays = {key: getattr(self, key).tolist() for key in ("classes", "before", "after")}
+        return {"node": self.node, "removed": [list(pair) for pair in self.removed], **arrays, "changes": self.changes}
 
 
 def without(scorer: Scorer, view: View, row: int, pairs: Iterable[Pair]) -> Counterfactual:
@@ -126,9 +121,7 @@ def without(scorer: Scorer, view: View, row: int, pairs: Iterable[Pair]) -> Coun
     Counterfactual
         Scores before and after.
     """
-    pairs = list(pairs)
-    ball = _Ball(scorer, view, row)
-    return ball.counterfactual(pairs, ball.scores(pairs))
+    return _Ball(scorer, view, row).counterfactual(list(pairs))
 
 
 def search(scorer: Scorer, view: View, row: int, at_most: int = 5, target: int | None = None) -> Counterfactual | None:
@@ -161,8 +154,7 @@ def search(scorer: Scorer, view: View, row: int, at_most: int = 5, target: int |
         margin, pair = min(scored)
         removed.append(pair)
         if margin < 0:
-            needed = _spare(ball, removed, own, target)
-            return ball.counterfactual(needed, ball.scores(needed))
+            return ball.counterfactual(_spare(ball, removed, own, target))
     return None
 
 
@@ -203,27 +195,16 @@ def edges_of(graph: Graph, row: int, without_edges: Sequence[Any], without_neigh
     return pairs
 
 
-@dataclass
 class _Ball:
     """The nodes around a node, among which edges are removed."""
 
-    scorer: Scorer
-    view: View
-    row: int
-    ball: Array = field(init=False)
-    local: Graph = field(init=False)
-    known: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        graph = self.view.graph
-        self.ball = around(graph.adjacency, np.array([self.row]), self.scorer.reach + 1)
-        part = graph.subgraph(self.ball)
+    def __init__(self, scorer: Scorer, view: View, row: int) -> None:
+        self.scorer, self.view, self.row = scorer, view, row
+        self.ball = around(view.graph.adjacency, np.array([row]), scorer.reach + 1)
+        part = view.graph.subgraph(self.ball)
         self.local = Graph(part.adjacency, part.features)
-        self.known = self.ball if self.view.known is None else self.view.known[self.ball]
-
-    @property
-    def centre(self) -> Array:
-        return np.searchsorted(self.ball, [self.row])
+        self.known = self.ball if view.known is None else view.known[self.ball]
+        self.centre = np.searchsorted(self.ball, [row])
 
     def scores(self, pairs: Sequence[Pair]) -> Array:
         return self.scorer.scores(Target(self._cut(pairs), self.centre, self.known))[0]
@@ -236,10 +217,10 @@ class _Ball:
         chosen = np.argsort(-gain, kind="stable")[:TRIED]
         return [(self.row, int(self.ball[neighbours[k]])) for k in chosen]
 
-    def counterfactual(self, pairs: Sequence[Pair], after: Array) -> Counterfactual:
+    def counterfactual(self, pairs: Sequence[Pair]) -> Counterfactual:
         name, before = self.view.graph.ids.item, self.view.scores[self.row].astype(np.float64)
         removed = tuple((name(u), name(v)) for u, v in pairs)
-        return Counterfactual(name(self.row), removed, self.scorer.classes, before, after)
+        return Counterfactual(name(self.row), removed, self.scorer.classes, before, self.scores(pairs))
 
     def _cut(self, pairs: Sequence[Pair]) -> Graph:
         """The ball without edges; those that do not lie inside it are not felt."""
@@ -253,9 +234,8 @@ class _Ball:
         target = Target(graph, self.centre, self.known)
         for name in self.scorer.used:
             fitted, weights = self.scorer.components[name], self.scorer.weights[name].astype(np.float64)
-            z = np.full(weights.shape[1], -1 / weights.shape[1])
-            z[own] += 1
-            found, scores = fitted.component.neighbour_scores(fitted.state, weights @ z, target)
+            contrast = weights @ above_mean(weights.shape[1], own)
+            found, scores = fitted.component.neighbour_scores(fitted.state, contrast, target)
             if len(found):
                 _, length = fitted.rows(target)
                 total += scores[np.searchsorted(found, neighbours)] / max(length[0], 1e-12)

@@ -217,10 +217,8 @@ def format_verdict(relation: str, features: str, edges: Agreement | None, eviden
     lines = [_of_edges(relation, edges, evidence), _of_features(features, evidence), _of_both(evidence)]
     if "hops" in evidence.gains:
         gain = evidence.gains["hops"]
-        if gain.matters:
-            lines.append(f"Nodes two steps away add {_points(gain.value)}.")
-        else:
-            lines.append("Nodes two steps away add nothing measurable on these labels.")
+        added = _points(gain.value) if gain.matters else "nothing measurable on these labels"
+        lines.append(f"Nodes two steps away add {added}.")
     lines += _of_nodes(evidence)
     return tuple(line for line in lines if line)
 
@@ -280,12 +278,12 @@ def format_numbers(edges: Agreement | None, evidence: Evidence) -> list[str]:
 def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str:
     structure = evidence.alone.get("U")
     if edges is None or relation == "unknown":
-        some = "no" if edges is None else f"only {edges.edges}"
+        some = "No" if edges is None else f"Only {edges.edges}"
         known = f"{some} edges join labelled nodes, so it is unknown whether neighbours are alike"
         if structure is None:
-            return f"{known[0].upper()}{known[1:]}."
+            return f"{known}."
         does = "does" if structure.is_informative else "does not"
-        return f"{known[0].upper()}{known[1:]}; the network alone {does} predict the classes ({structure.value:.0%})."
+        return f"{known}; the network alone {does} predict the classes ({structure.value:.0%})."
     share = f"{edges.share:.0%} of the edges join nodes of one class, {edges.by_chance:.0%} would by chance"
     if relation == "homophily":
         kind = "Weak homophily" if edges.adjusted < WEAK else "Homophily"

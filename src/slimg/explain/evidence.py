@@ -18,7 +18,7 @@ import numpy as np
 
 from slimg.components.compute import Components
 from slimg.engine.base import Array, Engine
-from slimg.explain.leave_one_out import Gain, LearningCurve, LeaveOneOut, Ridge, gain, learning_curve
+from slimg.explain.leave_one_out import Gain, LearningCurve, LeaveOneOut, Ridge, gain, learning_curve, p_value
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import feature_digests
 from slimg.linalg.operators import twins
@@ -117,20 +117,20 @@ def gather(graph: Graph, parts: Components, random_state: int = 0) -> Evidence:
     present, codes = np.unique(graph.codes[rows], return_inverse=True)
     kernels = {name: _kernel(parts, name, rows) for name in parts.names}
     evaluation = _Evaluation(kernels, codes, len(present), rng, parts.engine)
-    held_out = evaluation.held_out[tuple(parts.names)]
+    everything, right = evaluation.held_out[tuple(parts.names)], evaluation.right
     return Evidence(
         titles=parts.titles,
         examined=len(rows),
         majority=evaluation.majority,
         alone=evaluation.alone,
-        all=evaluation.accuracy(held_out),
-        without=evaluation.without(),
-        gains=evaluation.gains(held_out),
+        all=evaluation.accuracy(tuple(parts.names)),
+        without={name: evaluation.accuracy(others) for name, others in evaluation.but.items()},
+        gains={what: gain(everything.right, right(others)) for what, others in evaluation.references.items()},
         restated=_restated(parts),
-        curve=evaluation.curve(held_out),
+        curve=learning_curve(evaluation.kernel(parts.names), everything, len(present), rng, parts.engine),
         isolated=tuple(graph.ids[np.diff(graph.adjacency.indptr) == 0].tolist()),
         duplicates=_duplicates(graph),
-        suspicious=_suspicious(graph, rows, graph.classes[present], held_out),
+        suspicious=_suspicious(graph, rows, graph.classes[present], everything),
     )
 
 
@@ -138,17 +138,17 @@ class _Evaluation:
     """Held-out predictions from sets of components, computed concurrently."""
 
     def __init__(self, kernels: dict[str, Array], codes: Array, c: int, rng: np.random.Generator, engine: Engine):
-        self.kernels, self.codes, self.c, self.rng, self.engine = kernels, codes, c, rng, engine
+        self.kernels, self.codes, self.c = kernels, codes, c
         self.majority = float(np.bincount(codes).max() / len(codes))
         chances = rng.spawn(len(kernels))
         alone = engine.concurrently(*(partial(self._alone, *each) for each in zip(kernels.values(), chances, strict=True)))
         self.alone = {name: accuracy for name, (_, accuracy) in zip(kernels, alone, strict=True)}
         names, references = tuple(kernels), {"graph": ("X",), "features": ("U",), "hops": ("U", "X")}
-        self._references = {what: others for what, others in references.items() if set(others) < set(kernels)}
-        self._but = {name: tuple(other for other in names if other != name) for name in names if len(names) > 1}
+        self.references = {what: others for what, others in references.items() if set(others) < set(kernels)}
+        self.but = {name: tuple(other for other in names if other != name) for name in names if len(names) > 1}
         self.held_out: dict[tuple[str, ...], LeaveOneOut] = {}
         self.held_out |= {(name,): held_out for name, (held_out, _) in zip(kernels, alone, strict=True)}
-        sets = [s for s in dict.fromkeys([names, *self._but.values(), *self._references.values()]) if s not in self.held_out]
+        sets = [s for s in dict.fromkeys([names, *self.but.values(), *self.references.values()]) if s not in self.held_out]
         together = engine.concurrently(*(partial(self._together, each) for each in sets))
         self.held_out |= zip(sets, together, strict=True)
 
@@ -156,25 +156,20 @@ class _Evaluation:
         """A component alone, with its labels and with permuted ones."""
         ridge = Ridge(kernel)
         held_out, chance = ridge.held_out(self.codes, self.c), ridge.by_chance(self.codes, self.c, rng)
-        p = (1 + np.count_nonzero(chance >= held_out.accuracy)) / (1 + len(chance))
-        return held_out, Accuracy(held_out.accuracy, _interval(held_out), float(chance.mean()), float(p))
+        p = p_value(chance >= held_out.accuracy)
+        return held_out, Accuracy(held_out.accuracy, _interval(held_out), float(chance.mean()), p)
 
     def _together(self, names: Sequence[str]) -> LeaveOneOut:
-        return Ridge(self._kernel(names)).held_out(self.codes, self.c)
+        return Ridge(self.kernel(names)).held_out(self.codes, self.c)
 
-    def accuracy(self, held_out: LeaveOneOut) -> Accuracy:
+    def right(self, names: tuple[str, ...]) -> Array:
+        return self.held_out[names].right
+
+    def accuracy(self, names: tuple[str, ...]) -> Accuracy:
+        held_out = self.held_out[names]
         return Accuracy(held_out.accuracy, _interval(held_out), self.majority)
 
-    def gains(self, everything: LeaveOneOut) -> dict[str, Gain]:
-        return {what: gain(everything.right, self.held_out[others].right) for what, others in self._references.items()}
-
-    def without(self) -> dict[str, Accuracy]:
-        return {name: self.accuracy(self.held_out[others]) for name, others in self._but.items()}
-
-    def curve(self, everything: LeaveOneOut) -> LearningCurve:
-        return learning_curve(self._kernel(list(self.kernels)), everything, self.c, self.rng, self.engine)
-
-    def _kernel(self, names: Sequence[str]) -> Array:
+    def kernel(self, names: Sequence[str]) -> Array:
         """Components weighted by their accuracy above chance."""
         above = {name: max(self.alone[name].value - self.alone[name].by_chance, 0.0) for name in names}
         total = sum(above.values())
@@ -240,12 +235,6 @@ def _suspicious(graph: Graph, rows: Array, classes: Array, held_out: LeaveOneOut
     margin = held_out.shares[every, best] - held_out.shares[every, held_out.codes]
     doubtful = np.flatnonzero(margin >= DOUBT)
     doubtful = doubtful[np.argsort(-margin[doubtful], kind="stable")]
-    return tuple(
-        SuspectLabel(
-            graph.ids.item(int(rows[k])),
-            classes.item(int(held_out.codes[k])),
-            classes.item(int(best[k])),
-            float(np.clip(held_out.shares[k, best[k]], 0, 1)),
-        )
-        for k in doubtful
-    )
+    names, found, given = graph.ids[rows].tolist(), classes[best].tolist(), classes[held_out.codes].tolist()
+    confidence = np.clip(held_out.shares[every, best], 0, 1).tolist()
+    return tuple(SuspectLabel(names[k], given[k], found[k], confidence[k]) for k in doubtful)

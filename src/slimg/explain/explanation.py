@@ -12,6 +12,7 @@ the sources' weights lack to one: Σ_s Opʰ_is − 1 times the average node; it 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +22,9 @@ from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import number_of, show
 from slimg.learn.objective import softmax
+
+MATTERS = 0.05
+"""Share of the largest part below which a component is not described in detail."""
 
 
 class Term(NamedTuple):
@@ -234,8 +238,7 @@ class Explanation:
         if not found:
             return []
         total = np.sum(found, axis=0)
-        names = [self.feature_name(j, parts[0]) for j in _largest(total, k)]
-        return top_terms(total, names, k, "other feature")
+        return top_terms(total, [self.feature_name(j, parts[0]) for j in largest(total, k)], k, "other feature")
 
     def top_sources(self, component: str, k: int = 5, label: Any = None, against: Any = None) -> list[Term]:
         """Find the nodes that contribute most in magnitude.
@@ -258,7 +261,7 @@ class Explanation:
         """
         part, z = self.part(component), self._contrast(label, against)
         values = part.source_scores @ z
-        terms = top_terms(values, [plain(part.source_ids[i]) for i in _largest(values, k)], k, "other node")
+        terms = top_terms(values, [plain(part.source_ids[i]) for i in largest(values, k)], k, "other node")
         rest = float(part.source_rest @ z)
         return [*terms, Term("the average node", rest, 0)] if abs(rest) > 1e-9 else terms
 
@@ -293,9 +296,22 @@ class Explanation:
         str
             Lines of text.
         """
-        from slimg.explain.explainer import format_explanation
-
-        return format_explanation(self, k)
+        probability = dict(zip(self.classes.tolist(), self.probabilities, strict=True))
+        first, second, parts = self.prediction, self.runner_up, self.components(against="mean")
+        lines = [
+            f"{_name(self.node)} is classified as {_name(first)} (probability {probability[first]:.2f};"
+            f" next is {_name(second)} with {probability[second]:.2f}).",
+            f"Its score is {self.score(against='mean'):+.2f} against the mean of all classes, of which the bias is"
+            f" {parts['bias']:+.2f}.",
+        ]
+        used = [part for part in self.parts if not part.removed]
+        least = MATTERS * max((abs(parts[part.name]) for part in used), default=0.0)
+        for part in sorted(used, key=lambda part: -abs(parts[part.name])):
+            lines.append(self._sentence(part, parts[part.name], k if abs(parts[part.name]) >= least else 0))
+        removed = [part.title for part in self.parts if part.removed]
+        if removed:
+            lines.append(f"Not used, because the penalty removed it: {'; '.join(removed)}.")
+        return "\n".join(lines)
 
     def to_dict(self, k: int = 10) -> dict[str, Any]:
         """Convert to plain values for JSON.
@@ -310,25 +326,48 @@ class Explanation:
         dict
             The prediction, scores, probabilities and parts.
         """
-        from slimg.explain.explainer import explanation_dict
+        arrays = {key: getattr(self, key).tolist() for key in ("classes", "probabilities", "scores", "bias", "rounding")}
+        parts = [self._part_dict(part, k) for part in self.parts]
+        return {"node": plain(self.node), "prediction": self.prediction, **arrays, "components": parts}
 
-        return explanation_dict(self, k)
+    def _sentence(self, part: Part, value: float, k: int) -> str:
+        """``Its own features (+2.10): index +1.10, query +0.80, 12 other features +0.20.``"""
+        clauses = []
+        if k and part.features is not None:
+            clauses.append(_terms(self.top_features(part.name, k, against="mean")))
+        if k and part.reach and len(part.source_ids):
+            sources = _terms(self.top_sources(part.name, k, against="mean"), self.node)
+            clauses.append(f"from {number_of(len(part.source_ids), 'node')}: {sources}")
+        said = f"{part.title[0].upper()}{part.title[1:]} ({value:+.2f})"
+        return f"{said}: {'; '.join(clauses)}." if clauses else f"{said}."
+
+    def _part_dict(self, part: Part, k: int) -> dict[str, Any]:
+        z = above_mean(len(self.classes), int(self.scores.argmax()))
+        record: dict[str, Any] = {key: getattr(part, key) for key in ("name", "title", "removed")}
+        record |= {"length": float(part.length), "scores": part.scores.tolist()}
+        if part.features is not None and part.values is not None and part.averages is not None:
+            chosen = np.argsort(-np.abs(part.features @ z), kind="stable")[:k]
+            names = [self.feature_name(int(j), part) for j in chosen]
+            own = {"name": names, "value": part.values[chosen].tolist(), "average": part.averages[chosen].tolist()}
+            record["features"] = _records(own, part.features[chosen])
+            record["other_features"] = _others(part.features, chosen)
+        chosen = np.argsort(-np.abs(part.source_scores @ z), kind="stable")[:k]
+        labels = [plain(part.source_labels[i]) for i in chosen]
+        own = {"id": part.source_ids[chosen].tolist(), "label": labels, "weight": part.source_weights[chosen].tolist()}
+        record["sources"] = _records(own, part.source_scores[chosen])
+        record["other_sources"] = _others(part.source_scores, chosen)
+        record["source_rest"] = part.source_rest.tolist()
+        return record
 
     def _contrast(self, label: Any, against: Any) -> Array:
         """The vector z (c) with which contributions to classes are weighed."""
-        z = np.zeros(len(self.classes))
-        z[self._place(self.prediction if label is None else label)] = 1
+        place, c = class_place(self.classes, self.prediction if label is None else label), len(self.classes)
         if isinstance(against, str) and against == "mean" and "mean" not in self.classes.tolist():
-            z -= 1 / len(z)
-        elif against is not None:
-            z[self._place(against)] -= 1
+            return above_mean(c, place)
+        z = np.eye(c)[place]
+        if against is not None:
+            z[class_place(self.classes, against)] -= 1
         return z
-
-    def _place(self, label: Any) -> int:
-        for place, known in enumerate(self.classes.tolist()):
-            if known == label:
-                return place
-        raise InputError(f"no class {label!r}: the model knows {show(self.classes)}")
 
 
 def top_terms(values: Array, names: list[Any], k: int, other: str) -> list[Term]:
@@ -350,22 +389,55 @@ def top_terms(values: Array, names: list[Any], k: int, other: str) -> list[Term]
     list of Term
         They add up to the sum of the values.
     """
-    chosen = _largest(values, k)
+    chosen = largest(values, k)
     terms = [Term(name, float(values[i])) for name, i in zip(names, chosen, strict=True)]
-    left = len(values) - len(chosen)
-    if left:
-        kept = np.ones(len(values), bool)
-        kept[chosen] = False
-        terms.append(Term(number_of(left, other), float(values[kept].sum()), left))
-    return terms
+    left = np.delete(values, chosen)
+    return [*terms, Term(number_of(len(left), other), float(left.sum()), len(left))] if len(left) else terms
 
 
-def _largest(values: Array, k: int) -> Array:
+def largest(values: Array, k: int) -> Array:
     """Places of the k values of largest magnitude that are not zero, the first of equals first."""
     order = np.argsort(-np.abs(values), kind="stable")[:k]
     return order[values[order] != 0]
 
 
+def above_mean(c: int, place: int) -> Array:
+    """The vector (c) by which scores are weighed to compare one class with the mean of all."""
+    z = np.full(c, -1 / c)
+    z[place] += 1
+    return z
+
+
+def class_place(classes: Array, label: Any) -> int:
+    """Place of a class; an InputError lists those that there are."""
+    known = classes.tolist()
+    if label not in known:
+        raise InputError(f"no class {label!r}: the model knows {show(known)}")
+    return known.index(label)
+
+
 def plain(value: Any) -> Any:
     """A numpy scalar as Python's own."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _name(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def _terms(terms: Iterable[Term], itself: Any = None) -> str:
+    def shown(term: Term) -> str:
+        return "itself" if itself is not None and term.stands_for == 1 and term.name == itself else str(term.name)
+
+    return ", ".join(f"{shown(term)} {term.contribution:+.2f}" for term in terms)
+
+
+def _records(columns: dict[str, list[Any]], scores: Array) -> list[dict[str, Any]]:
+    """One dict per place of the columns, with its scores (c)."""
+    named = {**columns, "scores": scores.tolist()}
+    return [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
+
+
+def _others(scores: Array, chosen: Array) -> dict[str, Any]:
+    left = np.delete(scores, chosen, axis=0)
+    return {"count": len(left), "scores": left.sum(axis=0).tolist()}

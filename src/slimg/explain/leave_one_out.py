@@ -38,6 +38,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from slimg.engine.base import Array, Engine
 from slimg.engine.blas import char, integer, matmul, mirror_upper, one_thread, pointer, routine
@@ -100,18 +101,13 @@ def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
         null[k] = _measures(_table(codes, u, v, c))
     drawn = np.array([_measures(_resampled(graph, u, v, c, rng)) for _ in range(EDGE_PERMUTATIONS)])
     low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+    intervals = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
     return Agreement(
-        edges=len(u),
-        share=share,
-        interval=(float(low[0]), float(high[0])),
-        by_chance=float(null[:, 0].mean()),
-        adjusted=adjusted,
-        adjusted_interval=(float(low[1]), float(high[1])),
-        p_more=_p(null[:, 1] >= adjusted),
-        p_less=_p(null[:, 1] <= adjusted),
-        information=information,
-        p_information=_p(null[:, 2] >= information),
-    )
+        edges=len(u), share=share, interval=intervals[0], by_chance=float(null[:, 0].mean()),
+        adjusted=adjusted, adjusted_interval=intervals[1],
+        p_more=p_value(null[:, 1] >= adjusted), p_less=p_value(null[:, 1] <= adjusted),
+        information=information, p_information=p_value(null[:, 2] >= information),
+    )  # fmt: skip
 
 
 def _labelled_edges(graph: Graph, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -147,7 +143,8 @@ def _resampled(graph: Graph, u: Array, v: Array, c: int, rng: np.random.Generato
     return _table(graph.codes, u, v, c, drawn[u] * drawn[v])
 
 
-def _p(as_extreme: Array) -> float:
+def p_value(as_extreme: Array) -> float:
+    """The share of permutations that are as extreme, the data itself counted as one."""
     return float((1 + np.count_nonzero(as_extreme)) / (1 + len(as_extreme)))
 
 
@@ -304,13 +301,7 @@ def learning_curve(
 
 def monotone(values: Array, weights: Array) -> Array:
     """The nearest ascending values, in weighted squares."""
-    blocks: list[list[float]] = []
-    for value, weight in zip(values, weights, strict=True):
-        blocks.append([float(value), float(weight), 1])
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (a, v, n), (b, w, k) = blocks[-2:]
-            blocks[-2:] = [[(a * v + b * w) / (v + w), v + w, n + k]]
-    return np.concatenate([np.full(int(size), value) for value, _, size in blocks])
+    return isotonic_regression(values, weights=weights).x
 
 
 def _right(kernel: Array, codes: Array, c: int, part_of: Array) -> Array:

@@ -110,30 +110,14 @@ class Adjacency:
         """
         check_rules(duplicates, symmetrise)
         source, target = np.asarray(source), np.asarray(target)
-        _check_ends(source, target, n)
-        keep = source != target
-        loops = len(source) - int(np.count_nonzero(keep))
-        zeros = 0
-        if weights is not None:
-            weights = _check_weights(np.asarray(weights), source, target)
-            zeros = int(np.count_nonzero(keep & (weights == 0)))
-            keep &= weights != 0
-            weights = weights[keep]
-        source, target = source[keep], target[keep]
-        if not directed:
-            source, target = np.minimum(source, target), np.maximum(source, target)
+        weights = None if weights is None else np.asarray(weights)
+        _check_shapes(source, target, weights)
+        weights = check_edges(source, target, n, weights)
+        source, target, weights, dropped = drop_edges(source, target, weights, directed)
         pairs = _distinct_pairs(source, target, n, weights, duplicates)
         adjacency = _undirected(pairs, symmetrise)
-        return adjacency, EdgeCounts(
-            given=len(keep),
-            loops=loops,
-            zeros=zeros,
-            repeated=len(source) - pairs.nnz,
-            one_way=adjacency.nnz - pairs.nnz if directed else 0,
-            edges=adjacency.edges,
-            merged_by=duplicates if weights is not None else "one",
-            symmetrised_by=symmetrise if weights is not None else "one",
-        )
+        rules = ("one", "one") if weights is None else (duplicates, symmetrise)
+        return adjacency, EdgeCounts.of(dropped, pairs.nnz, adjacency.nnz, directed, rules)
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, duplicates: Rule = "sum", symmetrise: Rule = "max") -> tuple[Adjacency, EdgeCounts]:
@@ -267,6 +251,31 @@ class EdgeCounts:
     merged_by: str
     symmetrised_by: str
 
+    @classmethod
+    def of(cls, dropped: Any, pairs: int, entries: int, directed: bool, rules: tuple[str, str]) -> EdgeCounts:
+        """Return the counts.
+
+        Parameters
+        ----------
+        dropped : sequence of 3 ints
+            Edges that were given, loops, and edges of weight 0.
+        pairs : int
+            Distinct ordered pairs.
+        entries : int
+            Entries of the matrix.
+        directed : bool
+            Whether the input is directed.
+        rules : tuple of 2 str
+            ``merged_by`` and ``symmetrised_by``.
+
+        Returns
+        -------
+        EdgeCounts
+        """
+        given, loops, zeros = (int(count) for count in dropped)
+        one_way = entries - pairs if directed else 0
+        return cls(given, loops, zeros, given - loops - zeros - pairs, one_way, entries // 2, *rules)
+
     def notes(self) -> tuple[str, ...]:
         """Describe what was done.
 
@@ -348,26 +357,45 @@ def as_float32(weights: np.ndarray) -> np.ndarray | None:
     return small
 
 
-def _check_ends(source: np.ndarray, target: np.ndarray, n: int) -> None:
-    if source.shape != target.shape or source.ndim != 1:
-        raise InputError(
-            f"edges need one source and one target each, not arrays of shapes {source.shape} and {target.shape}"
-        )
+def drop_edges(
+    source: np.ndarray, target: np.ndarray, weights: np.ndarray | None, directed: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, tuple[int, int, int]]:
+    """Drop loops and edges of weight 0 and order the ends of undirected edges; count all edges, loops and zeros."""
+    keep = source != target
+    loops = len(keep) - int(np.count_nonzero(keep))
+    if weights is not None:
+        keep &= weights != 0
+        weights = weights[keep]
+    source, target = source[keep], target[keep]
+    if not directed:
+        source, target = np.minimum(source, target), np.maximum(source, target)
+    return source, target, weights, (len(keep), loops, len(keep) - loops - len(source))
+
+
+def check_edges(
+    source: np.ndarray, target: np.ndarray, n: int, weights: np.ndarray | None, row: int | None = None
+) -> np.ndarray | None:
+    """Raise an error for ends that are no nodes and for bad weights, with the number of the edge or of its row in a file.
+
+    Returns
+    -------
+    float64 array of shape (m,), or None
+        The weights.
+    """
+
+    def where(first: int, pair: str = "") -> str:
+        return f"edge {first}{pair}" if row is None else f"row {row + first:,}"
+
     for name, ends in (("source", source), ("target", target)):
-        if not np.issubdtype(ends.dtype, np.integer) and len(ends):
-            raise InputError(f"edge {name}s must be node numbers (integers), not {ends.dtype}")
         outside = (ends < 0) | (ends >= n)
         if outside.any():
             first = int(np.argmax(outside))
             raise InputError(
-                f"edge {first} has {name} {ends[first]}, but the {n:,} nodes are numbered 0 to {n - 1}:"
+                f"{where(first)} has {name} {ends[first]}, but the {n:,} nodes are numbered 0 to {n - 1}:"
                 " renumber the edges or add the missing nodes"
             )
-
-
-def _check_weights(weights: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    if weights.shape != source.shape:
-        raise InputError(f"edges need one weight each: {len(source):,} edges but weights of shape {weights.shape}")
+    if weights is None:
+        return None
     try:
         weights = weights.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -376,10 +404,22 @@ def _check_weights(weights: np.ndarray, source: np.ndarray, target: np.ndarray) 
     if bad.any():
         first = int(np.argmax(bad))
         raise InputError(
-            f"edge weights must be finite and not negative, but edge {first} ({source[first]} → {target[first]})"
+            f"edge weights must be finite and not negative, but {where(first, f' ({source[first]} → {target[first]})')}"
             f" has weight {weights[first]:g} ({number_of(int(bad.sum()), 'such edge')}): drop or fix them"
         )
     return weights
+
+
+def _check_shapes(source: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
+    if source.shape != target.shape or source.ndim != 1:
+        raise InputError(
+            f"edges need one source and one target each, not arrays of shapes {source.shape} and {target.shape}"
+        )
+    for name, ends in (("source", source), ("target", target)):
+        if not np.issubdtype(ends.dtype, np.integer) and len(ends):
+            raise InputError(f"edge {name}s must be node numbers (integers), not {ends.dtype}")
+    if weights is not None and weights.shape != source.shape:
+        raise InputError(f"edges need one weight each: {len(source):,} edges but weights of shape {weights.shape}")
 
 
 def _check_array(array: Any, name: str, size: int, dtype: type) -> None:

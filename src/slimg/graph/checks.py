@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from slimg.errors import InputError
-from slimg.graph.columns import as_column, codes_of, missing, number_of, show
+from slimg.graph.columns import as_column, codes_of, from_torch, is_distinct, missing, number_of, show
 
 if TYPE_CHECKING:
     from slimg.graph.graph import Graph
@@ -63,10 +63,10 @@ def as_ids(ids: Any, n: int) -> np.ndarray:
 
 
 def check_ids(ids: np.ndarray, what: str) -> None:
-    """Raise an error for missing, unhashable or repeated ids."""
+    """Raise an error if an id is missing or there more than once."""
     check_present(ids, what)
-    distinct, codes = codes_of(ids, what)
-    if len(distinct) < len(ids):
+    if not is_distinct(ids):
+        distinct, codes = codes_of(ids, what)
         repeated = distinct[np.bincount(codes) > 1]
         raise InputError(
             f"{what} must be distinct, but {number_of(len(repeated), 'value is', 'values are')} there more than once:"
@@ -290,10 +290,8 @@ def _sparse_features(features: Any) -> sp.csr_array:
 
 
 def _dense_features(features: Any) -> np.ndarray:
-    if type(features).__module__.startswith("torch"):
-        features = features.detach().cpu().numpy()
     try:
-        array = np.asarray(features)
+        array = np.asarray(from_torch(features))
         if array.dtype.kind not in "biuf":
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:

@@ -61,6 +61,11 @@ def as_column(values: Any, what: str) -> np.ndarray:
     return _natural(array)
 
 
+def from_torch(values: Any) -> Any:
+    """Return the array of a torch tensor, and anything else as it is."""
+    return values.detach().cpu().numpy() if type(values).__module__.startswith("torch") else values
+
+
 def missing(column: np.ndarray) -> np.ndarray:
     """Find missing values: None, NaN, NaT and pandas' NA.
 
@@ -111,6 +116,17 @@ def codes_of(column: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
     codes = np.full(len(column), -1, np.int64)
     codes[~absent] = rank[places]
     return _natural(distinct[order]), codes
+
+
+def rows_in(known: Any, what: str, *columns: np.ndarray) -> list[np.ndarray]:
+    """Return the places of the ids of each column among the known ones (an array or index), -1 where one is not there."""
+    import pandas as pd
+
+    index = pd.Index(known, tupleize_cols=False)
+    try:
+        return [index.get_indexer(pd.Index(column, tupleize_cols=False)) for column in columns]
+    except TypeError:
+        raise InputError(f"{what} must be hashable values (text, numbers, tuples)") from None
 
 
 def stacked(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -224,7 +240,7 @@ def id_column(frame: pd.DataFrame, name: Any, ends: pd.Index | None, prefix: str
     likely = find_column(frame, IDS)
     if likely is not None and (ends is None or _share(frame[likely], ends) > 0):
         return likely
-    distinct = [column for column in frame.columns if _is_distinct(frame[column])]
+    distinct = [column for column in frame.columns if is_distinct(frame[column])]
     return next(iter(_by_overlap(frame[distinct], ends)), frame.columns[0] if likely is None else likely)
 
 
@@ -310,19 +326,21 @@ def _share(column: pd.Series, known: pd.Index) -> float:
     return float(as_text(column.iloc[:1000]).isin(known).mean())
 
 
-def _is_distinct(column: pd.Series) -> bool:
+def is_distinct(column: Any) -> bool:
+    """Return whether no value is there twice; False if values cannot be compared, as lists cannot."""
+    import pandas as pd
+
     try:
-        return not column.duplicated().any()
-    except TypeError:  # lists
+        return len(pd.unique(column)) == len(column)
+    except TypeError:
         return False
 
 
 def _from_library(values: Any) -> np.ndarray | None:
     """The array behind a numpy, pandas, arrow, polars or torch vector; None for plain Python sequences."""
+    values = from_torch(values)
     if isinstance(values, np.ndarray):
         return values
-    if type(values).__module__.startswith("torch"):
-        return values.detach().cpu().numpy()
     if type(values).__module__.startswith(("pyarrow", "polars")):
         items = values.to_pylist() if hasattr(values, "to_pylist") else values.to_list()
         return np.fromiter(items, object, len(items))

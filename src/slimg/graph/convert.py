@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from slimg.errors import InputError, require
-from slimg.graph.adjacency import Adjacency, Rule
-from slimg.graph.columns import as_column, number_of, show
+from slimg.graph.adjacency import Adjacency
+from slimg.graph.columns import as_column, from_torch, number_of, show
 from slimg.graph.graph import Graph
 
 
 def from_networkx(
-    graph: Any, label: str | None, features: Any, weight: str | None, duplicates: Rule, symmetrise: Rule, unlabelled: Any
+    graph: Any, label: str | None, features: Any, weight: str | None, unlabelled: Any, **rules: Any
 ) -> Graph:
     """Read a networkx graph of any kind."""
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
@@ -25,17 +25,16 @@ def from_networkx(
     ids = np.fromiter(graph.nodes, object, graph.number_of_nodes())
     row = {node: k for k, node in enumerate(ids)}
     edges = list(graph.edges(data=True))
-    ends = np.array([(row[u], row[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
+    source, target = np.array([(row[u], row[v]) for u, v, _ in edges], np.int64).reshape(-1, 2).T
     weights, notes = _edge_weights(edges, weight)
-    rules = {"directed": graph.is_directed(), "duplicates": duplicates, "symmetrise": symmetrise}
-    adjacency, counts = Adjacency.from_edges(ends[:, 0], ends[:, 1], len(ids), weights, **rules)
+    adjacency, counts = Adjacency.from_edges(source, target, len(ids), weights, directed=graph.is_directed(), **rules)
     matrix, names = _node_features(graph, features)
     labels = None if label is None else _node_labels(graph, label)
     built = Graph(adjacency, matrix, labels, ids, names, {}, unlabelled, (*notes, *counts.notes()))
     return built.with_notes(*built.warnings())
 
 
-def from_pyg(data: Any, ids: Any, duplicates: Rule, symmetrise: Rule, unlabelled: Any) -> Graph:
+def from_pyg(data: Any, ids: Any, unlabelled: Any, **rules: Any) -> Graph:
     """Read a `torch_geometric.data.Data`."""
     if not hasattr(data, "num_nodes") or isinstance(getattr(data, "node_types", None), list):
         raise InputError(f"from_pyg takes a homogeneous torch_geometric Data, not {type(data).__name__}")
@@ -48,9 +47,7 @@ def from_pyg(data: Any, ids: Any, duplicates: Rule, symmetrise: Rule, unlabelled
     weights = None if weights is None else as_column(weights, "data.edge_weight")
     unused = _member(data, "edge_attr") is not None
     notes = ["edge_attr is not used (edge_weight is what weighs edges)."] if unused else []
-    adjacency, counts = Adjacency.from_edges(
-        edge_index[0], edge_index[1], int(data.num_nodes), weights, duplicates=duplicates, symmetrise=symmetrise
-    )
+    adjacency, counts = Adjacency.from_edges(edge_index[0], edge_index[1], int(data.num_nodes), weights, **rules)
     masks = _masks({key: _member(data, key) for key in data.keys() if key.endswith("_mask")})  # noqa: SIM118
     notes += counts.notes()
     graph = Graph(adjacency, _member(data, "x"), _member(data, "y"), ids, None, masks, unlabelled, tuple(notes))
@@ -58,14 +55,7 @@ def from_pyg(data: Any, ids: Any, duplicates: Rule, symmetrise: Rule, unlabelled
 
 
 def from_dgl(
-    graph: Any,
-    features: str | None,
-    label: str | None,
-    weight: str | None,
-    ids: Any,
-    duplicates: Rule,
-    symmetrise: Rule,
-    unlabelled: Any,
+    graph: Any, features: str | None, label: str | None, weight: str | None, ids: Any, unlabelled: Any, **rules: Any
 ) -> Graph:
     """Read a homogeneous `dgl.DGLGraph`."""
     if not all(hasattr(graph, name) for name in ("num_nodes", "edges", "ndata", "edata")):
@@ -74,9 +64,7 @@ def from_dgl(
         raise InputError("from_dgl takes a homogeneous graph: turn it into one with dgl.to_homogeneous")
     source, target = (_array(ends) for ends in graph.edges())
     weights = None if weight is None else as_column(_stored(graph.edata, weight, "edata"), f"edata[{weight!r}]")
-    adjacency, counts = Adjacency.from_edges(
-        source, target, int(graph.num_nodes()), weights, duplicates=duplicates, symmetrise=symmetrise
-    )
+    adjacency, counts = Adjacency.from_edges(source, target, int(graph.num_nodes()), weights, **rules)
     # the usual names are optional, others must be there
     found = {
         usual: _stored(graph.ndata, name, "ndata") if name is not None and (name != usual or name in graph.ndata) else None
@@ -177,7 +165,7 @@ def _array(value: Any) -> np.ndarray:
     """A tensor, or anything like one, as numpy."""
     if getattr(value, "is_sparse", False):
         value = value.to_dense()
-    return value.detach().cpu().numpy() if hasattr(value, "detach") else np.asarray(value)
+    return np.asarray(from_torch(value))
 
 
 def _stored(frame: Any, name: str, what: str) -> np.ndarray:

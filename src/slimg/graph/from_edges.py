@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from slimg.errors import InputError, choices
-from slimg.graph.adjacency import Adjacency, Rule
+from slimg.graph.adjacency import Adjacency
 from slimg.graph.checks import check_ids, check_present
 from slimg.graph.columns import (
     IDS,
@@ -25,9 +25,11 @@ from slimg.graph.columns import (
     codes_of,
     edge_columns,
     find_column,
+    from_torch,
     id_column,
     number_of,
     require_column,
+    rows_in,
     show,
     stacked,
 )
@@ -151,16 +153,7 @@ class NodeTable:
         return replace(self, ids=stacked(self.ids, ids), labels=labels, features=features)
 
 
-def graph_of(
-    edges: EdgeTable,
-    nodes: NodeTable,
-    *,
-    directed: bool = True,
-    duplicates: Rule = "sum",
-    symmetrise: Rule = "max",
-    unknown: Unknown = "fail",
-    unlabelled: Any = None,
-) -> Graph:
+def graph_of(edges: EdgeTable, nodes: NodeTable, unknown: Unknown = "fail", unlabelled: Any = None, **rules: Any) -> Graph:
     """Join edges and nodes by their ids; the arguments are those of `Graph.from_edges`.
 
     Returns
@@ -171,7 +164,8 @@ def graph_of(
     if unknown not in UNKNOWN_RULES:
         raise choices("rule for unknown ids", unknown, UNKNOWN_RULES)
     notes = [*edges.notes, *nodes.notes]
-    source, target = _rows_of(edges, nodes.ids)
+    check_ids(nodes.ids, "ids of the nodes")
+    source, target = rows_in(nodes.ids, "ids of the edges", edges.source, edges.target)
     lost = (source < 0) | (target < 0)
     if lost.any():
         unknown_ids = codes_of(stacked(edges.source[source < 0], edges.target[target < 0]), "ids of the edges")[0]
@@ -185,10 +179,8 @@ def graph_of(
         else:
             notes.append(f"{found}: kept without label and with zero features (ids {show(unknown_ids)}).")
             nodes = nodes.extend(unknown_ids)
-            source, target = _rows_of(edges, nodes.ids)
-    adjacency, counts = Adjacency.from_edges(
-        source, target, len(nodes.ids), edges.weight, directed=directed, duplicates=duplicates, symmetrise=symmetrise
-    )
+            source, target = rows_in(nodes.ids, "ids of the edges", edges.source, edges.target)
+    adjacency, counts = Adjacency.from_edges(source, target, len(nodes.ids), edges.weight, **rules)
     notes += counts.notes()
     names = None if nodes.feature_names is None else tuple(nodes.feature_names)
     graph = Graph(adjacency, nodes.features, nodes.labels, nodes.ids, names, {}, unlabelled, tuple(notes))
@@ -247,31 +239,11 @@ def as_id_column(values: Any, what: str) -> np.ndarray:
 
 def by_id(values: Any, ids: np.ndarray, what: str) -> np.ndarray:
     """Return the rows of an id-indexed frame for these ids; every id needs one."""
-    import pandas as pd
-
     check_ids(as_id_column(values.index, f"index of the {what}"), f"ids of the {what}")
-    rows = values.index.get_indexer(pd.Index(ids, tupleize_cols=False))
+    (rows,) = rows_in(values.index, "ids", ids)
     if (rows < 0).any():
         raise InputError(f"{what} lack rows for {int((rows < 0).sum()):,} nodes (ids {show(ids[rows < 0])})")
     return rows
-
-
-def _rows_of(edges: EdgeTable, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of both ends of the edges among the ids, −1 where there is none."""
-    import pandas as pd
-
-    index = pd.Index(ids, tupleize_cols=False)
-    try:
-        unique = index.is_unique
-    except TypeError:
-        unique = False
-    if not unique:  # `Graph` checks the ids; an index needs them to be distinct before
-        check_ids(ids, "ids of the nodes")
-    try:
-        source, target = (index.get_indexer(pd.Index(e, tupleize_cols=False)) for e in (edges.source, edges.target))
-    except TypeError:
-        raise InputError("ids of the edges must be hashable values (text, numbers, tuples)") from None
-    return source, target
 
 
 def _positional_rows(label: Any, features: Any) -> int | None:
@@ -338,8 +310,7 @@ def _frame_of_pairs(edges: Any) -> pd.DataFrame:
         raise InputError("from_edges takes a list of edges, not a matrix: use Graph.from_arrays")
     if not isinstance(edges, Iterable) or isinstance(edges, (str, bytes)):
         raise InputError(f"edges must be a table, an array or a list of pairs, not {type(edges).__name__}")
-    if type(edges).__module__.startswith("torch"):
-        edges = edges.detach().cpu().numpy()  # type: ignore[attr-defined]
+    edges = from_torch(edges)
     if not isinstance(edges, np.ndarray):
         rows = list(edges)
         widths = {len(row) if isinstance(row, (tuple, list, np.ndarray)) else 0 for row in rows}

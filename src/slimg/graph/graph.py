@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from slimg.errors import InputError
 from slimg.graph import checks
 from slimg.graph.adjacency import Adjacency, Rule, index_type
-from slimg.graph.columns import as_column, number_of, show
+from slimg.graph.columns import as_column, number_of, rows_in, show
 
 if TYPE_CHECKING:
     from slimg.graph.from_edges import Unknown
@@ -300,7 +300,8 @@ class Graph:
         """
         from slimg.graph import convert
 
-        return convert.from_networkx(graph, label, features, weight, duplicates, symmetrise, unlabelled)
+        rules = {"duplicates": duplicates, "symmetrise": symmetrise}
+        return convert.from_networkx(graph, label, features, weight, unlabelled, **rules)
 
     @classmethod
     def from_pyg(
@@ -328,7 +329,7 @@ class Graph:
         """
         from slimg.graph import convert
 
-        return convert.from_pyg(data, ids, duplicates, symmetrise, unlabelled)
+        return convert.from_pyg(data, ids, unlabelled, duplicates=duplicates, symmetrise=symmetrise)
 
     @classmethod
     def from_dgl(
@@ -366,7 +367,8 @@ class Graph:
         """
         from slimg.graph import convert
 
-        return convert.from_dgl(graph, features, label, weight, ids, duplicates, symmetrise, unlabelled)
+        rules = {"duplicates": duplicates, "symmetrise": symmetrise}
+        return convert.from_dgl(graph, features, label, weight, ids, unlabelled, **rules)
 
     def to_networkx(self, *, label: str | None = "label", features: str | None = "features", weight: str = "weight") -> Any:
         """Convert to networkx; `from_networkx` with the same names reads the result back.
@@ -486,13 +488,8 @@ class Graph:
         >>> Graph.from_edges([("ann", "bob"), ("bob", "cy")]).positions(["cy", "ann"])
         array([2, 0])
         """
-        import pandas as pd
-
         column = as_column(ids, what)
-        try:
-            rows = self._index.get_indexer(pd.Index(column, tupleize_cols=False))
-        except TypeError:
-            raise InputError(f"{what} must be hashable values (text, numbers, tuples), one per node") from None
+        (rows,) = rows_in(self._index, what, column)
         unknown = column[rows < 0]
         if len(unknown):
             raise InputError(

@@ -31,6 +31,7 @@ import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -302,8 +303,8 @@ def write_predictions(
     """
     place = Path(folder)
     with atomic_folder(place) as part:
-        writer = _Writer(str(part.absolute()), np.asarray(intercept, np.float32), _one_type(classes), probabilities)
-        for name in engine.for_each_row_chunk(writer, [scores], [_one_type(ids)]):
+        fixed = str(part.absolute()), np.asarray(intercept, np.float32), _one_type(classes), probabilities
+        for name in engine.for_each_row_chunk(partial(_write_part, *fixed), [scores], [_one_type(ids)]):
             if not (part / name).exists():
                 raise InputError(f"a worker wrote {part / name} where it is not seen here: choose a folder that all share")
     return place
@@ -364,26 +365,19 @@ def _one_type(values: Array) -> Array:
     return values
 
 
-class _Writer:
-    """Writes the file of one run; an object, as it travels to the workers of a cluster."""
+def _write_part(
+    folder: str, intercept: Array, classes: Array, probabilities: bool, which: int, scores: Array, ids: Array
+) -> str:
+    """The name of the file, after it is complete: a task that a cluster repeats writes the same file again."""
+    import pyarrow as pa
+    from pyarrow import parquet
 
-    def __init__(self, folder: str, intercept: Array, classes: Array, probabilities: bool):
-        self._folder, self._intercept, self._classes, self._probabilities = folder, intercept, classes, probabilities
-
-    def __call__(self, which: int, scores: Array, ids: Array) -> str:
-        """The name of the file, after it is complete: a task that a cluster repeats writes the same file again."""
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        name = f"part-{which:05}.parquet"
-        draft = Path(self._folder) / f"{name}.{os.getpid()}"
-        try:
-            parquet.write_table(pa.table(self._columns(scores, ids)), draft)
-            draft.replace(Path(self._folder) / name)
-        finally:
-            draft.unlink(missing_ok=True)
-        return name
-
-    def _columns(self, scores: Array, ids: Array) -> dict[str, Any]:
-        columns = prediction_columns(self._classes, softmax(scores + self._intercept), self._probabilities)
-        return {"id": ids, **columns}
+    name = f"part-{which:05}.parquet"
+    draft = Path(folder) / f"{name}.{os.getpid()}"
+    columns = prediction_columns(classes, softmax(scores + intercept), probabilities)
+    try:
+        parquet.write_table(pa.table({"id": ids, **columns}), draft)
+        draft.replace(Path(folder) / name)
+    finally:
+        draft.unlink(missing_ok=True)
+    return name

@@ -197,7 +197,7 @@ def unchanged(source: Source) -> Iterator[None]:
         raise InputError(f"{source.path} changed while it was read: wait until it is written, then call again")
 
 
-def with_name(source: Source, function: Callable[..., Any], *arguments: Any) -> Any:
+def with_name(source: object, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function; the message of its `InputError` gets the name of the file in front."""
     try:
         return function(*arguments)
@@ -311,19 +311,13 @@ def _inert(value: Any) -> Any:
 
 
 def _write_lines(frame: pd.DataFrame, file: IO[str]) -> None:
-    names = list(frame.columns)
-    for row in zip(*(frame[name].astype(object) for name in names), strict=True):
-        file.write(json.dumps({n: _plain(v) for n, v in zip(names, row, strict=True)}, ensure_ascii=False) + "\n")
+    plain = frame.astype(object).where(frame.notna(), None)
+    for row in plain.to_dict("records"):
+        file.write(json.dumps(row, ensure_ascii=False, default=_members) + "\n")
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray):
-        return [_plain(member) for member in value]
-    import pandas as pd
-
-    return None if value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value) else value
+def _members(array: np.ndarray) -> list[Any]:
+    return [None if member != member else member for member in array.tolist()]
 
 
 def _as_arrow(frame: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +16,35 @@ _SQLITE_MAGIC = b"SQLite format 3\x00"
 
 
 def read_database(source: Source) -> Reading:
-    """Read one table (or view) of a database; which kind of database is read from its first bytes."""
-    with open(source.path, "rb") as file:
-        is_sqlite = file.read(16) == _SQLITE_MAGIC
-    return _read_sqlite(source) if is_sqlite else _read_duckdb(source)
-
-
-def _read_sqlite(source: Source) -> Reading:
-    address = f"{Path(source.path).resolve().as_uri()}?mode=ro"
-    connection = sqlite3.connect(address, uri=True)
+    """Read one table, which is named unless it is the only one."""
+    connection, tables = _connected(source)
     try:
-        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
-        cursor = connection.execute(f"SELECT * FROM {_quoted(_table(source, names))}")
-        columns = [entry[0] for entry in cursor.description]
-        return _reading(columns, cursor.fetchall)
+        names = [row[0] for row in connection.execute(tables).fetchall()]
+        name = _table(source, names).replace('"', '""')
+        cursor = connection.execute(f'SELECT * FROM "{name}"')
+        columns, rows = [entry[0] for entry in cursor.description], cursor.fetchall()
     except sqlite3.DatabaseError as error:
         raise InputError(f"SQLite cannot read it ({error})") from None
     finally:
         connection.close()
+    if not rows:
+        raise InputError("the table is empty: it needs at least one row")
+    values = zip(columns, zip(*rows, strict=True), strict=True)
+    return Reading(pd.DataFrame({name: pd.Series(list(column), dtype=object).infer_objects() for name, column in values}))
 
 
-def _read_duckdb(source: Source) -> Reading:
+def _connected(source: Source) -> tuple[Any, str]:
+    """A connection that reads only, and the query for names of tables."""
+    with open(source.path, "rb") as file:
+        is_sqlite = file.read(16) == _SQLITE_MAGIC
+    if is_sqlite:
+        address = f"{Path(source.path).resolve().as_uri()}?mode=ro"
+        return sqlite3.connect(address, uri=True), "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
     duckdb = require("duckdb", "duckdb", f"reading {source.path}, which is no SQLite file,")
     try:
-        connection = duckdb.connect(str(source.path), read_only=True)
+        return duckdb.connect(str(source.path), read_only=True), "SELECT table_name FROM information_schema.tables"
     except Exception as error:  # duckdb raises classes of its own
         raise InputError(f"it is neither a SQLite nor a DuckDB file ({str(error).splitlines()[0]})") from None
-    try:
-        names = [row[0] for row in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()]
-        cursor = connection.execute(f"SELECT * FROM {_quoted(_table(source, names))}")
-        return _reading([entry[0] for entry in cursor.description], cursor.fetchall)
-    finally:
-        connection.close()
 
 
 def _table(source: Source, names: list[str]) -> str:
@@ -60,16 +56,3 @@ def _table(source: Source, names: list[str]) -> str:
         there = f"its tables are {show(names)}" if names else "it has no tables"
         raise InputError(f"{asked}: {there}; name one as {source.path.name}:TABLE")
     return source.table
-
-
-def _reading(columns: list[str], fetch: Callable[[], list[Any]]) -> Reading:
-    rows = fetch()
-    if not rows:
-        raise InputError("the table is empty: it needs at least one row")
-    frame = pd.DataFrame({name: pd.Series(list(values), dtype=object).infer_objects()
-                          for name, values in zip(columns, zip(*rows, strict=True), strict=True)})  # fmt: skip
-    return Reading(frame)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -194,9 +194,7 @@ def _feature_pieces(path: Path, columns: list[str] | None, memory: int) -> Itera
         array = open_npy(path)
         if array.ndim != 2 or array.dtype.kind not in "biuf":
             raise InputError(f"{path} must hold a matrix of numbers, not {array.dtype} of shape {array.shape}")
-        rows = max(1, memory // 32 // max(1, array.shape[1]))
-        for start in range(0, len(array), rows):
-            yield np.array(array[start : start + rows])
+        yield from _runs(array, max(1, memory // 32 // max(1, array.shape[1])))
         return
     for piece in read_table(path, columns, memory // 64):
         texts = [name for name, column in piece.items() if column.dtype.kind not in "biuf"]
@@ -239,7 +237,6 @@ class EdgeFile:
     ):
         self.path = Path(path)
         self._columns = [source, target] + ([weight] if weight else [])
-        self._weighted = weight is not None
         self._suffix = suffix_of(self.path)
         if not self.path.is_file():
             raise InputError(f"there is no file of edges {self.path}")
@@ -248,30 +245,31 @@ class EdgeFile:
         """Yield the edges in order."""
         row, names = 0, self._columns
         for columns in self._npy(rows) if self._suffix == ".npy" else read_table(self.path, names, rows * len(names)):
-            source, target = (self._numbers(columns[name], name, row) for name in names[:2])
-            weights = np.asarray(columns[names[2]], np.float64) if self._weighted else None
-            yield Piece(row, source, target, weights)
+            for name in names[:2]:
+                if columns[name].dtype.kind not in "iu":
+                    raise InputError(
+                        f"{self.path}: column {name!r} must hold node numbers, not {columns[name].dtype} (from row {row:,}"
+                        " on): number the nodes 0, 1, 2, … first"
+                    )
+            source, target, *weights = (columns[name] for name in names)
+            yield Piece(row, source, target, np.asarray(weights[0], np.float64) if weights else None)
             row += len(source)
 
     def _npy(self, rows: int) -> Iterator[dict[str, np.ndarray]]:
         array = open_npy(self.path)
-        if array.ndim != 2 or 2 not in array.shape or self._weighted:
+        if array.ndim != 2 or 2 not in array.shape or len(self._columns) > 2:
             raise InputError(
                 f"{self.path} must hold m × 2 node numbers without weights, not an array of shape {array.shape}:"
                 " use a Parquet or CSV file for weights"
             )
-        pairs = array if array.shape[1] == 2 else array.T
-        for start in range(0, len(pairs), rows):
-            piece = np.array(pairs[start : start + rows])
+        for piece in _runs(array if array.shape[1] == 2 else array.T, rows):
             yield dict(zip(self._columns, piece.T, strict=True))
 
-    def _numbers(self, ends: np.ndarray, name: str, row: int) -> np.ndarray:
-        if ends.dtype.kind not in "iu":
-            raise InputError(
-                f"{self.path}: column {name!r} must hold node numbers, not {ends.dtype} (from row {row:,} on):"
-                " number the nodes 0, 1, 2, … first"
-            )
-        return ends
+
+def _runs(array: np.ndarray, rows: int) -> Iterator[np.ndarray]:
+    """Copies of so many rows of an array on disk at a time."""
+    for start in range(0, len(array), rows):
+        yield np.array(array[start : start + rows])
 
 
 def read_table(path: Path, columns: list[str] | None, entries: int) -> Iterator[dict[str, np.ndarray]]:

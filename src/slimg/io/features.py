@@ -9,12 +9,7 @@ No entry is negative, and each number, category and word of a row adds one to th
     values     counts of the members of a list
     counts     columns that are counts already (twenty or more: a bag of words laid out in columns), as they are
 
-Places of words are MurmurHash3 (32 bits, of UTF-8 bytes), the same on every machine and in every version: the numbers of
-`sklearn.utils.murmurhash3_32`, without loading scikit-learn, which takes longer than to read a table.
-
-    h ← 0;   for each four bytes k, little end first, the rest filled with zeros:
-             h ← h ⊕ rot₁₅(k·c₁)·c₂,   after whole fours h ← rot₁₃(h)·5 + c₃
-    h ⊕ length, then its bits are mixed three times
+Places of words are MurmurHash3 (32 bits, of UTF-8 bytes), the same on every machine and in every version.
 
 u is linear in x within three standard deviations. A centred PCA therefore sees the standardised number itself, which
 would not survive the subtraction of the row's minimum that negative entries need.
@@ -22,9 +17,8 @@ would not survive the subtraction of the row's minimum that negative entries nee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,13 +26,12 @@ import pandas as pd
 import scipy.sparse as sp
 
 from slimg.errors import InputError
-from slimg.graph.columns import number_of, show
-from slimg.io.text import MISSING, absent_from, as_numbers, check_categories, cleaned, kind_of, present_in, words_of
+from slimg.graph.columns import missing, number_of, show
+from slimg.io.text import MISSING, as_numbers, check_categories, cleaned, kind_of, words_of
 
 HASHED = 1 << 18
 FEW_COUNTS = 20
 """Fewer columns of counts than this are encoded as numbers."""
-_BITS = 0xFFFFFFFF
 Columns = Mapping[str, np.ndarray]
 """Cleaned values by column name."""
 MOST_WORDS = 10_000
@@ -69,7 +62,7 @@ class Block:
 
     def encode(self, values: Columns) -> sp.csr_array:
         """Encode cleaned columns as a float32 CSR array of shape (n, len(names))."""
-        encode = {"number": _numbers, "vector": _vectors, "category": _one_hot, "counts": _counts}
+        encode = {"number": _shares, "vector": _shares, "category": _one_hot, "counts": _counts}
         return encode.get(self.kind, _bag)(self, [values[name] for name in self.columns]).astype(np.float32)
 
 
@@ -89,7 +82,7 @@ class FeaturePlan:
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"city": ["rome", "oslo", "rome"]})
-    >>> plan = plan_features(table, ["city"])
+    >>> plan, features = encode_features(table, ["city"])
     >>> plan.names
     ('city: oslo', 'city: rome')
     >>> plan.encode(pd.DataFrame({"city": ["rome", "lima"]})).toarray()
@@ -144,10 +137,10 @@ class FeaturePlan:
         return cls(tuple(blocks), absent=tuple(stored["absent"]))
 
 
-def plan_features(
+def encode_features(
     frame: pd.DataFrame, columns: Sequence[str], kinds: Mapping[str, str] | None = None, absent: Sequence[str] = MISSING
-) -> FeaturePlan:
-    """Decide how columns become features.
+) -> tuple[FeaturePlan, sp.csr_array | None]:
+    """Decide how columns become features, and encode them.
 
     Parameters
     ----------
@@ -158,18 +151,6 @@ def plan_features(
         Kinds of columns that are not to be guessed.
     absent : sequence of str
         Strings read as missing.
-
-    Returns
-    -------
-    FeaturePlan
-    """
-    return _plan({name: cleaned(frame[name], absent) for name in columns}, kinds or {}, absent)
-
-
-def encode_features(
-    frame: pd.DataFrame, columns: Sequence[str], kinds: Mapping[str, str] | None = None, absent: Sequence[str] = MISSING
-) -> tuple[FeaturePlan, sp.csr_array | None]:
-    """Decide how columns become features, as `plan_features` does, and encode them.
 
     Returns
     -------
@@ -186,7 +167,7 @@ def _plan(values: Columns, kinds: Mapping[str, str], absent: Sequence[str]) -> F
     counted = [name for name, kind in found.items() if kind == "counts"]
     if len(counted) < FEW_COUNTS and not any(kinds.get(name) == "counts" for name in counted):
         found, counted = {name: "number" if kind == "counts" else kind for name, kind in found.items()}, []
-    blocks = [_PLANNERS[kind](name, values[name]) for name, kind in found.items() if kind != "counts"]
+    blocks = [_block(name, values[name], kind) for name, kind in found.items() if kind != "counts"]
     notes = [_note(block, values[block.columns[0]]) for block in blocks]
     if counted:
         blocks.append(Block(tuple(counted), "counts", tuple(counted)))
@@ -195,7 +176,7 @@ def _plan(values: Columns, kinds: Mapping[str, str], absent: Sequence[str]) -> F
 
 
 def _note(block: Block, values: np.ndarray) -> str:
-    name, gone = block.columns[0], int(absent_from(values).sum())
+    name, gone = block.columns[0], int(missing(values).sum())
     how = {
         "number": "a number, standardised",
         "vector": f"{len(block.keys)} numbers, standardised",
@@ -206,30 +187,19 @@ def _note(block: Block, values: np.ndarray) -> str:
     return f"Column {name!r} is read as {how}{f' ({gone:,} missing)' if gone else ''}."
 
 
-def _plan_number(name: str, values: np.ndarray) -> Block:
-    numbers = as_numbers(values)
-    if numbers is None:
-        raise InputError(f"column {name!r} holds values that are no numbers ({show(present_in(values))})")
-    return Block((name,), "number", (f"{name}: high", f"{name}: low"), (_moments(numbers),))
-
-
-def _plan_vector(name: str, values: np.ndarray) -> Block:
-    rows = np.array([value for value in values if value is not None], float)
-    names = [f"{name}[{place}]: {end}" for end in ("high", "low") for place in range(rows.shape[1])]
-    return Block((name,), "vector", tuple(names), tuple(_moments(column) for column in rows.T))
-
-
-def _plan_category(name: str, values: np.ndarray) -> Block:
-    present = present_in(values)
-    check_categories(name, present, len(values))
-    keys = tuple(sorted({str(value) for value in present}))
-    return Block((name,), "category", tuple(f"{name}: {key}" for key in keys), keys)
-
-
-def _plan_words(name: str, values: np.ndarray, kind: str = "words") -> Block:
-    """The hashed places of the words in the most rows; a place is called after its most frequent word."""
-    _, words = _tokens(values, kind)
-    found = words.value_counts()
+def _block(name: str, values: np.ndarray, kind: str) -> Block:
+    """The features of one column; of words and values those that are there more than once, the most frequent first."""
+    if kind in ("number", "vector"):
+        numbers = _matrix(name, values, kind)
+        parts = [name] if kind == "number" else [f"{name}[{place}]" for place in range(numbers.shape[1])]
+        names = tuple(f"{part}: {end}" for end in ("high", "low") for part in parts)
+        return Block((name,), kind, names, tuple(_moments(column) for column in numbers.T))
+    if kind == "category":
+        present = values[~missing(values)]
+        check_categories(name, present, len(values))
+        keys = tuple(sorted({str(value) for value in present}))
+        return Block((name,), kind, tuple(f"{name}: {key}" for key in keys), keys)
+    found = _tokens(values, kind).value_counts()
     found = found[found > 1] if (found > 1).any() else found  # a word that is there once says nothing of other rows
     places = pd.Series(_places(found.index), index=found.index)
     first = places[~places.duplicated()]
@@ -237,13 +207,21 @@ def _plan_words(name: str, values: np.ndarray, kind: str = "words") -> Block:
     return Block((name,), kind, tuple(f"{name}: {word}" for word in kept.index), tuple(int(place) for place in kept))
 
 
-_PLANNERS: dict[str, Callable[[str, np.ndarray], Block]] = {
-    "number": _plan_number,
-    "vector": _plan_vector,
-    "category": _plan_category,
-    "words": _plan_words,
-    "values": partial(_plan_words, kind="values"),
-}
+def _matrix(name: str, values: np.ndarray, kind: str, width: int | None = None) -> np.ndarray:
+    """Numbers or lists of numbers as an n × width array, NaN where missing."""
+    present = values[~missing(values)]
+    if kind == "number":
+        numbers = as_numbers(values)
+        if numbers is None and width is None:
+            raise InputError(f"column {name!r} holds values that are no numbers ({show(present)})")
+        if numbers is None and len(present):
+            raise InputError(f"column {name!r} held numbers when the model was fitted, but does not now")
+        return np.full((len(values), 1), np.nan) if numbers is None else numbers[:, None]
+    width = len(present[0]) if width is None else width
+    wrong = [value for value in present if len(value) != width]
+    if wrong:
+        raise InputError(f"column {name!r} needs lists of {width} numbers, not of {len(wrong[0])}")
+    return np.array([np.full(width, np.nan) if value is None else value for value in values], float).reshape(-1, width)
 
 
 def _moments(numbers: np.ndarray) -> tuple[float, float]:
@@ -252,26 +230,11 @@ def _moments(numbers: np.ndarray) -> tuple[float, float]:
     return float(known.mean()), spread if spread > 0 else 1.0
 
 
-def _between(numbers: np.ndarray, mean: float, spread: float) -> np.ndarray:
-    """u of a column of numbers; the mean where one is missing."""
-    return np.clip(0.5 + np.nan_to_num((numbers - mean) / (6 * spread)), 0, 1)
-
-
-def _numbers(block: Block, values: list[np.ndarray]) -> sp.csr_array:
-    numbers = as_numbers(values[0])
-    if numbers is None and not absent_from(values[0]).all():
-        raise InputError(f"column {block.columns[0]!r} held numbers when the model was fitted, but does not now")
-    share = np.full(len(values[0]), 0.5) if numbers is None else _between(numbers, *block.keys[0])
-    return sp.csr_array(np.column_stack([share, 1 - share]))
-
-
-def _vectors(block: Block, values: list[np.ndarray]) -> sp.csr_array:
-    width = len(block.keys)
-    wrong = [value for value in values[0] if value is not None and len(value) != width]
-    if wrong:
-        raise InputError(f"column {block.columns[0]!r} needs lists of {width} numbers, not of {len(wrong[0])}")
-    rows = np.array([np.full(width, np.nan) if value is None else value for value in values[0]], float).reshape(-1, width)
-    shares = np.column_stack([_between(rows[:, k], *moments) for k, moments in enumerate(block.keys)])
+def _shares(block: Block, values: list[np.ndarray]) -> sp.csr_array:
+    """Numbers within three standard deviations to 0 … 1, and one minus that; missing ones to the middle."""
+    numbers = _matrix(block.columns[0], values[0], block.kind, len(block.keys))
+    mean, spread = np.array(block.keys).T
+    shares = np.clip(0.5 + np.nan_to_num((numbers - mean) / (6 * spread)), 0, 1)
     return sp.csr_array(np.hstack([shares, 1 - shares]))
 
 
@@ -284,12 +247,11 @@ def _one_hot(block: Block, values: list[np.ndarray]) -> sp.csr_array:
 
 
 def _bag(block: Block, values: list[np.ndarray]) -> sp.csr_array:
-    """Counts of the words that have a place; others are not counted."""
-    rows, words = _tokens(values[0], block.kind)
+    """Counts of the words or members that the plan knows."""
+    words = _tokens(values[0], block.kind)
     codes, distinct = pd.factorize(words)
-    known = pd.Index(block.keys).get_indexer(_places(distinct)) if len(distinct) else np.empty(0, int)
-    place = known[codes] if len(codes) else codes
-    return _ones(rows[place >= 0], place[place >= 0], (len(values[0]), len(block.names)))
+    place = pd.Index(block.keys, dtype=np.int64).get_indexer(_places(distinct))[codes]
+    return _ones(words.index[place >= 0], place[place >= 0], (len(values[0]), len(block.names)))
 
 
 def _counts(block: Block, values: list[np.ndarray]) -> sp.csr_array:
@@ -302,47 +264,20 @@ def _counts(block: Block, values: list[np.ndarray]) -> sp.csr_array:
     return sp.csr_array(sp.hstack(columns, format="csr"))
 
 
-def _members(value: Any, kind: str) -> list[str]:
-    if value is None:
-        return []
-    return words_of(value) if kind == "words" else [str(member) for member in value]
-
-
-def _tokens(values: np.ndarray, kind: str) -> tuple[np.ndarray, pd.Series]:
-    """Row of each word, and the words, in order."""
-    lists = [_members(value, kind) for value in values]
+def _tokens(values: np.ndarray, kind: str) -> pd.Series:
+    """Words of each text, or members of each list as text; the index is the row."""
+    lists = [[] if v is None else words_of(v) if kind == "words" else list(map(str, v)) for v in values]
     rows = np.repeat(np.arange(len(lists)), [len(members) for members in lists])
-    return rows, pd.Series([word for members in lists for word in members], dtype=object)
+    return pd.Series([word for members in lists for word in members], rows, dtype=object)
 
 
 def _places(words: Iterable[str]) -> np.ndarray:
-    """Where each word is hashed to: the same on every machine and in every version."""
-    return np.array([murmur3(word) % HASHED for word in words], np.int64)
+    """Hashed places."""
+    from sklearn.utils import murmurhash3_32  # takes longer to load than a table to read, so only where words are
+
+    return np.array([murmurhash3_32(word, positive=True) % HASHED for word in words], np.int64)
 
 
 def _ones(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_array:
-    """Ones at these places, added where a place is repeated."""
+    """Ones at these places; repetitions add up."""
     return sp.csr_array(sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape))
-
-
-def murmur3(text: str) -> int:
-    """Return the hash of a text, from 0 to 2³² − 1."""
-    data = text.encode()
-    whole = len(data) & ~3
-    state = 0
-    for start in range(0, whole, 4):
-        state = _rotated(state ^ _scattered(data[start : start + 4]), 13)
-        state = (state * 5 + 0xE6546B64) & _BITS
-    state ^= _scattered(data[whole:]) ^ len(data)
-    state = ((state ^ state >> 16) * 0x85EBCA6B) & _BITS
-    state = ((state ^ state >> 13) * 0xC2B2AE35) & _BITS
-    return state ^ state >> 16
-
-
-def _scattered(four: bytes) -> int:
-    """rot₁₅(k·c₁)·c₂ of up to four bytes; zero of none."""
-    return _rotated(int.from_bytes(four, "little") * 0xCC9E2D51 & _BITS, 15) * 0x1B873593 & _BITS
-
-
-def _rotated(value: int, by: int) -> int:
-    return (value << by | value >> (32 - by)) & _BITS

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from slimg.errors import InputError
-from slimg.graph.columns import show
+from slimg.graph.columns import missing, show
 from slimg.io import Reading, Source
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
@@ -208,7 +208,7 @@ REPEATED = 0.1
 KINDS = ("number", "counts", "category", "words", "values", "vector")
 
 _WORD = re.compile(r"[^\W_]{2,}")
-_LEADING_ZERO = re.compile(r"[+-]?0\d")
+_LEADING_ZERO = re.compile(r"[+-]?0[0-9]+")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( \d{1,2}:\d{2}.*)?")
 
 
@@ -216,16 +216,6 @@ def cleaned(series: pd.Series, absent: Collection[str] = MISSING) -> np.ndarray:
     """Return values as objects, None where one is missing or one of the strings ``absent``."""
     values = series.astype(object).to_numpy(dtype=object, na_value=None) if len(series) else np.empty(0, object)
     return without(values, np.fromiter((isinstance(v, str) and v.strip() in absent for v in values), bool, len(values)))
-
-
-def present_in(values: np.ndarray) -> np.ndarray:
-    """Return the values that are not None."""
-    return values[~absent_from(values)]
-
-
-def absent_from(values: np.ndarray) -> np.ndarray:
-    """Return where a value is None (values may be arrays, which cannot be compared as a whole)."""
-    return np.fromiter((value is None for value in values), bool, len(values))
 
 
 def without(values: np.ndarray, gone: np.ndarray) -> np.ndarray:
@@ -243,16 +233,15 @@ def markers(series: pd.Series, absent: Collection[str] = MISSING) -> dict[str, i
 
 def as_numbers(values: np.ndarray) -> np.ndarray | None:
     """Return float64 with NaN where missing; None if a value is no number, or has leading zeros as codes have."""
-    present = present_in(values)
-    if any(isinstance(value, (bool, np.bool_)) for value in present[:1]) or len(present) == 0:
-        return None
-    if any(isinstance(value, str) and _LEADING_ZERO.match(value) and value.strip("+-0123456789") == "" for value in present):
+    present = values[~missing(values)]
+    if len(present) == 0 or isinstance(present[0], (bool, np.bool_)):
         return None
     try:
-        numbers = np.array([np.nan if value is None else float(value) for value in values])
+        numbers = values.astype(np.float64)  # None becomes NaN
     except (TypeError, ValueError):
         return None
-    return None if np.isinf(numbers).any() else numbers
+    coded = any(isinstance(value, str) and _LEADING_ZERO.fullmatch(value) for value in present)
+    return None if coded or np.isinf(numbers).any() else numbers
 
 
 def words_of(text: object) -> list[str]:
@@ -262,7 +251,7 @@ def words_of(text: object) -> list[str]:
 
 def kind_of(name: str, values: np.ndarray) -> str:
     """Return the kind of a column; dates, and too many categories, are errors."""
-    present = present_in(values)
+    present = values[~missing(values)]
     if len(present) == 0:
         return "category"
     if isinstance(present[0], (list, tuple, np.ndarray)):
@@ -294,7 +283,7 @@ def check_categories(name: str, present: np.ndarray, rows: int) -> None:
 
 def check_label(name: str, labels: np.ndarray) -> None:
     """Raise an error for too many classes."""
-    present = present_in(labels)
+    present = labels[~missing(labels)]
     distinct = len(pd.unique(present))
     if distinct > MANY_CLASSES:
         raise InputError(

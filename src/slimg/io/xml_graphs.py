@@ -7,6 +7,7 @@ GEXF      <attribute id title type>   <node id label> <attvalue for value>   <ed
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
@@ -22,22 +23,23 @@ def read_graphml(source: Source) -> Reading:
     """Read GraphML; attributes get the names and types of their keys; defaults are filled in."""
     root, graph = _parsed(source, "graphml")
     keys = {key.get("id"): key for key in _all(root, "key")}
+    defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
+    for key in keys.values():
+        value = next((_typed(child.text, key.get("attr.type")) for child in _children(key, "default")), None)
+        for kind in defaults:
+            if value is not None and key.get("for") in (kind, "all", None):
+                defaults[kind][key.get("attr.name") or str(key.get("id"))] = value
 
-    def row(element: ElementTree.Element, kind: str, own: dict[str, Any]) -> dict[str, Any]:
-        scope = (kind, "all", None)
-        declared = [key for key in keys.values() if key.get("for") in scope]
-        defaults = {key.get("attr.name") or str(key.get("id")): _default(key) for key in declared}
-        values = {name: value for name, value in defaults.items() if value is not None}
+    def attributes(element: ElementTree.Element, kind: str) -> dict[str, Any]:
+        values = dict(defaults[kind])
         for data in _children(element, "data"):
             key = keys.get(data.get("key"))
             if key is None:
                 raise InputError(f"a {kind} refers to key {data.get('key')!r}, which is not declared")
             values[key.get("attr.name") or str(data.get("key"))] = _typed(data.text or "", key.get("attr.type"))
-        return {**own, **values}
+        return values
 
-    nodes = [row(node, "node", {"id": node.get("id")}) for node in _all(graph, "node")]
-    edges = [row(edge, "edge", {"source": edge.get("source"), "target": edge.get("target")}) for edge in _all(graph, "edge")]
-    return _reading(nodes, edges, graph.get("edgedefault") != "undirected")
+    return _reading(graph, attributes, graph.get("edgedefault") != "undirected")
 
 
 def read_gexf(source: Source) -> Reading:
@@ -48,27 +50,30 @@ def read_gexf(source: Source) -> Reading:
         for entry in _all(group, "attribute"):
             declared[group.get("class"), entry.get("id")] = entry.get("title") or str(entry.get("id")), entry.get("type")
 
-    def row(element: ElementTree.Element, kind: str, own: dict[str, Any]) -> dict[str, Any]:
-        values = dict(own)
+    def attributes(element: ElementTree.Element, kind: str) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        label, weight = element.get("label"), element.get("weight")
+        if kind == "node" and label not in (None, element.get("id")):
+            values["label"] = label
+        if kind == "edge" and weight is not None:
+            values["weight"] = _typed(weight, "double")
         for value in _all(element, "attvalue"):
             name, type_name = declared.get((kind, value.get("for")), (str(value.get("for")), None))
             values[name] = _typed(value.get("value"), type_name)
         return values
 
-    nodes = [row(node, "node", {"id": node.get("id"), **_given(node, "label")}) for node in _all(graph, "node")]
-    edges = [
-        row(edge, "edge", {"source": edge.get("source"), "target": edge.get("target"), **_weight(edge)})
-        for edge in _all(graph, "edge")
-    ]
-    return _reading(nodes, edges, graph.get("defaultedgetype") == "directed")
+    return _reading(graph, attributes, graph.get("defaultedgetype") == "directed")
 
 
-def _reading(nodes: list[dict[str, Any]], edges: list[dict[str, Any]], directed: bool) -> Reading:
+def _reading(
+    graph: ElementTree.Element, attributes: Callable[[ElementTree.Element, str], dict[str, Any]], directed: bool
+) -> Reading:
+    nodes = [{"id": node.get("id"), **attributes(node, "node")} for node in _all(graph, "node")]
     if not nodes:
         raise InputError("there are no nodes in it")
-    return Reading(
-        pd.DataFrame(nodes), pd.DataFrame(edges, columns=None if edges else ["source", "target"]), directed=directed
-    )
+    ends = ("source", "target")
+    edges = [{**{end: edge.get(end) for end in ends}, **attributes(edge, "edge")} for edge in _all(graph, "edge")]
+    return Reading(pd.DataFrame(nodes), pd.DataFrame(edges, columns=None if edges else ends), directed=directed)
 
 
 def _parsed(source: Source, name: str) -> tuple[ElementTree.Element, ElementTree.Element]:
@@ -86,10 +91,6 @@ def _parsed(source: Source, name: str) -> tuple[ElementTree.Element, ElementTree
     return root, graph
 
 
-def _default(key: ElementTree.Element) -> Any:
-    return next((_typed(child.text, key.get("attr.type")) for child in _children(key, "default")), None)
-
-
 def _typed(text: str | None, kind: str | None) -> Any:
     if text is None:
         return None
@@ -99,16 +100,6 @@ def _typed(text: str | None, kind: str | None) -> Any:
         return _NUMBERS[kind](text) if kind in _NUMBERS else text
     except ValueError:
         raise InputError(f"the value {text!r} is no {kind}") from None
-
-
-def _given(element: ElementTree.Element, name: str) -> dict[str, Any]:
-    value = element.get(name)
-    return {} if value is None or value == element.get("id") else {name: value}
-
-
-def _weight(edge: ElementTree.Element) -> dict[str, Any]:
-    value = edge.get("weight")
-    return {} if value is None else {"weight": _typed(value, "double")}
 
 
 def _local(element: ElementTree.Element) -> str:

@@ -15,19 +15,14 @@ Names are imported on first use; each package lists its public names in its ``__
 
 from typing import TYPE_CHECKING
 
+__all__ = ["LinearGNN", "baselines", "bench", "datasets", "gnnexp", "propagators", "sanity"]
+
 if TYPE_CHECKING:
     from slimg.lab import baselines, bench, datasets, gnnexp, propagators, sanity
     from slimg.lab.linear_gnn import LinearGNN
 else:
     from slimg._lazy import lazy_names
 
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "LinearGNN": "slimg.lab.linear_gnn",
-            **{name: f"slimg.lab.{name}" for name in ("baselines", "bench", "datasets", "gnnexp", "propagators", "sanity")},
-        },
-    )
-    del lazy_names
-
-__all__ = ["LinearGNN", "baselines", "bench", "datasets", "gnnexp", "propagators", "sanity"]
+    homes = {**{name: f"slimg.lab.{name}" for name in __all__}, "LinearGNN": "slimg.lab.linear_gnn"}
+    __getattr__, __dir__ = lazy_names(__name__, homes)
+    del lazy_names, homes

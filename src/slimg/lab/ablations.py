@@ -15,21 +15,17 @@ from slimg.classifier import UNPENALIZED
 from slimg.components import Component, EnergyRank, Features, PropagatedFeatures, Structure
 from slimg.components.component import MAX_RANK
 from slimg.components.features import FeatureComponent
-from slimg.errors import choices
+from slimg.errors import check_names
 
 NAMES = ("U", "X", "row", "sym")
+SHARED = ("pca", "k_row", "k_sym", "energy", "max_rank")
+"""Settings of components: models with the same ones can share components."""
 
 
 def slimg_components(
-    names: Iterable[str] = NAMES,
-    *,
-    pca: bool = True,
-    k_row: int | Collection[int] = 2,
-    k_sym: int | Collection[int] = 2,
-    energy: float = 0.9,
-    max_rank: int = MAX_RANK,
-    normalize: str | None = "row",
-) -> list[Component]:
+    names: Iterable[str] = NAMES, *, pca: bool = True, k_row: int | Collection[int] = 2, k_sym: int | Collection[int] = 2,
+    energy: float = 0.9, max_rank: int = MAX_RANK, normalize: str | None = "row",
+) -> list[Component]:  # fmt: skip
     """Make the list of components of an ablation.
 
     Parameters
@@ -56,9 +52,7 @@ def slimg_components(
     ['X', 'A_row^2 X', 'A_row^4 X']
     """
     wanted = list(names)
-    for name in wanted:
-        if name not in NAMES:
-            raise choices("component", name, NAMES)
+    check_names("component", wanted, NAMES)
     rank = EnergyRank(energy, max_rank)
     options: dict[str, Any] = {"rank": rank, "pca": pca, "normalize": normalize}
     found: list[Component] = [Structure(rank=rank)] if "U" in wanted else []
@@ -83,7 +77,7 @@ def slimg_params(settings: dict[str, Any], normalize: str | None = "row") -> dic
     -------
     dict
     """
-    own = ("pca", "k_row", "k_sym", "energy", "max_rank", "normalize")
+    own = (*SHARED, "normalize")
     options = {"normalize": normalize, **{key: settings[key] for key in own if key in settings}}
     params = {key: value for key, value in settings.items() if key not in (*own, "components", "sparsity")}
     params["components"] = slimg_components(settings.get("components", NAMES), **options)

@@ -12,22 +12,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from slimg.base import BaseNodeClassifier, check_graph, check_whole_number
+from slimg.base import BaseNodeClassifier, FitRows, check_graph, check_whole_number
 from slimg.components.compute import Components
 from slimg.components.estimate import choose_engine
-from slimg.engine.base import Array, Engine, check_engine
+from slimg.engine.base import Array, check_engine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
-from slimg.lab.hyperparameters import WithHyperparameters
+from slimg.lab.base import Learned, Targets, WithHyperparameters, one_or_several, select
 from slimg.lab.propagators.registry import Propagator, get, kind_of, together
 from slimg.learn.early_stopping import EPOCHS, PATIENCE, Stopped, fit_stopped
-from slimg.learn.labelled import stratified_folds
 
 WEIGHT_DECAYS = (0.0, 5e-4)
 Propagated = list[tuple[Propagator, Components]]
@@ -96,19 +96,10 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
     seconds_: dict[str, float]
 
     def __init__(
-        self,
-        propagator: str | Propagator = "sgc",
-        *,
-        weight_decay: float | Sequence[float] | None = None,
-        epochs: int = EPOCHS,
-        patience: int = PATIENCE,
-        cv: int = 5,
-        normalize_features: str | None = "row",
-        engine: Any = "memory",
-        memory: str | int | None = None,
-        random_state: int = 0,
-        **hyperparameters: Any,
-    ):
+        self, propagator: str | Propagator = "sgc", *, weight_decay: float | Sequence[float] | None = None,
+        epochs: int = EPOCHS, patience: int = PATIENCE, cv: int = 5, normalize_features: str | None = "row",
+        engine: Any = "memory", memory: str | int | None = None, random_state: int = 0, **hyperparameters: Any,
+    ):  # fmt: skip
         self.propagator = propagator
         self.weight_decay = weight_decay
         self.epochs = epochs
@@ -145,27 +136,27 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         self._check(graph, y)
         given = self._fit_rows(graph, train, val)
         labelled = given.train if given.val is None else np.concatenate([given.train, given.val])
-        codes = given.codes if given.val_codes is None else np.concatenate([given.codes, given.val_codes])
         begun = time.perf_counter()
         settings = self.settings() if propagated is None else [each for each, _ in propagated]
-        engine = choose_engine(self.engine, graph, self.memory) if propagated is None else propagated[0][1].engine
         if propagated is None and len(settings) == 1:
-            propagated = list(zip(settings, self._components(settings, graph, engine), strict=True))
+            propagated = self.propagate(graph)
         if propagated is None:
+            compute = partial(together, graph=graph, engine=choose_engine(self.engine, graph, self.memory),
+                              normalize_features=self.normalize_features)  # fmt: skip
             chosen = np.arange(len(labelled))
-            rows = [parts.labelled_rows(chosen) for parts in self._components(settings, graph, engine, labelled)]
+            rows = [parts.labelled_rows(chosen) for parts in compute(settings, rows=labelled)]
         else:
             rows = [parts.labelled_rows(labelled) for _, parts in propagated]
         gathered = time.perf_counter()
-        place, stopped = self._select(settings, rows, _Learner(codes, len(given.classes), len(given.train), self))
+        place, stopped = self._select(settings, rows, given)
         selected = time.perf_counter()
         self.propagator_ = settings[place]
-        parts = propagated[place][1] if propagated else self._components([self.propagator_], graph, engine)[0]
-        self._keep(graph, parts, stopped)
-        self.seconds_ = {
-            "propagation": gathered - begun + time.perf_counter() - selected,
-            "learning": selected - gathered,
-        }
+        parts = propagated[place][1] if propagated else compute([self.propagator_])[0]
+        self.components_, self.notes_ = parts, (*graph.notes, *parts.notes)
+        self.coef_ = {name: stopped.weights[columns] for name, columns in parts.groups.items()}
+        self.intercept_ = stopped.intercept
+        propagation = gathered - begun + time.perf_counter() - selected
+        self.seconds_ = {"propagation": propagation, "learning": selected - gathered}
         return self
 
     def settings(self) -> list[Propagator]:
@@ -184,9 +175,9 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
             return [self.propagator]
         grid = kind_of(self.propagator).grid
         open_names = [name for name in grid if name not in self.hyperparameters]
-        values = product(*(grid[name] for name in open_names))
-        combinations = [dict(zip(open_names, each, strict=True)) for each in values]
-        return [get(self.propagator, **self.hyperparameters, **each) for each in combinations]
+        combinations = product(*(grid[name] for name in open_names))
+        return [get(self.propagator, **self.hyperparameters, **dict(zip(open_names, each, strict=True)))
+                for each in combinations]  # fmt: skip
 
     def propagate(self, graph: Graph) -> Propagated:
         """Compute P(A, X) for all nodes and each setting; `fit` computes what it needs unless this is given.
@@ -203,7 +194,7 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         """
         settings = self.settings()
         engine = choose_engine(self.engine, graph, self.memory)
-        return list(zip(settings, self._components(settings, graph, engine), strict=True))
+        return list(zip(settings, together(settings, graph, engine, self.normalize_features), strict=True))
 
     def decision_function(self) -> Array:
         """Scores of all nodes, in graph order (n × classes)."""
@@ -211,35 +202,33 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         parts = self.components_
         return parts.engine.to_array(parts.linear(self.coef_)) + self.intercept_
 
-    def _components(
-        self, settings: list[Propagator], graph: Graph, engine: Engine, rows: Array | None = None
-    ) -> list[Components]:
-        return together(settings, graph, engine, self.normalize_features, rows)
+    def _select(self, settings: list[Propagator], rows: list[Array], given: FitRows) -> tuple[int, Stopped]:
+        """Learn with every setting and weight decay; which setting is best, what it learned, and records of all.
 
-    def _select(self, settings: list[Propagator], rows: list[Array], learner: _Learner) -> tuple[int, Stopped]:
-        """Learn with every setting and weight decay; which setting is best, what it learned, and records of all."""
-        tried: list[tuple[int, float, Stopped]] = []
-        self.selection_ = []
-        for place, matrix in enumerate(rows):
-            for weight_decay in self._weight_decays():
-                begun = time.perf_counter()
-                stopped = learner.learn(matrix, weight_decay)
-                tried.append((place, weight_decay, stopped))
-                self.selection_.append(_record(settings[place], weight_decay, stopped, time.perf_counter() - begun))
-        place, self.weight_decay_, stopped = min(tried, key=lambda each: (-each[2].val_accuracy, each[2].val_loss))
-        return place, learner.finish(rows[place], self.weight_decay_, stopped)
+        Rows are those of training and, behind them, of validation.
+        """
+        codes = given.codes if given.val_codes is None else np.concatenate([given.codes, given.val_codes])
+        fit, check = np.split(np.arange(len(codes)), [len(given.codes)])
+        targets = Targets(codes, len(given.classes), fit, None if given.val_codes is None else check)
+        tried = list(product(range(len(settings)), self._weight_decays()))
 
-    def _keep(self, graph: Graph, parts: Components, stopped: Stopped) -> None:
-        self.components_, self.notes_ = parts, (*graph.notes, *parts.notes)
-        self.coef_ = {name: stopped.weights[columns] for name, columns in parts.groups.items()}
-        self.intercept_ = stopped.intercept
+        def learn(k: int, targets: Targets) -> Learned:
+            matrix, weight_decay = rows[tried[k][0]], tried[k][1]
+            held = None if targets.check is None else (matrix[targets.check], codes[targets.check])
+            data = matrix[targets.fit], codes[targets.fit], targets.classes, weight_decay, held
+            stopped = fit_stopped(*data, targets.iterations or self.epochs, self.patience)
+            return Learned(np.empty(0), stopped.val_accuracy, stopped.val_loss, stopped.epoch, model=stopped)
+
+        values = [{name: getattr(each, name) for name in each.hyperparameters()} for each in settings]
+        listed = [{**values[place], "weight_decay": weight_decay} for place, weight_decay in tried]
+        kept, records, chosen = select(listed, learn, targets, self.cv, self.random_state)
+        self.selection_ = [{key: value for key, value in each.items() if key != "epochs"} for each in records]
+        place, self.weight_decay_ = tried[chosen]
+        return place, kept.model
 
     def _weight_decays(self) -> tuple[float, ...]:
         given = WEIGHT_DECAYS if self.weight_decay is None else self.weight_decay
-        values = tuple(given) if isinstance(given, Sequence | np.ndarray) else (given,)
-        if not values or not all(isinstance(each, int | float | np.number) and 0 <= each < np.inf for each in values):
-            raise InputError(f"weight_decay must be None, a number of at least 0, or several, not {self.weight_decay!r}")
-        return values
+        return one_or_several("weight_decay", given, "None, a number of at least 0", lambda each: 0 <= each < np.inf)
 
     def _check(self, graph: Any, y: Any) -> None:
         check_graph(graph, y)
@@ -247,36 +236,3 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         self._weight_decays()
         for name, least in (("cv", 2), ("epochs", 1), ("patience", 1)):
             check_whole_number(getattr(self, name), name, least)
-
-
-class _Learner:
-    """Labels of the training rows and, behind them, of the validation rows, if any."""
-
-    def __init__(self, codes: Array, classes: int, training: int, model: LinearGNN):
-        self.codes, self.classes, self.training, self.model = codes, classes, training, model
-
-    def learn(self, matrix: Array, weight_decay: float) -> Stopped:
-        """With the epoch that is best on the validation rows, or with means over folds and the weights of none."""
-        if self.training < len(self.codes):
-            return self._stopped(matrix, weight_decay, *np.split(np.arange(len(self.codes)), [self.training]))
-        folds = stratified_folds(self.codes, self.model.cv, self.model.random_state)
-        runs = [self._stopped(matrix, weight_decay, *fold) for fold in folds]
-        accuracy, loss, epoch = np.mean([(each.val_accuracy, each.val_loss, each.epoch) for each in runs], axis=0)
-        return Stopped(np.empty((0, self.classes)), np.empty(0), round(epoch), float(accuracy), float(loss))
-
-    def finish(self, matrix: Array, weight_decay: float, stopped: Stopped) -> Stopped:
-        """The same after validation rows; after folds, learned from all rows for as many epochs."""
-        if self.training < len(self.codes):
-            return stopped
-        return fit_stopped(matrix, self.codes, self.classes, weight_decay, epochs=stopped.epoch)
-
-    def _stopped(self, matrix: Array, weight_decay: float, fit: Array, check: Array) -> Stopped:
-        codes, model = self.codes, self.model
-        validation = matrix[check], codes[check]
-        return fit_stopped(matrix[fit], codes[fit], self.classes, weight_decay, validation, model.epochs, model.patience)
-
-
-def _record(propagator: Propagator, weight_decay: float, stopped: Stopped, seconds: float) -> dict[str, Any]:
-    values = {name: getattr(propagator, name) for name in propagator.hyperparameters()}
-    scores = {"val_accuracy": stopped.val_accuracy, "val_loss": stopped.val_loss}
-    return {**values, "weight_decay": weight_decay, **scores, "epoch": stopped.epoch, "seconds": seconds}

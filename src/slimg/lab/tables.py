@@ -11,8 +11,10 @@ Public: `Entry`, `Table`, `Picture`, `Page`. The terminal form is drawn by rich.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -233,10 +235,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, by its path as seen from the page, and its caption."""
+    """A figure, by its path as seen from the page, its caption, and what draws it into a file (`Page.draw`)."""
 
     path: str
     caption: str
+    draw: Callable[[Path], Any] | None = None
 
     def markdown(self) -> str:
         """The figure with its caption in Markdown.
@@ -289,6 +292,27 @@ class Page:
             The page itself.
         """
         self.parts += [part for part in parts if part]
+        return self
+
+    def draw(self, folder: Path, seen_from: Path | None = None) -> Page:
+        """Draw the figures into a folder.
+
+        Parameters
+        ----------
+        folder : Path
+            Where the files go, by the paths of the pictures.
+        seen_from : Path or None, default=None
+            Folder of the page, from which its paths lead to the files; None if the page is in ``folder``.
+
+        Returns
+        -------
+        Page
+            The page itself.
+        """
+        for place, part in enumerate(self.parts):
+            if isinstance(part, Picture) and part.draw:
+                part.draw(folder / part.path)
+                self.parts[place] = replace(part, path=os.path.relpath(folder / part.path, seen_from or folder))
         return self
 
     def renderables(self, width: int = 200) -> Iterator[RenderableType]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +22,15 @@ def load_object(address: str) -> Any:
     if spec is None or spec.loader is None:
         raise InputError(f"{address}: {file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    with _siblings_importable(file):
-        try:
-            spec.loader.exec_module(module)
-        except Exception as error:
-            raise InputError(f"{address}: importing it raised {type(error).__name__}: {error}") from error
+    folder = str(file.resolve().parent)
+    sys.path.insert(0, folder)  # modules beside the file can be imported while it is loaded, as when it is run
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"{address}: importing it raised {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(folder)
     if not hasattr(module, name):
         public = [each for each in vars(module) if not each.startswith("_")]
         raise InputError(f"{address}: {file} has no {name}; it has {', '.join(public) or 'nothing'}")
     return getattr(module, name)
-
-
-@contextmanager
-def _siblings_importable(file: Path) -> Iterator[None]:
-    """Imports of modules beside the file work while it is loaded, as they do when it is run."""
-    folder = str(file.resolve().parent)
-    sys.path.insert(0, folder)
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)

@@ -68,7 +68,7 @@ def _context(record: dict[str, Any], title: str | None) -> dict[str, Any]:
     from slimg.report import plots
 
     script, fitted, diagnosis = _asset("page.js"), record["model"], record["diagnosis"]
-    parts = fitted["overview"]["components"]
+    parts, shown = fitted["overview"]["components"], {key: record[key] for key in ("classes", "nodes", "explained")}
     labels = {part["name"]: f"{part['short_title']} ({formula(part['name'])})" for part in parts}
     return {
         "record": record,
@@ -77,14 +77,7 @@ def _context(record: dict[str, Any], title: str | None) -> dict[str, Any]:
         "style": _asset("page.css"),
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "data": as_json(
-            {
-                "classes": record["classes"],
-                "nodes": record["nodes"],
-                "explained": record["explained"],
-                "folder": record["read"].get("folder", "slimg-out"),
-            }
-        ),
+        "data": as_json({**shown, "folder": record["read"].get("folder", "slimg-out")}),
         "plots": plots,
         "zip": zip,
         "accuracies": accuracies(diagnosis["evidence"], labels) if diagnosis else {},
@@ -105,12 +98,9 @@ def templates() -> Environment:
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    loader = PackageLoader("slimg.report")
     made = Environment(
-        loader=PackageLoader("slimg.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.filters |= {
         "percent": lambda share, digits=1: "–" if share is None else f"{share:.{digits}%}",

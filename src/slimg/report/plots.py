@@ -35,21 +35,11 @@ SERIES = ((MAIN, "o"), (SECOND, "s"), (THIRD, "^"), (MUTED, "D"), (INK, "v"))
 WIDTH = 4.7
 """Inches; the narrower a drawing, the larger its text when it fills a phone's width."""
 STYLE: dict[str, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": LINE,
-    "axes.labelcolor": MUTED,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "ytick.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": LINE,
-    "grid.linewidth": 0.6,
-}
+    "font.family": "sans-serif", "font.size": 10, "text.color": INK,
+    "axes.edgecolor": LINE, "axes.labelcolor": MUTED, "axes.spines.top": False, "axes.spines.right": False,
+    "xtick.color": MUTED, "ytick.color": MUTED, "ytick.labelcolor": INK,
+    "axes.grid": True, "axes.axisbelow": True, "grid.color": LINE, "grid.linewidth": 0.6,
+}  # fmt: skip
 
 Svg = str
 
@@ -148,8 +138,7 @@ class Plots:
         for place, value in enumerate(weights.values()):
             if value == 0:
                 ax.annotate("removed", (place, 0), ha="center", va="bottom", color=SECOND)
-        ax.set_ylabel("‖W‖")
-        ax.set_title("Weight of each component")
+        ax.set(ylabel="‖W‖", title="Weight of each component")
         return ax
 
     def path(self, ax: Axes | None = None) -> Axes:
@@ -234,8 +223,7 @@ def bar_chart(values: Mapping[str, float], title: str, label: str) -> Svg:
         for place, length in enumerate(lengths):
             axes.text(length, place, f"\u2009{length:.1f}", va="center", color=INK)
         axes.invert_yaxis()
-        axes.set_xlim(0, 1.18 * max(lengths.max(initial=0), 1e-9))
-        axes.set_xlabel(label)
+        axes.set(xlim=(0, 1.18 * max(lengths.max(initial=0), 1e-9)), xlabel=label)
         axes.grid(False, axis="y")
 
     return _as_svg(draw, title, 0.5 + 0.36 * len(values))
@@ -266,10 +254,8 @@ def reliability_chart(bins: Sequence[Mapping[str, float]], title: str) -> Svg:
             np.array([entry[key] for entry in bins]) for key in ("probability", "correct", "low", "high")
         )
         axes.errorbar(probability, correct, yerr=_distances(correct, low, high), fmt="o-", color=MAIN, capsize=3)
-        axes.set_xlim(0, 1.02)
-        axes.set_ylim(0, 1.02)
-        axes.set_xlabel("probability of the prediction")
-        axes.set_ylabel("share that is correct")
+        limits = (0, 1.02)
+        axes.set(xlim=limits, ylim=limits, xlabel="probability of the prediction", ylabel="share that is correct")
 
     return _as_svg(draw, title, 3.1)
 
@@ -291,10 +277,9 @@ def _draw_path(axes: Axes, selection: Sequence[Mapping[str, Any]], chosen: Mappi
         axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_minor_formatter(lambda value, _: "")
-    axes.set_xlabel("λ₂, penalty on whole components")
+    axes.set(xlabel="λ₂, penalty on whole components", ylabel="validation accuracy")
     axes.margins(y=0.1)
     axes.yaxis.set_major_formatter(_percent)
-    axes.set_ylabel("validation accuracy")
     axes.legend(frameon=False, fontsize=9, labelcolor=INK)
 
 

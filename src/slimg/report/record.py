@@ -76,13 +76,11 @@ def per_class(counts: np.ndarray) -> list[dict[str, float | None]]:
     list of dict
         None where a share is of nothing.
     """
-    rows = []
-    for code in range(len(counts)):
-        right, true, predicted = counts[code, code], counts[code].sum(), counts[:, code].sum()
-        precision, recall = _share(right, predicted), _share(right, true)
-        f1 = _share(2 * right, true + predicted)
-        rows.append({"precision": precision, "recall": recall, "f1": f1, "nodes": int(true)})
-    return rows
+    right, true, predicted = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
+    return [
+        {"precision": _share(r, p), "recall": _share(r, t), "f1": _share(2 * r, t + p), "nodes": int(t)}
+        for r, t, p in zip(right, true, predicted, strict=True)
+    ]
 
 
 def reliability(chances: np.ndarray, right: np.ndarray) -> tuple[list[dict[str, float]], float]:
@@ -185,6 +183,7 @@ def fit_record(
     1.0
     """
     rows, unseen = held_out(model)
+    sizes = {"nodes": graph.n, "edges": graph.edges, "features": graph.d}
     chances, codes = model.predict_proba(), codes_in_model(model, graph)
     with progress.stage("diagnosing"):
         found = diagnosis(model, graph)
@@ -196,7 +195,7 @@ def fit_record(
         "version": __version__,
         "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "classes": [str(name) for name in model.classes_],
-        "read": {**_sizes(graph), **(facts or {})},
+        "read": {**sizes, "labelled": len(graph.labelled), "weighted": graph.adjacency.weights is not None, **(facts or {})},
         "held_out": summary(codes[rows], unseen),
         "model": _model(model),
         "diagnosis": found,
@@ -293,16 +292,6 @@ def nodes_worth_explaining(
     return list(dict.fromkeys(int(row) for row in listed))[: EXPLAINED + len(first)]
 
 
-def _sizes(graph: Graph) -> dict[str, Any]:
-    return {
-        "nodes": graph.n,
-        "edges": graph.edges,
-        "features": graph.d,
-        "labelled": len(graph.labelled),
-        "weighted": graph.adjacency.weights is not None,
-    }
-
-
 def _model(model: Model) -> dict[str, Any]:
     return {
         "overview": model.summary().to_dict(FEATURES),
@@ -338,14 +327,14 @@ def _explained(graph: Graph, chances: np.ndarray, row: int, explanation: dict[st
 
     parts = []
     for part in explanation["components"]:
-        entry: dict[str, Any] = {"name": part["name"], "title": part["title"], "removed": part["removed"]}
+        entry: dict[str, Any] = {key: part[key] for key in ("name", "title", "removed")}
         if not part["removed"]:
             entry["value"] = contrast(part["scores"])
-            if "features" in part:
-                entry["features"] = [[term["name"], contrast(term["scores"])] for term in part["features"]]
-                entry["other_features"] = [part["other_features"]["count"], contrast(part["other_features"]["scores"])]
-            entry["sources"] = [[str(term["id"]), contrast(term["scores"])] for term in part["sources"]]
-            entry["other_sources"] = [part["other_sources"]["count"], contrast(part["other_sources"]["scores"])]
+            for kind, name in (("features", "name"), ("sources", "id")):
+                if kind in part:
+                    others = part[f"other_{kind}"]
+                    entry[kind] = [[str(term[name]), contrast(term["scores"])] for term in part[kind]]
+                    entry[f"other_{kind}"] = [others["count"], contrast(others["scores"])]
         parts.append(entry)
     return {
         "id": str(graph.ids[row]),
@@ -373,8 +362,5 @@ def _neighbourhood(graph: Graph, chances: np.ndarray, row: int, parts: list[dict
         if int(third) in place and other < third
     ]
     codes = chances.argmax(axis=1)
-    return {
-        "degree": len(near),
-        "neighbours": [[str(graph.ids[other]), int(codes[other])] for other in order],
-        "among": among,
-    }
+    neighbours = [[str(graph.ids[other]), int(codes[other])] for other in order]
+    return {"degree": len(near), "neighbours": neighbours, "among": among}

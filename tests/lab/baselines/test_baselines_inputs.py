@@ -7,7 +7,7 @@ from baseline_graphs import dense, graph_with_isolated
 torch = pytest.importorskip("torch")
 
 from slimg.engine import MemoryEngine  # noqa: E402
-from slimg.lab.baselines.inputs import Dropout, Inputs, SparseRows, strict_two_hops  # noqa: E402
+from slimg.lab.baselines.inputs import Dropout, Inputs, SparseRows  # noqa: E402
 
 
 def test_sparse_features_stay_sparse_and_dense_ones_dense():
@@ -28,12 +28,6 @@ def test_hops_and_their_gradients(name, weighted):
     out.backward(back)
     np.testing.assert_allclose(out.detach().numpy(), matrix @ h.detach().numpy(), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(h.grad.numpy(), matrix.T @ back.numpy(), rtol=1e-4, atol=1e-5)
-
-
-def test_strict_two_hops_of_a_path():
-    graph = graph_with_isolated()
-    found = strict_two_hops(graph.adjacency).to_scipy().toarray()
-    np.testing.assert_array_equal(found > 0, dense(graph)["A2_sym"] > 0)
 
 
 @pytest.mark.parametrize("p", [0.5, 0.3])

@@ -7,9 +7,8 @@ from baseline_graphs import communities
 torch = pytest.importorskip("torch")
 
 from slimg.engine import MemoryEngine  # noqa: E402
-from slimg.lab.baselines.base import Targets  # noqa: E402
-from slimg.lab.baselines.inputs import Inputs  # noqa: E402
-from slimg.lab.baselines.training import isolated, train  # noqa: E402
+from slimg.lab.base import Targets  # noqa: E402
+from slimg.lab.baselines.inputs import Inputs, isolated, train  # noqa: E402
 
 GRAPH = communities()
 INPUTS = Inputs(GRAPH, MemoryEngine(1))

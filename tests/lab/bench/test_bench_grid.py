@@ -55,7 +55,7 @@ def test_the_papers_ranks_follow_from_its_own_table(tmp_path, experiment, column
 
 def test_the_papers_slimg_is_the_only_model_without_red_cells_on_real_graphs():
     rows, columns = list(paper.tables()["accuracy"]["real"]), names()[:13]
-    from slimg.lab.sanity.ranking import red_cells
+    from slimg.lab.paper import red_cells
 
     figures = [[paper.accuracy("real", row, column) for column in columns] for row in rows]
     means, spreads = (np.array([[np.nan if isinstance(f, str) else f[i] for f in line] for line in figures]) for i in (0, 1))

@@ -19,9 +19,9 @@ from slimg.graph import splits
 from slimg.lab.bench import graphs
 from slimg.lab.bench.command import _run_missing
 from slimg.lab.bench.recipe import Recipe
-from slimg.lab.bench.run import Progress, duration, failure, outcome, progress_bar, run, run_batch
+from slimg.lab.bench.run import failure, progress_bar, run, run_batch
 from slimg.lab.bench.store import Cell, Store
-from slimg.lab.propagators import inverse
+from slimg.lab.propagators import evaluation
 
 MODELS = """
 import os, time
@@ -162,8 +162,8 @@ def test_a_record_says_what_was_run_and_how_long_it_took(tmp_path):
     recipe = Recipe.read(recipe_file(tmp_path, models, seeds=1))
     store = Store(tmp_path / "s.jsonl")
     seen = []
-    run(recipe.cells(), store, report=lambda cell, record, progress: seen.append(progress.seconds_left))
-    assert seen[-1] == 0 and len(seen) == 2
+    run(recipe.cells(), store, report=lambda cell, record, total: seen.append(total))
+    assert seen == [2, 2]
     whole, alone = (store.get(recipe.cell(row, "semantic-uniform", 0).key) for row in models)
     assert set(whole["seconds"]) == {"features", "tuning", "training", "prediction"}
     assert whole["tried"] == 12 and whole["iterations"] > 0 and whole["peak_memory"] > 2**20
@@ -188,25 +188,9 @@ def _still(count, *arguments) -> bool:
 CELL = Cell({"name": "cora"}, (0.1, 0.1, 0.8), {"kind": "lr"}, 0)
 
 
-def test_the_time_left_follows_the_pace():
-    progress = Progress(10, begun=time.monotonic() - 6)
-    assert progress.seconds_left is None
-    progress.done = 3
-    assert progress.seconds_left == pytest.approx(14, abs=0.5)
-
-
-@pytest.mark.parametrize("seconds, text", [(5, "0:05"), (65.4, "1:05"), (7210, "2:00:10")])
-def test_durations(seconds, text):
-    assert duration(seconds) == text
-
-
-def test_outcomes():
-    assert outcome({"status": "ok", "accuracy": 0.815}) == "81.5 %" and outcome({"status": "oom"}) == "oom"
-
-
 def test_nothing_is_shown_where_there_is_no_terminal(capsys):
-    with progress_bar() as told:
-        assert told is None
+    with progress_bar() as report:
+        report(CELL, {"status": "oom"}, 4)
     assert capsys.readouterr() == ("", "")
 
 
@@ -216,9 +200,12 @@ def test_a_terminal_sees_cells_counts_and_the_time_left(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with progress_bar() as told:
-        told(CELL, {"status": "ok", "accuracy": 0.5}, Progress(4, done=2, begun=time.monotonic() - 60))
-    assert "cora lr 50.0 %" in terminal.getvalue() and "2/4" in terminal.getvalue() and "1:00 left" in terminal.getvalue()
+    with progress_bar() as report:
+        report(CELL, {"status": "ok", "accuracy": 0.5}, 4)
+        time.sleep(0.3)
+        report(CELL, {"status": "oom"}, 4)
+    assert "cora lr 50.0 %" in terminal.getvalue() and "cora lr oom" in terminal.getvalue()
+    assert "2/4" in terminal.getvalue() and "0:00:0" in terminal.getvalue()
 
 
 TALKING = """
@@ -306,7 +293,7 @@ def test_a_graph_that_cannot_be_loaded_fails_every_cell_of_it(monkeypatch, tmp_p
 
 
 def test_what_propagate_refuses_as_too_large_is_out_of_memory(monkeypatch):
-    monkeypatch.setattr(inverse, "available_memory", lambda: 1 << 10)
+    monkeypatch.setattr(evaluation, "available_memory", lambda: 1 << 10)
     (record,) = ran(cells({"kind": "sgc"}))
     assert record["status"] == "oom" and "of memory and 0.0 GiB are free" in record["error"]
 

@@ -8,7 +8,7 @@ import pytest
 from slimg import Graph
 from slimg.lab.datasets import Dataset, RemoteFile, Statistics
 from slimg.lab.datasets.dataset import table
-from slimg.lab.datasets.loader import READERS
+from slimg.lab.datasets.readers import READERS
 
 
 def test_statistics_are_measured():

@@ -8,7 +8,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from slimg.errors import InputError
 from slimg.lab import datasets
-from slimg.lab.datasets.readers.arrays import load_mat, load_npz
+from slimg.lab.datasets.readers import load_mat, load_npz
 
 A = np.array([[1, 1, 0], [0, 0, 1], [0, 1, 0]], np.float32)
 X = np.array([[1, 0], [1, 1], [0, 0]], np.float32)

@@ -16,7 +16,7 @@ from slimg.lab import datasets
 from slimg.lab.datasets import Dataset, DownloadError, RemoteFile, files
 from slimg.lab.datasets import download as module
 from slimg.lab.datasets.dataset import table
-from slimg.lab.datasets.download import download, fetch_dataset
+from slimg.lab.datasets.download import download, fetch
 
 DATA = np.random.default_rng(0).bytes(300_000)
 SHA = hashlib.sha256(DATA).hexdigest()
@@ -225,12 +225,12 @@ def test_a_file_of_another_dataset_from_the_server(served, tmp_path):
     swapped = server.files["out1_graph_edges.txt"]
     server.files["out1_node_feature_label.txt"] = swapped
     with pytest.raises(DownloadError, match=r"is out1_graph_edges\.txt of the dataset actor: it is kept as"):
-        fetch_dataset(actor, tmp_path, **QUICK)
+        fetch(actor, tmp_path, **QUICK)
     assert (tmp_path / "actor" / "out1_node_feature_label.txt.damaged").read_bytes() == swapped
 
 
 def test_progress_is_shown_when_asked(served, tmp_path, capsys):
-    fetch_dataset(served[1], tmp_path, progress=True, **QUICK)
+    fetch(served[1], tmp_path, progress=True, **QUICK)
     assert "out1_graph_edges.txt" in capsys.readouterr().err
 
 
@@ -249,7 +249,7 @@ def archived():
 
 def test_an_unknown_checksum_is_recorded_and_told(archived, tmp_path):
     server, arxiv = archived
-    got = fetch_dataset(arxiv, tmp_path, **QUICK)
+    got = fetch(arxiv, tmp_path, **QUICK)
     digest = hashlib.sha256(server.files["arxiv.zip"]).hexdigest()
     folder = tmp_path / "ogbn-arxiv"
     assert got.notes == (
@@ -260,19 +260,19 @@ def test_an_unknown_checksum_is_recorded_and_told(archived, tmp_path):
     assert not (folder / "arxiv.zip").exists() and not (folder / "README").exists()
     sums = files.recorded_sums(folder)
     assert sums["arxiv.zip"] == digest and sums["raw/edge.csv.gz"] == hashlib.sha256(b"edges").hexdigest()
-    assert "already" in fetch_dataset(arxiv, tmp_path).notes[0]
+    assert "already" in fetch(arxiv, tmp_path).notes[0]
 
 
 def test_a_recorded_checksum_binds_the_next_download_and_load(archived, tmp_path, monkeypatch):
     server, arxiv = archived
-    fetch_dataset(arxiv, tmp_path, **QUICK)
+    fetch(arxiv, tmp_path, **QUICK)
     (tmp_path / "ogbn-arxiv" / "raw" / "edge.csv.gz").write_bytes(b"hacked")
     monkeypatch.setitem(table(), "ogbn-arxiv", arxiv)
     with pytest.raises(Exception, match=r"edge\.csv\.gz has SHA-256"):
         datasets.load("ogbn-arxiv", tmp_path)
     server.files["arxiv.zip"] = zipped(MEMBERS)
     with pytest.raises(DownloadError, match=r"arxiv\.zip has SHA-256|what came from .* has SHA-256"):
-        fetch_dataset(arxiv, tmp_path, **QUICK)
+        fetch(arxiv, tmp_path, **QUICK)
 
 
 def test_an_archive_without_a_file_or_damaged_is_kept_aside(archived, tmp_path):
@@ -280,14 +280,14 @@ def test_an_archive_without_a_file_or_damaged_is_kept_aside(archived, tmp_path):
     good = server.files["arxiv.zip"]
     server.files["arxiv.zip"] = zipped(MEMBERS)
     with pytest.raises(DownloadError, match=r"lacks raw/node-feat\.csv\.gz: it is kept as .*arxiv\.zip\.damaged"):
-        fetch_dataset(arxiv, tmp_path / "one", **QUICK)
+        fetch(arxiv, tmp_path / "one", **QUICK)
     spoiled = bytearray(good)
     where = good.index(b"arxiv/raw/edge.csv.gz") + len(b"arxiv/raw/edge.csv.gz")
     spoiled[where] ^= 0xFF
     for k, data in enumerate((good[: len(good) // 2], bytes(spoiled))):
         server.files["arxiv.zip"] = data
         with pytest.raises(DownloadError, match=r"arxiv\.zip is damaged"):
-            fetch_dataset(arxiv, tmp_path / f"two{k}", **QUICK)
+            fetch(arxiv, tmp_path / f"two{k}", **QUICK)
         assert (tmp_path / f"two{k}" / "ogbn-arxiv" / "arxiv.zip.damaged").read_bytes() == data
 
 
@@ -295,7 +295,7 @@ def test_nothing_outside_the_folder_is_written(archived, tmp_path):
     server, arxiv = archived
     members = {f"../../x/raw/{name}.csv.gz": b"x" for name in ("edge", *REST)}
     server.files["arxiv.zip"] = zipped(members)
-    fetch_dataset(arxiv, tmp_path / "root", **QUICK)
+    fetch(arxiv, tmp_path / "root", **QUICK)
     assert [path.name for path in tmp_path.iterdir()] == ["root"]
     assert (tmp_path / "root" / "ogbn-arxiv" / "raw" / "edge.csv.gz").read_bytes() == b"x"
 

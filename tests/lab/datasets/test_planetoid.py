@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from slimg.errors import InputError
 from slimg.lab import datasets
-from slimg.lab.datasets.readers.planetoid import PlanetoidUnpickler
+from slimg.lab.datasets.readers import PlanetoidUnpickler
 
 KINDS = ("x", "tx", "allx", "y", "ty", "ally", "graph")
 

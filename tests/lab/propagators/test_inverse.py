@@ -6,9 +6,9 @@ from propagate_oracles import GRAPHS, OpaqueEngine, dense_a, tilde_sym
 
 from slimg.engine import MemoryEngine
 from slimg.errors import InputError, TooLarge
-from slimg.lab.propagators import get, inverse
+from slimg.lab.propagators import evaluation, get
+from slimg.lab.propagators.evaluation import check_size, diffused, solve
 from slimg.lab.propagators.expressions import Diffused
-from slimg.lab.propagators.inverse import check_size, diffused, solve
 
 engine = MemoryEngine(threads=1)
 
@@ -73,19 +73,19 @@ def test_it_keeps_the_entries_from_the_threshold_on(graph, alpha, threshold):
 def test_blocks_of_columns_do_not_show(monkeypatch):
     adjacency, base = GRAPHS[3].adjacency, Diffused(0.15, 1e-3).base
     whole = diffused(MemoryEngine(), adjacency, base, 1e-3)
-    monkeypatch.setattr(inverse, "COLUMNS", 7)
+    monkeypatch.setattr(evaluation, "COLUMNS", 7)
     parts = diffused(MemoryEngine(), adjacency, base, 1e-3)
     assert np.array_equal(whole.indptr, parts.indptr) and np.array_equal(whole.indices, parts.indices)
 
 
 def test_its_size_is_said_before_the_work_begins(monkeypatch):
-    monkeypatch.setattr("slimg.lab.propagators.inverse.available_memory", lambda: 1000)
+    monkeypatch.setattr("slimg.lab.propagators.evaluation.available_memory", lambda: 1000)
     with pytest.raises(InputError, match=r"a diffusion with about \d+ entries per node needs 0\.0 GiB of memory"):
         diffused(MemoryEngine(), GRAPHS[0].adjacency, Diffused(0.15, 1e-4).base, 1e-4)
 
 
 def test_sizes_are_said(monkeypatch):
-    monkeypatch.setattr(inverse, "available_memory", lambda: 3 << 30)
+    monkeypatch.setattr(evaluation, "available_memory", lambda: 3 << 30)
     check_size(MemoryEngine(), 3 << 30, "P")
     with pytest.raises(TooLarge, match=r"P needs 4\.0 GiB of memory and 3\.0 GiB are free: ask for fewer hops"):
         check_size(MemoryEngine(), 4 << 30, "P")
@@ -94,6 +94,6 @@ def test_sizes_are_said(monkeypatch):
 
 
 def test_a_propagator_refuses_before_it_starts(monkeypatch):
-    monkeypatch.setattr(inverse, "available_memory", lambda: 1 << 20)
+    monkeypatch.setattr(evaluation, "available_memory", lambda: 1 << 20)
     with pytest.raises(InputError, match=r"P\(A, X\) with 60,006 columns for 40 nodes needs 0\.0 GiB"):
         get("gprgnn", K=10_000)(GRAPHS[0])

@@ -1,5 +1,6 @@
 """One contract for every entry of the registry, and what the registry says to wrong questions."""
 
+import pickle
 from dataclasses import FrozenInstanceError, dataclass, fields
 
 import numpy as np
@@ -55,6 +56,7 @@ def test_contract_of_its_description(name):
     propagator = get(name)
     assert propagator.title and propagator.reference and type(propagator).__doc__
     assert propagator == get(name, **propagator.hyperparameters()) and hash(propagator) == hash(get(name))
+    assert pickle.loads(pickle.dumps(propagator)) == propagator
     with pytest.raises((FrozenInstanceError, TypeError)):
         propagator.K = 3
     assert isinstance(propagator.formula(), Expression | Concatenation)

@@ -175,11 +175,11 @@ def test_scaling_keeps_degree_and_nodes_per_feature():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"n": 0}, "n as an integer"),
-        ({"d": 2.5}, "d as an integer"),
-        ({"c": 1}, "c as an integer"),
+        ({"n": 0}, "n must be a whole number of at least 1"),
+        ({"d": 2.5}, "d must be a whole number"),
+        ({"c": 1}, "c must be a whole number of at least 2"),
         ({"c": 3}, "even number"),
-        ({"seed": -1}, "seed as an integer"),
+        ({"seed": -1}, "seed must be a whole number"),
         ({"density": 0}, "density"),
         ({"density": 0.9}, "density"),
         ({"feature_noise": 1.5}, "feature_noise"),

@@ -20,8 +20,9 @@ GCN, GCNII, APPNP and GAT are layers of PyTorch Geometric; the first three get t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -37,7 +38,7 @@ from slimg.lab.baselines.inputs import Affine, Dropout, Inputs
 
 @dataclass(frozen=True)
 class Shape:
-    """Numbers that a network is built from, and where its dropout draws from."""
+    """Numbers that a network is built from, where its dropout draws from, and the graph it will read."""
 
     features: int
     classes: int
@@ -45,15 +46,17 @@ class Shape:
     hidden: int
     dropout: float
     rng: np.random.Generator
+    inputs: Inputs | None = None
 
-    def drop(self) -> Dropout:
-        return Dropout(self.dropout, self.rng)
+    def widths(self, layers: int, outputs: int | None = None) -> list[int]:
+        """Columns before the first layer and after each; the last gives one per class unless told otherwise."""
+        return [self.features, *[self.hidden] * (layers - 1), self.classes if outputs is None else outputs]
 
 
 def build(name: str, shape: Shape, inputs: Inputs, setting: dict[str, Any]) -> Module:
     """The network of that name; ``setting`` holds its hyperparameters and those of Adam, which are left out."""
     options = {key: value for key, value in setting.items() if key not in ("lr", "weight_decay")}
-    return _BUILDERS[name](shape, inputs, **options)
+    return _BUILDERS[name](replace(shape, inputs=inputs), **options)
 
 
 def _by_operator(layer: type[Module]) -> type[Module]:
@@ -68,54 +71,57 @@ def _by_operator(layer: type[Module]) -> type[Module]:
 _GCNLayer, _GCN2Layer, _APPNPLayer = (_by_operator(layer) for layer in (GCNConv, GCN2Conv, APPNP))
 
 
-class MLP(Module):
-    """Affine maps with σ between them, on what ``read`` takes from the inputs."""
+class _Dropping(Module):
+    """A network that applies dropout."""
 
-    read: Callable[[Inputs], Any]
-    drop: Dropout
-
-    def __init__(self, shape: Shape, widths: list[int], read: Callable[[Inputs], Any] = lambda inputs: inputs.x):
+    def __init__(self, shape: Shape):
         super().__init__()
-        self.read, self.drop = read, shape.drop()
-        self.layers: ModuleList = ModuleList(Affine(a, b) for a, b in pairwise(widths))
+        self.drop: Dropout = Dropout(shape.dropout, shape.rng)
 
-    def forward(self, inputs: Inputs) -> torch.Tensor:
-        return self.of(self.read(inputs))
 
-    def of(self, h: Any) -> torch.Tensor:
+class _Stack(_Dropping):
+    """Layers one after the other, with σ between them and dropout before each."""
+
+    def __init__(self, shape: Shape, layers: Iterable[Module]):
+        super().__init__(shape)
+        self.layers: ModuleList = ModuleList(layers)
+
+    def of(self, h: Any, *more: Any) -> torch.Tensor:
         for place, layer in enumerate(self.layers):
-            h = layer(self.drop(F.relu(h) if place else h))
+            h = layer(self.drop(F.relu(h) if place else h), *more)
         return h
 
 
-class GCN(Module):
+class MLP(_Stack):
+    """Affine maps on one part of the inputs."""
+
+    def __init__(self, shape: Shape, widths: list[int], part: str = "x"):
+        super().__init__(shape, (Affine(a, b) for a, b in pairwise(widths)))
+        self.part: str = part
+
+    def forward(self, inputs: Inputs) -> torch.Tensor:
+        return self.of(getattr(inputs, self.part))
+
+
+class GCN(_Stack):
     """K layers over one operator."""
 
-    drop: Dropout
-    hop: str
-
-    def __init__(self, shape: Shape, K: int, outputs: int, hop: str = "Ã_sym"):
-        super().__init__()
-        self.drop, self.hop = shape.drop(), hop
-        widths = [shape.features, *[shape.hidden] * (K - 1), outputs]
-        self.layers: ModuleList = ModuleList(_GCNLayer(a, b, normalize=False) for a, b in pairwise(widths))
+    def __init__(self, shape: Shape, K: int, outputs: int | None = None, hop: str = "Ã_sym"):
+        widths = shape.widths(K, outputs)
+        super().__init__(shape, (_GCNLayer(a, b, normalize=False) for a, b in pairwise(widths)))
         self.layers[0].lin = Affine(widths[0], widths[1], bias=False)  # the layer's own takes no sparse X
+        self.hop: str = hop
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
-        h: Any = inputs.x
-        for place, layer in enumerate(self.layers):
-            h = layer(self.drop(F.relu(h) if place else h), lambda t: inputs.hop(self.hop, t))
-        return h
+        return self.of(inputs.x, lambda t: inputs.hop(self.hop, t))
 
 
-class SAGE(Module):
+class SAGE(_Dropping):
     """Means over neighbours are taken after the product, which is the same and costs hidden columns instead of features."""
 
     def __init__(self, shape: Shape, K: int):
-        super().__init__()
-        self.drop: Dropout = shape.drop()
-        widths = [shape.features, *[shape.hidden] * (K - 1), shape.classes]
-        pairs = list(pairwise(widths))
+        super().__init__(shape)
+        pairs = list(pairwise(shape.widths(K)))
         self.around: ModuleList = ModuleList(Affine(a, b, bias=False) for a, b in pairs)
         self.own: ModuleList = ModuleList(Affine(a, b) for a, b in pairs)
 
@@ -127,17 +133,13 @@ class SAGE(Module):
         return h
 
 
-class GCNII(Module):
-    first: Affine
-    last: Affine
-
+class GCNII(_Dropping):
     def __init__(self, shape: Shape, K: int, alpha: float, theta: float):
-        super().__init__()
-        self.drop: Dropout = shape.drop()
-        self.first, self.last = Affine(shape.features, shape.hidden), Affine(shape.hidden, shape.classes)
-        self.layers: ModuleList = ModuleList(
-            _GCN2Layer(shape.hidden, alpha, theta, layer, normalize=False) for layer in range(1, K + 1)
-        )
+        super().__init__(shape)
+        self.first: Affine = Affine(shape.features, shape.hidden)
+        self.last: Affine = Affine(shape.hidden, shape.classes)
+        layers = (_GCN2Layer(shape.hidden, alpha, theta, layer, normalize=False) for layer in range(1, K + 1))
+        self.layers: ModuleList = ModuleList(layers)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         h = start = F.relu(self.first(self.drop(inputs.x)))
@@ -146,13 +148,10 @@ class GCNII(Module):
         return self.last(self.drop(h))
 
 
-class H2GCN(Module):
-    drop: Dropout
-    rounds: int
-
+class H2GCN(_Dropping):
     def __init__(self, shape: Shape, K: int):
-        super().__init__()
-        self.drop, self.rounds = shape.drop(), K
+        super().__init__(shape)
+        self.rounds: int = K
         self.first: Affine = Affine(shape.features, shape.hidden)
         self.last: Affine = Affine(shape.hidden * (2 ** (K + 1) - 1), shape.classes)
 
@@ -168,7 +167,7 @@ class PredictThenPropagate(Module):
 
     def __init__(self, shape: Shape, K: int, alpha: float):
         super().__init__()
-        self.predict: MLP = MLP(shape, [shape.features, shape.hidden, shape.classes])
+        self.predict: MLP = MLP(shape, shape.widths(2))
         self.spread: Module = _APPNPLayer(K, alpha, normalize=False)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
@@ -178,7 +177,7 @@ class PredictThenPropagate(Module):
 class GPRGNN(Module):
     def __init__(self, shape: Shape, K: int, alpha: float):
         super().__init__()
-        self.predict: MLP = MLP(shape, [shape.features, shape.hidden, shape.classes])
+        self.predict: MLP = MLP(shape, shape.widths(2))
         start = alpha * (1 - alpha) ** np.arange(K + 1.0)
         start[K] = (1 - alpha) ** K
         self.gamma: torch.nn.Parameter = torch.nn.Parameter(torch.tensor(start, dtype=torch.float32))
@@ -192,13 +191,12 @@ class GPRGNN(Module):
         return out
 
 
-class GAT(Module):
+class GAT(_Dropping):
     def __init__(self, shape: Shape, K: int, heads: int):
-        super().__init__()
         if shape.hidden % heads:
             raise InputError(f"gat: {heads} heads cannot share {shape.hidden} hidden columns: choose a divisor of them")
-        self.drop: Dropout = shape.drop()
-        widths = [shape.features, *[shape.hidden] * (K - 1)]
+        super().__init__(shape)
+        widths = shape.widths(K)[:-1]
         own = {"dropout": shape.dropout, "add_self_loops": False}
         self.layers: ModuleList = ModuleList(GATConv(w, shape.hidden // heads, heads, **own) for w in widths[:-1])
         self.layers.append(GATConv(widths[-1], shape.classes, 1, **own))
@@ -215,10 +213,10 @@ class GAT(Module):
 class NonlinearSlimG(Module):
     """SlimG with networks in the place of PCA and of the linear classifier."""
 
-    def __init__(self, shape: Shape, rank: int):
+    def __init__(self, shape: Shape):
         super().__init__()
         h = shape.hidden
-        structure = MLP(shape, [rank, h, h], read=lambda inputs: inputs.structure)
+        structure = MLP(shape, [_columns(shape, "structure"), h, h], "structure")
         features = MLP(shape, [shape.features, h, h])
         around = [GCN(shape, 2, h, hop) for hop in ("A_row", "Ã_sym")]
         self.parts: ModuleList = ModuleList([structure, features, *around])
@@ -228,15 +226,12 @@ class NonlinearSlimG(Module):
         return self.last.of(F.relu(torch.cat([part(inputs) for part in self.parts], dim=1)))
 
 
-class LINKX(Module):
-    edges: Affine
-    features: Affine
-
+class LINKX(_Dropping):
     def __init__(self, shape: Shape, K: int):
-        super().__init__()
+        super().__init__(shape)
         h = shape.hidden
-        self.drop: Dropout = shape.drop()
-        self.edges, self.features = Affine(shape.nodes, h, bias=False), Affine(shape.features, h)
+        self.edges: Affine = Affine(shape.nodes, h, bias=False)
+        self.features: Affine = Affine(shape.features, h)
         self.shift: torch.nn.Parameter = torch.nn.Parameter(torch.zeros(h))
         self.mix: Affine = Affine(2 * h, h)
         self.last: MLP = MLP(shape, [*[h] * K, shape.classes])
@@ -247,27 +242,17 @@ class LINKX(Module):
         return self.last.of(F.relu(self.mix(self.drop(torch.cat([a, x], dim=1))) + a + x))
 
 
-def _mlp(shape: Shape, layers: int) -> MLP:
-    return MLP(shape, [shape.features, *[shape.hidden] * (layers - 1), shape.classes])
+def _columns(shape: Shape, part: str) -> int:
+    return shape.features if part == "x" else getattr(shape.inputs, part).shape[1]
 
 
-def _slimg_mlp(shape: Shape, inputs: Inputs, layers: int) -> MLP:
-    widths = [inputs.components.shape[1], *[shape.hidden] * (layers - 1), shape.classes]
-    return MLP(shape, widths, read=lambda inputs: inputs.components)
+def _mlp(shape: Shape, layers: int, part: str = "x") -> MLP:
+    return MLP(shape, replace(shape, features=_columns(shape, part)).widths(layers), part)
 
 
 _BUILDERS: dict[str, Callable[..., Module]] = {
-    "gcn": lambda shape, _, K: GCN(shape, K, shape.classes),
-    "sage": lambda shape, _, **options: SAGE(shape, **options),
-    "gcnii": lambda shape, _, **options: GCNII(shape, **options),
-    "h2gcn": lambda shape, _, **options: H2GCN(shape, **options),
-    "appnp": lambda shape, _, **options: PredictThenPropagate(shape, **options),
-    "gprgnn": lambda shape, _, **options: GPRGNN(shape, **options),
-    "gat": lambda shape, _, **options: GAT(shape, **options),
-    "mlp2": lambda shape, _: _mlp(shape, 2),
-    "mlp3": lambda shape, _: _mlp(shape, 3),
-    "slimg_mlp2": lambda shape, inputs: _slimg_mlp(shape, inputs, 2),
-    "slimg_mlp3": lambda shape, inputs: _slimg_mlp(shape, inputs, 3),
-    "slimg_nonlinear": lambda shape, inputs: NonlinearSlimG(shape, inputs.structure.shape[1]),
-    "linkx": lambda shape, _, **options: LINKX(shape, **options),
-}
+    "gcn": GCN, "sage": SAGE, "gcnii": GCNII, "h2gcn": H2GCN, "appnp": PredictThenPropagate, "gprgnn": GPRGNN, "gat": GAT,
+    **{f"mlp{layers}": partial(_mlp, layers=layers) for layers in (2, 3)},
+    **{f"slimg_mlp{layers}": partial(_mlp, layers=layers, part="components") for layers in (2, 3)},
+    "slimg_nonlinear": NonlinearSlimG, "linkx": LINKX,
+}  # fmt: skip

@@ -14,63 +14,36 @@ Grids of hyperparameters:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from itertools import product
-from math import inf
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from slimg.base import check_whole_number
-from slimg.engine.memory import MemoryEngine
-from slimg.errors import InputError, choices, require
+from slimg.errors import InputError, check_names, choices, require
 from slimg.graph.graph import Graph
-from slimg.lab.baselines.base import Baseline, Learned, Targets
-from slimg.lab.hyperparameters import WithHyperparameters
+from slimg.lab.base import Baseline, Learned, Targets, WithHyperparameters
 
 if TYPE_CHECKING:
     from slimg.lab.baselines.inputs import Inputs
 
 EPOCHS, PATIENCE = 1000, 200
 HIDDEN, DROPOUT = 64, 0.5
-WEIGHT_DECAYS = (0.0, 5e-4)
-LEARNING_RATES = (2e-3, 0.01, 0.05)
-_ADAM: dict[str, Sequence[Any]] = {"weight_decay": WEIGHT_DECAYS, "lr": LEARNING_RATES}
-_ADAM_QUICK: dict[str, Sequence[Any]] = {"weight_decay": WEIGHT_DECAYS, "lr": (0.01, 0.05)}
-
 Grid = Mapping[str, Sequence[Any]]
-
-PAPER: dict[str, Grid] = {
-    "gcn": {**_ADAM, "K": (2,)},
-    "sage": {**_ADAM, "K": (2,)},
-    "gcnii": {**_ADAM, "lr": (0.01,), "K": (8, 16, 32, 64), "alpha": (0.1, 0.2, 0.5), "theta": (0.5, 1.0, 1.5)},
-    "h2gcn": {**_ADAM, "K": (1, 2)},
-    "appnp": {**_ADAM, "K": (10,), "alpha": (0.1,)},
-    "gprgnn": {**_ADAM, "K": (10,), "alpha": (0.1, 0.2, 0.5, 0.9)},
-    "gat": {**_ADAM, "K": (2,), "heads": (8,)},
-    "mlp2": _ADAM,
-    "mlp3": _ADAM,
-    "slimg_mlp2": _ADAM,
-    "slimg_mlp3": _ADAM,
-    "slimg_nonlinear": _ADAM,
-    "linkx": {**_ADAM, "K": (2,)},
+NAMED: dict[str, dict[str, Grid]] = json.loads(files("slimg.lab.baselines").joinpath("grids.json").read_text("utf-8"))
+"""Grids by name, of each network; the module docstring says where they are from."""
+PAPER, QUICK = NAMED["paper"], NAMED["quick"]
+_NEEDED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(("K", "heads"), ("a whole number of at least 1", lambda value: value >= 1 and value == int(value))),
+    **dict.fromkeys(("weight_decay", "theta"), ("a number of at least 0", lambda value: value >= 0)),
+    "lr": ("a number above 0", lambda value: value > 0),
+    "alpha": ("a share between 0 and 1", lambda value: 0 <= value <= 1),
 }
-
-QUICK: dict[str, Grid] = {
-    **{name: {**grid, **_ADAM_QUICK} for name, grid in PAPER.items()},
-    "gcnii": {**_ADAM_QUICK, "lr": (0.01,), "K": (8,), "alpha": (0.1, 0.5), "theta": (0.5,)},
-    "gprgnn": {**_ADAM_QUICK, "K": (10,), "alpha": (0.1, 0.9)},
-}
-
-NAMED = {"paper": PAPER, "quick": QUICK}
-_NEEDED = {
-    "K": "a whole number of at least 1",
-    "heads": "a whole number of at least 1",
-    "weight_decay": "a number of at least 0",
-    "lr": "a number above 0",
-    "theta": "a number of at least 0",
-    "alpha": "a share between 0 and 1",
-}
+"""What each hyperparameter must be."""
 
 
 class Network(WithHyperparameters, Baseline):
@@ -98,66 +71,38 @@ class Network(WithHyperparameters, Baseline):
     Attributes
     ----------
     model_ : torch.nn.Module
-        The network with the weights of the epoch kept; for others see `slimg.lab.baselines.base.Baseline`.
+        The network with the weights of the epoch kept; for others see `slimg.lab.base.Baseline`.
     """
 
     def __init__(
-        self,
-        network: str = "gcn",
-        *,
-        grid: str | Sequence[Mapping[str, Any]] = "paper",
-        hidden: int = HIDDEN,
-        dropout: float = DROPOUT,
-        epochs: int = EPOCHS,
-        patience: int = PATIENCE,
-        cv: int = 5,
-        normalize_features: str | None = "row",
-        engine: Any = "memory",
-        random_state: int = 0,
-        **hyperparameters: Any,
-    ):
-        self.network = network
-        self.grid = grid
-        self.hidden = hidden
-        self.dropout = dropout
-        self.epochs = epochs
-        self.patience = patience
-        self.cv = cv
-        self.normalize_features = normalize_features
-        self.engine = engine
-        self.random_state = random_state
-        self.hyperparameters = hyperparameters
+        self, network: str = "gcn", *, grid: str | Sequence[Mapping[str, Any]] = "paper", hidden: int = HIDDEN,
+        dropout: float = DROPOUT, epochs: int = EPOCHS, patience: int = PATIENCE, cv: int = 5,
+        normalize_features: str | None = "row", engine: Any = "memory", random_state: int = 0, **hyperparameters: Any,
+    ):  # fmt: skip
+        self.network, self.grid, self.hyperparameters = network, grid, hyperparameters
+        self.hidden, self.dropout, self.epochs, self.patience = hidden, dropout, epochs, patience
+        self.cv, self.normalize_features, self.engine, self.random_state = cv, normalize_features, engine, random_state
 
     def settings(self) -> list[dict[str, Any]]:
         """Return every setting of the grid."""
-        if self.network not in PAPER:
-            raise choices("network", self.network, list(PAPER))
+        check_names("network", [self.network], PAPER)
         return grid_settings(self.network, self.grid, self.hyperparameters)
 
     def _prepare(self, graph: Graph, targets: Targets) -> Inputs:
         for module in ("torch", "torch_geometric"):
             require(module, "gnn", f"the network {self.network}")
-        from slimg.lab.baselines.inputs import Inputs
-        from slimg.lab.baselines.training import warm_up
+        from slimg.lab.baselines.inputs import Inputs, warm_up
 
-        engine = MemoryEngine() if isinstance(self.engine, str) else self.engine
-        inputs = Inputs(graph, engine, self.normalize_features, self.random_state)
+        inputs = Inputs(graph, self._engine(), self.normalize_features, self.random_state)
         warm_up(lambda: self._build(inputs, self.settings()[0], targets), inputs)
         return inputs
 
     def _learn(self, inputs: Inputs, setting: dict[str, Any], targets: Targets) -> Learned:
-        from slimg.lab.baselines.training import train
+        from slimg.lab.baselines.inputs import train
 
-        return train(
-            lambda: self._build(inputs, setting, targets),
-            inputs,
-            targets,
-            lr=setting["lr"],
-            weight_decay=setting["weight_decay"],
-            epochs=self.epochs,
-            patience=self.patience,
-            random_state=int(self.random_state),
-        )
+        adam = {key: setting[key] for key in ("lr", "weight_decay")}
+        limits = {"epochs": self.epochs, "patience": self.patience, "random_state": int(self.random_state)}
+        return train(lambda: self._build(inputs, setting, targets), inputs, targets, **adam, **limits)
 
     def _build(self, inputs: Inputs, setting: dict[str, Any], targets: Targets) -> Any:
         from slimg.lab.baselines.architectures import Shape, build
@@ -173,9 +118,8 @@ class Network(WithHyperparameters, Baseline):
 
     def _check(self, graph: Any, y: Any) -> None:
         super()._check(graph, y)
-        self._check_normalize()
-        if isinstance(self.engine, str) and self.engine != "memory":
-            raise choices("engine", self.engine, ["memory", "an engine object"])
+        if self.normalize_features not in ("row", None):
+            raise choices("normalize_features", self.normalize_features, ["row", "None"])
         for name in ("hidden", "epochs", "patience"):
             check_whole_number(getattr(self, name), name, 1)
         if not 0 <= self.dropout < 1:
@@ -219,7 +163,6 @@ def _refuse_unknown(name: str, given: Mapping[str, Any], known: list[str]) -> No
     for key, value in given.items():
         if key not in known:
             raise InputError(f"{name} has no hyperparameter {key!r}: choose one of {', '.join(known)}")
-        whole = key in ("K", "heads")
-        fits = isinstance(value, int | float) and not isinstance(value, bool) and (1 if whole else 0) <= value < inf
-        if not fits or (whole and value != int(value)) or (key == "lr" and value == 0) or (key == "alpha" and value > 1):
-            raise InputError(f"{name}: {key} = {value!r} cannot be used: {_NEEDED[key]} is needed")
+        needed, fits = _NEEDED[key]
+        if not isinstance(value, int | float) or isinstance(value, bool) or not (isfinite(value) and fits(value)):
+            raise InputError(f"{name}: {key} = {value!r} cannot be used: {needed} is needed")

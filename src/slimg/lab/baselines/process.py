@@ -14,11 +14,10 @@ import os
 import signal
 import subprocess
 import threading
-from pathlib import Path
 
 from slimg.errors import SlimgError
+from slimg.system import resident
 
-PROC = Path("/proc")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Environment variables from which libraries read the number of threads."""
 POLL_SECONDS = 0.02
@@ -47,16 +46,13 @@ class MonitoredProcess:
         Whether it was killed because it used more memory than the limit.
     """
 
-    memory: int | None
-    exceeded: bool
-    process: subprocess.Popen[str]
-
     def __init__(
         self, command: list[str], memory: int | None = None, threads: int | None = None, *, stderr: int | None = None
     ):
-        self.memory, self.exceeded = memory, False
+        self.memory: int | None = memory
+        self.exceeded: bool = False
         environment = None if threads is None else {**os.environ, **dict.fromkeys(THREADS, str(threads))}
-        self.process = subprocess.Popen(
+        self.process: subprocess.Popen[str] = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
             start_new_session=True, env=environment, encoding="utf-8",
         )  # fmt: skip
@@ -65,7 +61,7 @@ class MonitoredProcess:
         """Return whether it still runs; above the limit it is killed."""
         if self.process.poll() is not None:
             return False
-        if self.memory is not None and (resident(self.process.pid) or 0) > self.memory:
+        if self.memory is not None and resident(self.process.pid) > self.memory:
             self.exceeded = True
             self.kill()
         return not self.exceeded
@@ -89,14 +85,6 @@ class MonitoredProcess:
             return f"more than {self.memory / 2**30:.2f} GiB were needed"
         if self.process.returncode == -signal.SIGKILL:
             return "the system ended the process, as it does when memory runs out"
-        return None
-
-
-def resident(pid: int) -> int | None:
-    """Return the bytes of a process that are in memory; None if it is gone or the system does not say."""
-    try:
-        return int((PROC / str(pid) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError, ValueError):
         return None
 
 

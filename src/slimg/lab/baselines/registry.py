@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from slimg._sklearn import BaseEstimator
 from slimg.classifier import SlimG
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 from slimg.lab.ablations import with_normalize
 from slimg.lab.baselines.network import PAPER, Network, current_names
 from slimg.lab.baselines.smoothing import CLASSIFIERS, CorrectAndSmooth, LabelPropagation, ScikitNetwork
@@ -92,8 +92,7 @@ def get(name: str, **params: Any) -> Any:
     """
     makers, params = _makers(), current_names(params)
     full = str(name).removesuffix(QUICK)
-    if full not in makers or (full != name and full not in NETWORKS):
-        raise choices("model", name, list(makers))
+    check_names("model", [name], names(quick=True))
     make, own = makers[full]
     hidden = ("propagator", "network", "classifier", "hyperparameters")
     known = [each for each in (*inspect.signature(make).parameters, *own) if each not in hidden]

@@ -7,7 +7,8 @@ The limit of H ← α A_sym H + (1 − α) B, taken by conjugate gradients: I �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from typing import Any
 
@@ -16,13 +17,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.engine.memory import MemoryEngine
-from slimg.errors import InputError, choices, require
+from slimg.errors import InputError, check_names, require
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
-from slimg.lab.baselines.base import Baseline, Learned, Targets
-from slimg.lab.hyperparameters import WithHyperparameters
-from slimg.lab.propagators.inverse import solve
+from slimg.lab.base import Baseline, Learned, Targets, WithHyperparameters, one_or_several
+from slimg.lab.propagators.evaluation import solve
 from slimg.linalg.operators import operator
 
 LEAST = 1e-12
@@ -36,6 +35,7 @@ CLASSIFIERS = {
 PROJECTION_COLUMNS = 64
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LabelPropagation(Baseline):
     """Label propagation by its closed form; features are not read.
 
@@ -56,18 +56,10 @@ class LabelPropagation(Baseline):
         Seed of the folds.
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: float | Sequence[float] = (0.5, 0.8, 0.9, 0.95),
-        cv: int = 5,
-        engine: Any = "memory",
-        random_state: int = 0,
-    ):
-        self.alpha = alpha
-        self.cv = cv
-        self.engine = engine
-        self.random_state = random_state
+    alpha: float | Sequence[float] = (0.5, 0.8, 0.9, 0.95)
+    cv: int = 5
+    engine: Any = "memory"
+    random_state: int = 0
 
     def settings(self) -> list[dict[str, Any]]:
         """Return one setting per α."""
@@ -75,10 +67,11 @@ class LabelPropagation(Baseline):
 
     def _learn(self, inputs: Graph, setting: dict[str, Any], targets: Targets) -> Learned:
         labels = one_hot(targets.codes, targets.fit, targets.classes)
-        found = spread(_engine(self.engine), inputs.adjacency, labels, setting["alpha"])
+        found = spread(self._engine(), inputs.adjacency, labels, setting["alpha"])
         return targets.learned(log_probabilities(found, labels.mean(axis=0) / labels.mean(axis=0).sum()))
 
 
+@dataclass(eq=False, repr=False)
 class CorrectAndSmooth(Baseline):
     """Correct & Smooth: a model's predictions, corrected by its errors on the training rows and smoothed over the graph.
 
@@ -107,43 +100,41 @@ class CorrectAndSmooth(Baseline):
         Seed of the folds and of a base given by name.
     """
 
-    def __init__(
-        self,
-        base: Any = "lr",
-        *,
-        base_params: Mapping[str, Any] | None = None,
-        correct: float | Sequence[float] = (0.5, 0.8, 0.95),
-        smooth: float | Sequence[float] = (0.5, 0.8, 0.95),
-        cv: int = 5,
-        normalize_features: str | None = "row",
-        engine: Any = "memory",
-        random_state: int = 0,
-    ):
-        self.base = base
-        self.base_params = base_params
-        self.correct = correct
-        self.smooth = smooth
-        self.cv = cv
-        self.normalize_features = normalize_features
-        self.engine = engine
-        self.random_state = random_state
+    base: Any = "lr"
+    _: KW_ONLY
+    base_params: Mapping[str, Any] | None = None
+    correct: float | Sequence[float] = (0.5, 0.8, 0.95)
+    smooth: float | Sequence[float] = (0.5, 0.8, 0.95)
+    cv: int = 5
+    normalize_features: str | None = "row"
+    engine: Any = "memory"
+    random_state: int = 0
 
     def settings(self) -> list[dict[str, Any]]:
         """Return one setting per pair of α₁ and α₂."""
         pairs = product(_shares("correct", self.correct), _shares("smooth", self.smooth))
         return [{"correct": first, "smooth": second} for first, second in pairs]
 
-    def _prepare(self, graph: Graph, targets: Targets) -> _BasePredictions:
-        predictions = _BasePredictions(self._base, graph)
+    def _prepare(self, graph: Graph, targets: Targets) -> tuple[Graph, dict[bytes, Array]]:
+        inputs: tuple[Graph, dict[bytes, Array]] = graph, {}
         if targets.check is not None:
-            predictions.probabilities(targets)
-        return predictions
+            self._probabilities(inputs, targets)
+        return inputs
 
-    def _learn(self, inputs: _BasePredictions, setting: dict[str, Any], targets: Targets) -> Learned:
-        base, labels = inputs.probabilities(targets), one_hot(targets.codes, targets.fit, targets.classes)
-        engine, adjacency = _engine(self.engine), inputs.graph.adjacency
-        found = corrected_and_smoothed(engine, adjacency, base, labels, targets.fit, setting["correct"], setting["smooth"])
+    def _learn(self, inputs: tuple[Graph, dict[bytes, Array]], setting: dict[str, Any], targets: Targets) -> Learned:
+        base, labels = self._probabilities(inputs, targets), one_hot(targets.codes, targets.fit, targets.classes)
+        shares = setting["correct"], setting["smooth"]
+        found = corrected_and_smoothed(self._engine(), inputs[0].adjacency, base, labels, targets.fit, *shares)
         return targets.learned(log_probabilities(found, base))
+
+    def _probabilities(self, inputs: tuple[Graph, dict[bytes, Array]], targets: Targets) -> Array:
+        """Of the base model, learned once for each set of training rows."""
+        graph, known = inputs
+        key = targets.fit.tobytes()
+        if key not in known:
+            base = self._base().fit(graph, train=targets.fit, val=targets.check)
+            known[key] = np.asarray(base.predict_proba(), np.float32)
+        return known[key]
 
     def _base(self) -> Any:
         from slimg.lab.baselines.registry import get, set_known_params
@@ -178,10 +169,8 @@ class ScikitNetwork(WithHyperparameters, Baseline):
     """
 
     def __init__(self, classifier: str = "pagerank", *, cv: int = 5, random_state: int = 0, **hyperparameters: Any):
-        self.classifier = classifier
-        self.cv = cv
-        self.random_state = random_state
-        self.hyperparameters = hyperparameters
+        self.classifier, self.hyperparameters = classifier, hyperparameters
+        self.cv, self.random_state = cv, random_state
 
     def _prepare(self, graph: Graph, targets: Targets) -> sp.csr_matrix:
         if graph.edges == 0:
@@ -198,15 +187,13 @@ class ScikitNetwork(WithHyperparameters, Baseline):
         return targets.learned(log_probabilities(np.nan_to_num(values), prior))
 
     def _create(self) -> Any:
-        if self.classifier not in CLASSIFIERS:
-            raise choices("classifier", self.classifier, list(CLASSIFIERS))
+        check_names("classifier", [self.classifier], CLASSIFIERS)
         kind = getattr(require("sknetwork.classification", "compare", self.classifier), CLASSIFIERS[self.classifier][0])
         options = dict(self.hyperparameters)
         if self.classifier == "nearest_neighbours" and "embedding_method" not in options:
             embedding = require("sknetwork.embedding", "compare", self.classifier)
-            options["embedding_method"] = embedding.RandomProjection(
-                PROJECTION_COLUMNS, random_state=int(self.random_state)
-            )
+            projection = embedding.RandomProjection(PROJECTION_COLUMNS, random_state=int(self.random_state))
+            options["embedding_method"] = projection
         try:
             return kind(**options)
         except TypeError as error:
@@ -256,28 +243,5 @@ def one_hot(codes: Array, rows: Array, classes: int) -> Array:
     return found
 
 
-class _BasePredictions:
-    """The base model's probabilities, learned once for each set of training rows."""
-
-    def __init__(self, create: Callable[[], Any], graph: Graph):
-        self.create, self.graph = create, graph
-        self._found: dict[bytes, Array] = {}
-
-    def probabilities(self, targets: Targets) -> Array:
-        key = targets.fit.tobytes()
-        if key not in self._found:
-            base = self.create().fit(self.graph, train=targets.fit, val=targets.check)
-            self._found[key] = np.asarray(base.predict_proba(), np.float32)
-        return self._found[key]
-
-
-def _engine(given: Any) -> Engine:
-    return MemoryEngine() if isinstance(given, str) else given
-
-
 def _shares(name: str, given: Any) -> tuple[float, ...]:
-    """One or several shares from 0 to below 1."""
-    values = tuple(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else (given,)
-    if not values or not all(isinstance(each, int | float | np.number) and 0 <= each < 1 for each in values):
-        raise InputError(f"{name} must be a share from 0 to below 1, or several of them, not {given!r}")
-    return tuple(float(each) for each in values)
+    return tuple(map(float, one_or_several(name, given, "a share from 0 to below 1", lambda each: 0 <= each < 1)))

@@ -15,28 +15,26 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from slimg.errors import InputError, choices
 from slimg.lab.bench.figures import polynomials
 from slimg.lab.bench.grid import Grid, accuracy_table, legend
+from slimg.lab.bench.pages import sanity_page, scalability_page, speed_page, weights_page
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import progress_bar
 from slimg.lab.bench.run import run as run_cells
-from slimg.lab.bench.sanity_pages import sanity_page, weights_page
 from slimg.lab.bench.store import Store
-from slimg.lab.bench.timing_pages import scalability_page, speed_page
 from slimg.lab.tables import Page, Picture
 from slimg.system import atomic_write, cores
 
 PRINTED_WIDTH = 160
 """Columns where the output is no terminal."""
-MakePage = Callable[[Grid, Path | None], Page]
+MakePage = Callable[[Grid], Page]
 
 
-def accuracies(grid: Grid, folder: Path | None) -> Page:
+def accuracies(grid: Grid) -> Page:
     """Make the page with the table of a recipe.
 
     Returns
@@ -46,32 +44,22 @@ def accuracies(grid: Grid, folder: Path | None) -> Page:
     return Page(grid.recipe.title).add(*legend(grid), accuracy_table(grid))
 
 
-def simplicity(grid: Grid, folder: Path | None) -> Page:
+def simplicity(grid: Grid) -> Page:
     """Make the page with the table of nonlinear variants, and the figure on why less may be more.
 
     Returns
     -------
     Page
     """
-    page = accuracies(grid, folder)
-    if folder is not None:
-        polynomials(folder / "less-is-more.svg")
-        page.add(Picture("less-is-more.svg", "Less is more: 100 points without any trend, and polynomials fitted to them"))
-    return page
+    caption = "Less is more: 100 points without any trend, and polynomials fitted to them"
+    return accuracies(grid).add(Picture("less-is-more.svg", caption, polynomials))
 
 
 EXPERIMENTS: dict[str, MakePage] = {
-    "sanity": sanity_page,
-    "real": accuracies,
-    "components": accuracies,
-    "linearity": simplicity,
-    "design": accuracies,
-    "receptive": accuracies,
-    "scalability": scalability_page,
-    "speed": speed_page,
-    "interpret": weights_page,
-}
-"""Experiment → what makes its page from its grid; figures are written into the folder, if one is given."""
+    "sanity": sanity_page, "real": accuracies, "components": accuracies, "linearity": simplicity, "design": accuracies,
+    "receptive": accuracies, "scalability": scalability_page, "speed": speed_page, "interpret": weights_page,
+}  # fmt: skip
+"""Experiment → what makes its page from its grid."""
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -157,12 +145,13 @@ def show(grid: Grid, make_page: MakePage, out: Path) -> int:
     from rich.console import Console
 
     out.mkdir(parents=True, exist_ok=True)
-    page = make_page(grid, out)
+    page = make_page(grid).draw(out)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PRINTED_WIDTH)
     for piece in page.renderables(console.width):
         console.print(piece)
     for ending, text in (("md", page.markdown()), ("tex", page.latex())):
-        _write(out / f"{grid.recipe.name}{grid.recipe.suffix}.{ending}", text)
+        with atomic_write(out / f"{grid.recipe.name}{grid.recipe.suffix}.{ending}") as file:
+            file.write(text)
     return sum(record["status"] != "ok" for records in grid.records.values() for record in records)
 
 
@@ -178,7 +167,6 @@ def write_page(target: Path, store: Store, recipes: list[str]) -> None:
     recipes : list of str
         Files; a recipe replaces the experiment of its name, or is added.
     """
-    folder = store.path.parent
     counted = Counter(record["status"] for record in store.records.values())
     counts = ", ".join(f"{count} {status}" for status, count in counted.most_common())
     parts = [
@@ -193,15 +181,13 @@ def write_page(target: Path, store: Store, recipes: list[str]) -> None:
         recipe = own.get(name) or Recipe.named(name)
         grid = Grid.of(recipe, store)
         if grid.records:
-            page = EXPERIMENTS.get(name, accuracies)(grid, folder).add(_provenance(grid))
-            for place, part in enumerate(page.parts):
-                if isinstance(part, Picture):  # as seen from the target
-                    page.parts[place] = replace(part, path=os.path.relpath(folder / part.path, target.parent))
-            parts.append(page.markdown(level=2))
+            page = EXPERIMENTS.get(name, accuracies)(grid).add(_provenance(grid))
+            parts.append(page.draw(store.path.parent, target.parent).markdown(level=2))
         else:
             parts.append(f"## {recipe.title}\n\nNot run yet.\n")
     target.parent.mkdir(parents=True, exist_ok=True)
-    _write(target, "\n".join(parts))
+    with atomic_write(target) as file:
+        file.write("\n".join(parts))
 
 
 def _provenance(grid: Grid) -> str:
@@ -244,8 +230,3 @@ def _check(args: argparse.Namespace) -> None:
 
 def _names(given: str | None) -> list[str] | None:
     return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_write(path) as file:
-        file.write(text)

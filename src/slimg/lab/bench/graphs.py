@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import slimg.lab.datasets as datasets
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 from slimg.graph import Adjacency, Graph
 from slimg.lab.datasets import files
 from slimg.lab.datasets.loader import find
@@ -52,8 +52,7 @@ def check(data: Any, where: str) -> None:
     unknown = sorted(set(data) - _KNOWN.get(kind, set(data)))
     if unknown:
         raise InputError(f"{where}: {unknown[0]!r} is no part of the description of a graph by {kind}")
-    if data.get("prepared", "row") not in ("row", "raw"):
-        raise choices(f"{where}: prepared", data["prepared"], ["row", "raw"])
+    check_names(f"{where}: prepared", [data.get("prepared", "row")], ("row", "raw"))
 
 
 def column(data: dict[str, Any]) -> str:
@@ -107,22 +106,13 @@ def normalization(data: dict[str, Any]) -> str | None:
     -------
     "row" or None
     """
-    prepared = data.get("prepared", "row" if "name" in data else "raw")
-    return "row" if prepared == "row" else None
+    return "row" if data.get("prepared", "row" if "name" in data else "raw") == "row" else None
 
 
 def make_synthetic(
-    nodes: int,
-    edges: int,
-    features: int,
-    classes: int,
-    *,
-    homophily: float = 0.7,
-    strength: float = 0.2,
-    imbalance: float = 4.0,
-    exponent: float = 2.5,
-    seed: int = 0,
-) -> Graph:
+    nodes: int, edges: int, features: int, classes: int, *, homophily: float = 0.7, strength: float = 0.2,
+    imbalance: float = 4.0, exponent: float = 2.5, seed: int = 0,
+) -> Graph:  # fmt: skip
     """Draw a graph; ``edges`` are undirected.
 
     Returns
@@ -137,16 +127,14 @@ def make_synthetic(
     attraction = 1 + rng.pareto(exponent - 1, nodes)
     found = np.empty(0, np.int64)
     for _ in range(ROUNDS):
-        lacking = edges - len(found)
-        if lacking <= 0:
+        if (lacking := edges - len(found)) <= 0:
             break
-        drawn = _draw(int(1.2 * lacking) + 16, labels, attraction, homophily, rng)
-        found = np.union1d(found, drawn)
+        found = np.union1d(found, _draw(int(1.2 * lacking) + 16, labels, attraction, homophily, rng))
     kept = rng.permutation(found)[:edges]
     adjacency, _ = Adjacency.from_edges(*np.divmod(kept, nodes), nodes, directed=False)
-    return Graph(adjacency, _features(labels, classes, features, strength, rng), labels).with_notes(
-        "A generated graph, not a published one."
-    )
+    centres = strength * rng.standard_normal((classes, features), dtype=np.float32)
+    matrix = centres[labels] + rng.standard_normal((nodes, features), dtype=np.float32)
+    return Graph(adjacency, matrix, labels).with_notes("A generated graph, not a published one.")
 
 
 def _draw(count: int, labels: np.ndarray, attraction: np.ndarray, homophily: float, rng: np.random.Generator) -> np.ndarray:
@@ -168,8 +156,3 @@ def _draw(count: int, labels: np.ndarray, attraction: np.ndarray, homophily: flo
 
 def _places(edges_of: np.ndarray, at: np.ndarray) -> np.ndarray:
     return np.clip(np.searchsorted(edges_of, at, side="right") - 1, 0, len(edges_of) - 2)
-
-
-def _features(labels: np.ndarray, classes: int, d: int, strength: float, rng: np.random.Generator) -> np.ndarray:
-    centres = strength * rng.standard_normal((classes, d), dtype=np.float32)
-    return centres[labels] + rng.standard_normal((len(labels), d), dtype=np.float32)

@@ -26,22 +26,12 @@ from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.store import Record, Store
 from slimg.lab.datasets.dataset import table
 from slimg.lab.propagators.registry import kind_of
-from slimg.lab.sanity import ranking
 from slimg.lab.sanity.case import EMPTY
 from slimg.lab.sanity.report import Cell as Figures
 from slimg.lab.sanity.report import mean_and_sd
 from slimg.lab.tables import Entry, Table
 
 OOM = "O.O.M."
-ROWS = {
-    "slimg": "SlimG", "slimg-path": "SlimG, default path", "gcn": "GCN", "sage": "SAGE", "gcnii": "GCNII", "h2gcn": "H₂GCN",
-    "appnp": "APPNP", "gprgnn": "GPR-GNN", "gat": "GAT", "linkx": "LINKX", "c1": "SlimG-C1 (U)", "c2": "SlimG-C2 (X)",
-    "c3": "SlimG-C3 (A_row² X)", "c4": "SlimG-C4 (Ã_sym² X)", "mlp2": "w/ MLP-2", "mlp3": "w/ MLP-3",
-    "nonlinear": "w/ NL Trans.", "no-sparsity": "w/o Sp. Reg.", "no-pca": "w/o PCA", "no-u": "w/o Struct. U",
-    "row246-sym234": "k_row 2,4,6; k_sym 2,3,4", "row24-sym23": "k_row 2,4; k_sym 2,3", "row6-sym4": "k_row 6; k_sym 4",
-    "row4-sym3": "k_row 4; k_sym 3",
-}  # fmt: skip
-"""Row → title, where it is not that of its propagator."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +92,10 @@ class Grid:
         return paper.accuracy(self.recipe.paper, "slimg" if row == "slimg-path" else row, column)
 
     def medal(self, row: str, column: str) -> str | None:
-        return self._colours(column)[0].get(row)
+        return self._colours(column).get(row, (None, False))[0]
 
     def is_red(self, row: str, column: str) -> bool:
-        return self._colours(column)[1].get(row, False)
+        return self._colours(column).get(row, (None, False))[1]
 
     def average_rank(self, row: str, instead_of: str | None = None) -> tuple[float, float]:
         """Ours over `judged`, also of an unranked row in the place of a ranked one; NaN unless it was run there."""
@@ -113,7 +103,7 @@ class Grid:
         if row not in rows or not self.judged or any((row, column) not in self.figures for column in self.judged):
             return float("nan"), float("nan")
         means = np.array([[self._compared(each, column).mean for column in self.judged] for each in rows])
-        return ranking.over_cases(ranking.ranks(means)[rows.index(row)])
+        return paper.over_cases(paper.ranks(means)[rows.index(row)])
 
     def paper_rank(self, row: str) -> tuple[float, float] | None:
         """The paper's, over the same rows and columns; None where its table lacks one of them."""
@@ -121,21 +111,19 @@ class Grid:
         if row not in self.ranked or not self.judged or any(cell is None for line in cells for cell in line):
             return None
         means = np.array([[cell[0] if isinstance(cell, tuple) else np.nan for cell in line] for line in cells])
-        return ranking.over_cases(ranking.ranks(means)[self.ranked.index(row)])
+        return paper.over_cases(paper.ranks(means)[self.ranked.index(row)])
 
     def _compared(self, row: str, column: str) -> Figures:
         return self.paired.get((row, column), self.figures[row, column])
 
-    def _colours(self, column: str) -> tuple[dict[str, str | None], dict[str, bool]]:
+    def _colours(self, column: str) -> dict[str, tuple[str | None, bool]]:
         """Medals and red cells among the ranked rows; none until all of them were run on this graph."""
         rows = self.ranked
         if not rows or column in EMPTY or any((row, column) not in self.figures for row in rows):
-            return {}, {}
+            return {}
         means = np.array([[self._compared(row, column).mean] for row in rows])
         spreads = np.array([[self.figures[row, column].spread] for row in rows])  # of all splits that a row has
-        medals = [each[0] for each in ranking.medals(means)]
-        red = ranking.red_cells(means, spreads)[:, 0].tolist()
-        return dict(zip(rows, medals, strict=True)), dict(zip(rows, red, strict=True))
+        return dict(zip(rows, paper.colours(means, spreads), strict=True))
 
 
 def row_title(recipe: Recipe, row: str) -> str:
@@ -147,9 +135,7 @@ def row_title(recipe: Recipe, row: str) -> str:
     """
     if recipe.name == "receptive" and row == "slimg":
         return "k_row 2; k_sym 2 (SlimG)"
-    if row in ROWS:
-        return ROWS[row]
-    return kind_of(row).title if row in LINEAR else row
+    return paper.tables()["row_titles"].get(row) or (kind_of(row).title if row in LINEAR else row)
 
 
 def marked_title(recipe: Recipe, row: str) -> str:

@@ -29,11 +29,11 @@ from sklearn.base import clone
 import slimg.lab.baselines as baselines
 from slimg.classifier import UNPENALIZED, SlimG
 from slimg.components.compute import Components
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names, choices
 from slimg.graph import Graph, Split
-from slimg.lab.ablations import NAMES, slimg_params
+from slimg.lab.ablations import NAMES, SHARED, slimg_params
+from slimg.lab.base import best_of
 from slimg.lab.baselines import LINEAR
-from slimg.lab.baselines.base import best_of
 from slimg.lab.baselines.network import EPOCHS, PATIENCE, current_names, grid_settings
 from slimg.lab.baselines.network import PAPER as PAPER_GRIDS
 from slimg.lab.linear_gnn import LinearGNN
@@ -43,9 +43,6 @@ from slimg.lab.user_code import load_object
 
 Settings: TypeAlias = dict[str, Any]
 Result = TypeVar("Result")
-ABLATIONS = ("pca", "k_row", "k_sym", "energy", "max_rank")
-"""Settings of components (`slimg.lab.ablations`); cells with the same ones share components."""
-
 PAPER = "paper"
 REDUCED = "reduced"
 
@@ -78,10 +75,7 @@ class Kind:
 
     def check(self, settings: Settings) -> None:
         """`InputError` when it has no such setting."""
-        known = self.known()
-        for key in current_names(settings):
-            if key not in known:
-                raise choices(f"setting of the model {self.name}", key, known)
+        check_names(f"setting of the model {self.name}", current_names(settings), self.known())
 
     def known(self) -> set[str]:
         """Names of its settings."""
@@ -98,15 +92,11 @@ class Kind:
 
 def kind(name: str) -> Kind:
     """The kind of that name, or of a user's file."""
-    if name == "slimg":
-        return SlimGKind(name)
-    if name in LINEAR:
-        return LinearKind(name)
-    if name in baselines.names():
-        return BaselineKind(name)
-    if ":" in name:
-        return UserKind(name)
-    raise choices("model", name, {"slimg", *LINEAR, *baselines.names(), "FILE.py:NAME"})
+    known: dict[str, type[Kind]] = dict.fromkeys(baselines.names(), BaselineKind)
+    known |= {**dict.fromkeys(LINEAR, LinearKind), "slimg": SlimGKind}
+    if name not in known and ":" not in name:
+        raise choices("model", name, {*known, "FILE.py:NAME"})
+    return known.get(name, UserKind)(name)
 
 
 class SlimGKind(Kind):
@@ -118,10 +108,10 @@ class SlimGKind(Kind):
     family = "slimg"
 
     def known(self) -> set[str]:
-        return {*SlimG().get_params(), "timed", "sparsity", *ABLATIONS}
+        return {*SlimG().get_params(), "timed", "sparsity", *SHARED}
 
     def sharing(self, settings: Settings) -> Settings:
-        return {key: settings[key] for key in ABLATIONS if key in settings}
+        return {key: settings[key] for key in SHARED if key in settings}
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         wanted = {name for settings in several for name in settings.get("components", NAMES)}
@@ -164,8 +154,7 @@ class LinearKind(Kind):
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
             model = LinearGNN(self.name, random_state=seed, **{**fixed, **current_names(settings)})
             model.fit(seen, train=split.train, val=split.val, propagated=propagated)
-            best = min(model.selection_, key=lambda each: (-each["val_accuracy"], each["val_loss"]))
-            return _result(model, features, best, "epoch")
+            return _result(model, features, "epoch")
 
         return run
 
@@ -183,8 +172,7 @@ class BaselineKind(Kind):
             model = baselines.get(self.name, **settings)
             baselines.set_known_params(model, random_state=seed, normalize_features=normalize)
             model.fit(seen, train=split.train, val=split.val)
-            best = model.selection_[best_of(model.selection_)]
-            return _result(model, model.seconds_["features"], best, "epochs")
+            return _result(model, model.seconds_["features"], "epochs")
 
         return run
 
@@ -192,9 +180,10 @@ class BaselineKind(Kind):
 class UserKind(Kind):
     """A user's own object with fit and predict, by its address; it takes no settings from a recipe."""
 
-    @property
-    def family(self) -> str:  # type: ignore[override]
-        return self.name
+    family = "user"
+
+    def sharing(self, settings: Settings) -> Settings:
+        return {"address": self.name}
 
     def check(self, settings: Settings) -> None:
         if settings:
@@ -218,8 +207,9 @@ def _timed(compute: Callable[[], Result]) -> tuple[Result, float]:
     return result, time.perf_counter() - begun
 
 
-def _result(model: Any, features: float, best: dict[str, Any], steps: str) -> RunResult:
+def _result(model: Any, features: float, steps: str) -> RunResult:
     """The result of a fitted baseline with its best setting; ``steps`` names the iterations there."""
+    best = model.selection_[best_of(model.selection_)]
     predicted, prediction = _timed(model.predict)
     seconds = {"features": features, "tuning": model.seconds_["learning"], "training": best["seconds"]}
     chosen = {key: value for key, value in best.items() if key not in ("seconds", steps)}

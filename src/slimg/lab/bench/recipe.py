@@ -15,14 +15,14 @@ JSON rather than TOML: Python 3.10 cannot read TOML without a further package, a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 from slimg.graph.splits import REAL
 from slimg.lab.bench import graphs
 from slimg.lab.bench.models import kind
@@ -109,8 +109,7 @@ class Recipe:
         """
         folder = files("slimg.lab.bench").joinpath("recipes")
         shipped = sorted(each.name.removesuffix(".json") for each in folder.iterdir() if each.name.endswith(".json"))
-        if name not in shipped:
-            raise choices("recipe", name, shipped)
+        check_names("recipe", [name], shipped)
         return _built(json.loads(folder.joinpath(f"{name}.json").read_text(encoding="utf-8")), name, quick)
 
     @classmethod
@@ -154,8 +153,8 @@ class Recipe:
         Recipe
             A copy.
         """
-        _known(f"graph of {self.name}", data or (), self.data)
-        _known(f"model of {self.name}", models or (), self.models)
+        check_names(f"graph of {self.name}", data or (), self.data)
+        check_names(f"model of {self.name}", models or (), self.models)
         changes: dict[str, Any] = {} if seeds is None else {"seeds": seeds, "fewer_seeds": {}}
         for key, value in changes.items():
             _check(self.name, key, value)
@@ -241,7 +240,7 @@ def _built(content: Any, where: str, quick: bool) -> Recipe:
     where = f"the recipe {where}"
     if not isinstance(content, dict):
         raise InputError(f"{where} must be a JSON object, not {type(content).__name__}")
-    _known(f"key in {where}", content, _CHECKS)
+    check_names(f"key in {where}", content, _CHECKS)
     for key in _NEEDED:
         if key not in content:
             raise InputError(f"{where} lacks {key!r}")
@@ -262,7 +261,7 @@ def _built(content: Any, where: str, quick: bool) -> Recipe:
 def _quickened(content: dict[str, Any], where: str) -> dict[str, Any]:
     """The recipe with what `--quick` replaces."""
     quick = content.get("quick", {})
-    _known(f"key in 'quick' of {where}", quick, _QUICK)
+    check_names(f"key in 'quick' of {where}", quick, _QUICK)
     rows = content["models"]
     models = {row: {**rows[row], **quick.get("with", {}).get(row, {})} for row in quick.get("models", rows)}
     kept = {key: quick[key] for key in ("about", "seeds", "standins", "data") if key in quick}
@@ -299,8 +298,8 @@ def _check_rows(recipe: Recipe, where: str) -> None:
         except InputError as error:
             raise InputError(f"{where}, row {row}: {error}") from None
     if not recipe.quick:
-        _known(f"row in 'unranked' of {where}", recipe.unranked, recipe.models)
-    _known(f"row in 'fewer_seeds' of {where}", recipe.fewer_seeds, recipe.models)
+        check_names(f"row in 'unranked' of {where}", recipe.unranked, recipe.models)
+    check_names(f"row in 'fewer_seeds' of {where}", recipe.fewer_seeds, recipe.models)
     for row, seeds in recipe.fewer_seeds.items():
         _check(f"{where}, fewer_seeds of {row}", "seeds", seeds)
         if seeds >= recipe.seeds:
@@ -311,9 +310,3 @@ def _check(where: str, key: str, value: Any) -> None:
     expected, holds = _CHECKS[key]
     if not holds(value):
         raise InputError(f"{where}: {key!r} must be {expected}, not {value!r}")
-
-
-def _known(what: str, names: Iterable[str], known: Collection[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise choices(what, name, known)

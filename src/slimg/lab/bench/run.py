@@ -22,7 +22,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
@@ -35,35 +34,17 @@ from slimg.lab.bench.environment import environment, peak_memory, reset_peak
 from slimg.lab.bench.models import Run, kind, protocol
 from slimg.lab.bench.store import Cell, Record, Store, canonical
 from slimg.lab.sanity.runner import accuracy
+from slimg.progress import rich_bars
 from slimg.system import cores
 
-Report = Callable[[Cell, Record, "Progress"], None]
-
-
-@dataclass
-class Progress:
-    """How far a run is."""
-
-    total: int
-    done: int = 0
-    begun: float = field(default_factory=time.monotonic)
-
-    @property
-    def seconds_left(self) -> float | None:
-        """At the pace so far; None before the first cell."""
-        return None if self.done == 0 else (time.monotonic() - self.begun) * (self.total - self.done) / self.done
+Report = Callable[[Cell, Record, int], None]
+"""Called after each cell, with how many cells there are."""
 
 
 def run(
-    cells: Iterable[Cell],
-    store: Store,
-    *,
-    jobs: int = 1,
-    memory: int | None = None,
-    minutes: float = float("inf"),
-    retry: bool = False,
-    report: Report | None = None,
-) -> int:
+    cells: Iterable[Cell], store: Store, *, jobs: int = 1, memory: int | None = None, minutes: float = float("inf"),
+    retry: bool = False, report: Report | None = None,
+) -> int:  # fmt: skip
     """Run the cells that are not recorded.
 
     Parameters
@@ -81,7 +62,7 @@ def run(
     retry : bool, default=False
         Whether cells that failed are run again.
     report : callable or None, default=None
-        Called with cell, record and `Progress` after each cell.
+        Called after each cell with the cell, its record and the number of cells.
 
     Returns
     -------
@@ -91,16 +72,16 @@ def run(
     end, threads = time.monotonic() + 60 * minutes, max(1, cores() // jobs) if jobs > 1 else None
     with store.writing():
         batches = [_Batch(each, memory, threads) for each in _batches(_missing(cells, store, retry))]
-        progress = Progress(sum(len(batch.cells) for batch in batches))
-        lock = threading.Lock()
+        total, done, lock = sum(len(batch.cells) for batch in batches), 0, threading.Lock()
 
         def work(batch: _Batch) -> None:
+            nonlocal done
             for cell, record in batch.records() if time.monotonic() < end else ():
                 with lock:
                     store.append(record)
-                    progress.done += 1
+                    done += 1
                     if report:
-                        report(cell, record, progress)
+                        report(cell, record, total)
 
         with ThreadPoolExecutor(jobs) as pool:
             try:
@@ -110,58 +91,27 @@ def run(
                     batch.stop()
         for future in finished:
             future.result()
-    return progress.done
+    return done
 
 
 @contextmanager
-def progress_bar(what: str = "cells") -> Iterator[Report | None]:
+def progress_bar(what: str = "cells") -> Iterator[Report]:
     """Show progress on a terminal, with an estimate of the time left; nothing where there is no terminal.
 
     Yields
     ------
-    callable or None
+    callable
         What to call after each cell.
     """
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bars
+    with rich_bars("MofNCompleteColumn", shown=None) as bars:
+        task = bars.add_task(what, total=None)
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
-    with Bars(*columns, console=Console(stderr=True)) as bars:
-        task = bars.add_task(what, total=None, left="")
-
-        def report(cell: Cell, record: Record, progress: Progress) -> None:
-            left = progress.seconds_left
-            description = f"{graphs.column(cell.data)} {cell.model['kind']} {outcome(record)}"
-            bars.update(task, total=progress.total, completed=progress.done, description=description,
-                        left="" if left is None else f"{duration(left)} left")  # fmt: skip
+        def report(cell: Cell, record: Record, total: int) -> None:
+            found = f"{100 * record['accuracy']:.1f} %" if record["status"] == "ok" else record["status"]
+            description = f"{graphs.column(cell.data)} {cell.model['kind']} {found}"
+            bars.update(task, total=total, advance=1, description=description)
 
         yield report
-
-
-def outcome(record: Record) -> str:
-    """Write the result of a cell in a word.
-
-    Returns
-    -------
-    str
-    """
-    return f"{100 * record['accuracy']:.1f} %" if record["status"] == "ok" else record["status"]
-
-
-def duration(seconds: float) -> str:
-    """Write seconds as 1:05 or 2:00:10.
-
-    Returns
-    -------
-    str
-    """
-    hours, rest = divmod(round(seconds), 3600)
-    minutes, seconds = divmod(rest, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
 def _missing(cells: Iterable[Cell], store: Store, retry: bool) -> list[Cell]:

@@ -14,9 +14,13 @@ import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+import slimg.lab.datasets as datasets
 from slimg.errors import InputError
+from slimg.lab.datasets import files
+from slimg.lab.tables import Table
 
 SIZES = ("nodes", "edges", "features", "classes")
 LEGEND = (
@@ -30,28 +34,22 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser = subparsers.add_parser("datasets", help="published graphs: list, get, info", description=__doc__,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-
     listed = actions.add_parser("list", help="all graphs, and whether their files are here")
-    listed.add_argument("--json", action="store_true", help="print JSON")
     listed.set_defaults(run=_list)
-
     got = actions.add_parser("get", help="download, check and keep the files of a graph")
     got.add_argument("names", nargs="+", metavar="NAME")
     got.add_argument("--to", metavar="FOLDER", help="folder that holds one folder per graph (default: the user's cache)")
     got.set_defaults(run=_get)
-
     shown = actions.add_parser("info", help="what is known of a graph, measured where its files are here")
     shown.add_argument("names", nargs="*", metavar="NAME")
     shown.add_argument("--all", action="store_true", help="every graph")
-    shown.add_argument("--json", action="store_true", help="print JSON")
     shown.set_defaults(run=_info)
+    for each in (listed, shown):
+        each.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 
 def _list(args: argparse.Namespace) -> int:
-    import slimg.lab.datasets as datasets
-    from slimg.lab.tables import Table
-
     found = [datasets.info(name) for name in datasets.names()]
     if args.json:
         print(json.dumps([{"name": each.name, "title": each.title, "present": each.present} for each in found], indent=1))
@@ -62,8 +60,6 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _get(args: argparse.Namespace) -> int:
-    import slimg.lab.datasets as datasets
-
     for name in args.names:
         fetched = datasets.fetch(name, args.to)
         print(*fetched.notes, f"{name}: {fetched.folder}", sep="\n")
@@ -71,8 +67,6 @@ def _get(args: argparse.Namespace) -> int:
 
 
 def _info(args: argparse.Namespace) -> int:
-    import slimg.lab.datasets as datasets
-
     if args.all == bool(args.names):
         raise InputError("`slimg datasets info` takes names of graphs, or --all")
     facts = [_facts(name) for name in (datasets.names() if args.all else args.names)]
@@ -85,24 +79,11 @@ def _info(args: argparse.Namespace) -> int:
 
 def _facts(name: str) -> dict[str, Any]:
     """Everything about one graph as plain values; damaged files are reported and not used."""
-    import slimg.lab.datasets as datasets
-    from slimg.lab.datasets import files
-
     info = datasets.info(name)
     found = files.find(info) or {}
     facts: dict[str, Any] = {key: getattr(info, key) for key in ("name", "title", "about", "citation", "licence")}
     facts |= {"paper": asdict(info.paper) if info.paper else None, "present": bool(found), "measured": None, "notes": []}
-    facts["files"] = [
-        {
-            "name": each.name,
-            "address": each.address or (info.archive.address if info.archive else ""),
-            "size": each.size,
-            "sha256": each.sha256 or (files.recorded_sum(found[each.name], each.name) if each.name in found else None),
-            "contents": each.contents,
-            "path": str(found[each.name]) if each.name in found else None,
-        }
-        for each in info.files
-    ]
+    facts["files"] = [_file_facts(each, info.archive, found.get(each.name)) for each in info.files]
     if found:
         try:
             graph = datasets.load(info.name)
@@ -114,10 +95,15 @@ def _facts(name: str) -> dict[str, Any]:
     return facts
 
 
+def _file_facts(file: datasets.RemoteFile, archive: datasets.RemoteFile | None, path: Path | None) -> dict[str, Any]:
+    known = {key: value for key, value in asdict(file).items() if key != "optional"}
+    known["address"] = file.address or (archive.address if archive else "")
+    known["sha256"] = file.sha256 or (files.recorded_sum(path, file.name) if path else None)
+    return {**known, "path": str(path) if path else None}
+
+
 def _summary(facts: list[dict[str, Any]]) -> str:
     """One line per graph: ours and, where it differs, the paper's."""
-    from slimg.lab.tables import Table
-
     rows = []
     for each in facts:
         ours, theirs = each["measured"] or {}, each["paper"] or {}
@@ -130,8 +116,6 @@ def _summary(facts: list[dict[str, Any]]) -> str:
 
 
 def _page(facts: dict[str, Any]) -> Iterator[str]:
-    from slimg.lab.tables import Table
-
     yield f"{facts['title']} ({facts['name']})" + (f": {facts['about']}" if facts["about"] else "")
     ours, theirs = facts["measured"] or {}, facts["paper"] or {}
     rows = [[what, _number(ours.get(what)), _number(theirs.get(what))] for what in SIZES]

@@ -105,7 +105,7 @@ class Dataset:
     name, title : str
         The names that slimg and the paper use.
     reader : str
-        Format family, a key of `slimg.lab.datasets.loader.READERS`.
+        Format family, a key of `slimg.lab.datasets.readers.READERS`.
     files : tuple of RemoteFile
         What the reader needs; with ``archive``, they are members of that file.
     licence, citation : str

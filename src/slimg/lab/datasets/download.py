@@ -13,7 +13,6 @@ import errno
 import http.client
 import os
 import shutil
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -30,6 +29,7 @@ from slimg.errors import InputError, SlimgError
 from slimg.lab.datasets import files
 from slimg.lab.datasets.dataset import Dataset, RemoteFile
 from slimg.lab.datasets.loader import find
+from slimg.progress import rich_bars
 from slimg.system import atomic_write
 
 BLOCK = 1 << 16
@@ -65,20 +65,15 @@ class Fetched:
 
 
 def fetch(
-    name: str,
-    root: str | Path | None = None,
-    *,
-    progress: bool | None = None,
-    retries: int = RETRIES,
-    pause: float = PAUSE,
-    timeout: float = TIMEOUT,
-) -> Fetched:
+    name: str | Dataset, root: str | Path | None = None, *, progress: bool | None = None, retries: int = RETRIES,
+    pause: float = PAUSE, timeout: float = TIMEOUT,
+) -> Fetched:  # fmt: skip
     """Download a dataset; files that are there and intact stay.
 
     Parameters
     ----------
-    name : str
-        One of `slimg.lab.datasets.names`.
+    name : str or Dataset
+        One of `slimg.lab.datasets.names`, or an entry like those of the table.
     root : path-like or None, default=None
         Folder that holds one folder per dataset; None for the user's cache.
     progress : bool or None, default=None
@@ -100,31 +95,17 @@ def fetch(
     DownloadError
         If a file cannot be downloaded or is not the publisher's.
     """
-    folder = Path(root) if root is not None else files.user_cache()
-    return fetch_dataset(find(name), folder, progress, retries=retries, pause=pause, timeout=timeout)
-
-
-def fetch_dataset(
-    dataset: Dataset,
-    root: Path,
-    progress: bool | None = None,
-    *,
-    retries: int = RETRIES,
-    pause: float = PAUSE,
-    timeout: float = TIMEOUT,
-) -> Fetched:
-    """Download a dataset given as an entry of the table; see `fetch`."""
-    folder = root / dataset.folder
+    dataset = name if isinstance(name, Dataset) else find(name)
+    folder = (Path(root) if root is not None else files.user_cache()) / dataset.folder
     here, sums = files.present(dataset, folder), files.recorded_sums(folder)
-    faulty = [
-        file for file in dataset.files
-        if file.name not in here or files.fault(here[file.name], file, sums.get(file.name))
-    ]  # fmt: skip
-    if all(file.optional and file.name not in here for file in faulty):
+    absent = [file for file in dataset.files if file.name not in here]
+    known = [file for file in dataset.files if file.name in here]
+    faulty = [file for file in known if files.fault(here[file.name], file, sums.get(file.name))]
+    if not faulty and all(file.optional for file in absent):
         return Fetched(folder, (f"{dataset.name} was already in {folder}.",))
     notes = []
     with _bar(progress) as bar_for:
-        for file in [dataset.archive] if dataset.archive else faulty:
+        for file in [dataset.archive] if dataset.archive else [*absent, *faulty]:
             path = download(file, folder, bar_for(file.name), retries=retries, pause=pause, timeout=timeout)
             notes += _record(file, path, folder)
     if dataset.archive:
@@ -133,14 +114,9 @@ def fetch_dataset(
 
 
 def download(
-    file: RemoteFile,
-    folder: Path,
-    progress: Progress | None = None,
-    *,
-    retries: int = RETRIES,
-    pause: float = PAUSE,
+    file: RemoteFile, folder: Path, progress: Progress | None = None, *, retries: int = RETRIES, pause: float = PAUSE,
     timeout: float = TIMEOUT,
-) -> Path:
+) -> Path:  # fmt: skip
     """Download one file into a folder, which is created if it is not there; options as in `fetch`.
 
     Returns
@@ -172,10 +148,19 @@ def download(
 
 
 def _make_folder(folder: Path) -> None:
-    try:
+    with _disk_errors(folder, "create"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DownloadError(f"cannot create {folder} ({error.strerror}): choose another folder with root=") from None
+
+
+@contextmanager
+def _disk_errors(path: Path, action: str = "write") -> Iterator[None]:
+    try:
+        yield
+    except (OSError, InputError) as error:
+        if getattr(error, "errno", None) == errno.ENOSPC:
+            raise DownloadError(f"the disk of {path.parent} is full: make room and try again") from None
+        why = getattr(error, "strerror", None) or error
+        raise DownloadError(f"cannot {action} {path} ({why}): choose another folder with root=") from None
 
 
 def _set_aside(path: Path, target: Path, why: str) -> DownloadError:
@@ -202,9 +187,7 @@ def _transfer(file: RemoteFile, part: Path, progress: Progress | None, timeout: 
     headers = {"User-Agent": f"slimg/{__version__}"}
     tag = _tag(part).read_text() if _tag(part).is_file() else ""
     if have and (tag or file.sha256):
-        headers["Range"] = f"bytes={have}-"
-        if tag:
-            headers["If-Range"] = tag  # a file that changed meanwhile is sent whole again
+        headers |= {"Range": f"bytes={have}-"} | ({"If-Range": tag} if tag else {})  # one that changed is sent whole
     with _open(file, headers, part, timeout) as response:
         resumed = response.status == http.client.PARTIAL_CONTENT
         start, length = have if resumed else 0, response.headers.get("Content-Length")
@@ -215,11 +198,25 @@ def _transfer(file: RemoteFile, part: Path, progress: Progress | None, timeout: 
                 " choose another folder with root="
             )
         total = None if length is None else start + int(length)
-        with _disk_errors(part):
+        with _disk_errors(part), part.open("ab" if resumed else "wb") as out:
             _tag(part).write_text(response.headers.get("ETag") or response.headers.get("Last-Modified") or "")
-            done = _copy(response, part, "ab" if resumed else "wb", start, total, progress)
+            for block in _blocks(response):
+                out.write(block)
+                if progress is not None:
+                    progress(out.tell(), total)
+            out.flush()
+            os.fsync(out.fileno())
+            done = out.tell()
     if total is not None and done != total:
         raise _Cut(f"the connection closed after {done:,} of {total:,} bytes")
+
+
+def _blocks(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    try:
+        while block := response.read(BLOCK):
+            yield block
+    except (OSError, http.client.HTTPException) as error:
+        raise _Cut(f"the connection broke ({error})") from None
 
 
 def _open(file: RemoteFile, headers: dict[str, str], part: Path, timeout: float) -> http.client.HTTPResponse:
@@ -247,38 +244,6 @@ def _open(file: RemoteFile, headers: dict[str, str], part: Path, timeout: float)
     return response
 
 
-def _copy(
-    response: http.client.HTTPResponse, part: Path, mode: str, start: int, total: int | None, progress: Progress | None
-) -> int:
-    """Stream the response to the file; returns its size afterwards."""
-    done = start
-    with part.open(mode) as out:
-        while True:
-            try:
-                block = response.read(BLOCK)
-            except (OSError, http.client.HTTPException) as error:
-                raise _Cut(f"the connection broke after {done:,} bytes ({error})") from None
-            if not block:
-                break
-            out.write(block)
-            done += len(block)
-            if progress is not None:
-                progress(done, total)
-        out.flush()
-        os.fsync(out.fileno())
-    return done
-
-
-@contextmanager
-def _disk_errors(part: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise DownloadError(f"the disk of {part.parent} is full: make room and try again") from None
-        raise DownloadError(f"cannot write {part} ({error.strerror}): choose another folder with root=") from None
-
-
 # datasets -----------------------------------------------------------------------------------------------------------
 
 
@@ -301,38 +266,22 @@ def _unpack(dataset: Dataset, archive: Path, folder: Path) -> None:
             for file in dataset.files:
                 member = next((m for m in packed.namelist() if f"/{m}".endswith(f"/{file.name}")), None)
                 if member is not None:
-                    _extract(packed, member, folder / file.name)
+                    target = folder / file.name
+                    _make_folder(target.parent)
+                    with _disk_errors(target), packed.open(member) as source, atomic_write(target, binary=True) as out:
+                        shutil.copyfileobj(source, out)
+                    files.record_sum(folder, file.name, files.sha256(target))
                 elif not file.optional:
                     raise _set_aside(archive, archive, f"{archive} lacks {file.name}")
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise _set_aside(archive, archive, f"{archive} is damaged ({error})") from None
-    for file in dataset.files:
-        if (folder / file.name).is_file():
-            files.record_sum(folder, file.name, files.sha256(folder / file.name))
     archive.unlink()
 
 
-def _extract(packed: zipfile.ZipFile, member: str, target: Path) -> None:
-    _make_folder(target.parent)
-    try:
-        with packed.open(member) as source, atomic_write(target, binary=True) as out:
-            shutil.copyfileobj(source, out)
-    except (OSError, InputError) as error:
-        raise DownloadError(f"cannot write {target} ({error}): make room or choose another folder") from None
-
-
 @contextmanager
-def _bar(progress: bool | None) -> Iterator[Callable[[str], Progress | None]]:
-    """Yields a function: file name → what to call as its bytes arrive (None when no bar is shown)."""
-    if not (sys.stderr.isatty() if progress is None else progress):
-        yield lambda name: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bars:
+def _bar(progress: bool | None) -> Iterator[Callable[[str], Progress]]:
+    """Yields a function: file name → what to call as its bytes arrive."""
+    with rich_bars("DownloadColumn", "TransferSpeedColumn", shown=progress) as bars:
 
         def bar_for(name: str) -> Progress:
             task = bars.add_task(name, total=None)

@@ -17,7 +17,7 @@ import numpy as np
 
 from slimg.errors import InputError
 from slimg.lab.datasets.dataset import Dataset, RemoteFile, table
-from slimg.lab.datasets.readers.arrays import AMAZON_ARRAYS, load_npz
+from slimg.lab.datasets.readers import AMAZON_ARRAYS, load_npz
 from slimg.system import atomic_write
 
 VARIABLE = "SLIMG_DATA"
@@ -63,11 +63,8 @@ def missing(dataset: Dataset, found: Mapping[str, Path]) -> list[str]:
 
 def find(dataset: Dataset, root: str | Path | None = None) -> dict[str, Path] | None:
     """Return all files of a dataset from the first folder that has them, or None."""
-    for folder in data_folders(root):
-        found = present(dataset, folder / dataset.folder)
-        if not missing(dataset, found):
-            return found
-    return None
+    places = (present(dataset, folder / dataset.folder) for folder in data_folders(root))
+    return next((found for found in places if not missing(dataset, found)), None)
 
 
 def require_files(dataset: Dataset, root: str | Path | None = None) -> dict[str, Path]:
@@ -125,20 +122,19 @@ def fault(path: Path, file: RemoteFile, recorded: str | None = None) -> str | No
     -------
     str or None
     """
-    size = path.stat().st_size
+    size, expected = path.stat().st_size, file.contents or file.sha256 or recorded
     if size == 0:
         return "is empty"
-    if file.contents is not None:
-        return _fault_of_contents(path, file.contents)
-    expected = file.sha256 or recorded
-    if file.size is not None and size < file.size:
+    if file.size is not None and size < file.size and not file.contents:
         return f"has {size:,} of {file.size:,} bytes"
-    if expected is None or (file.sha256 is None and size > QUICK):
+    if expected is None or (size > QUICK and not (file.contents or file.sha256)):
         return None
-    found = sha256(path)
-    if found == expected:
-        return None
-    return _other_dataset(found) or f"has SHA-256 {found[:12]}… instead of {expected[:12]}…"
+    try:
+        found = contents_digest(load_npz(path, AMAZON_ARRAYS)) if file.contents else sha256(path)
+    except InputError:
+        return _other_dataset(sha256(path)) or "is damaged, or not the npz it should be"
+    kind = "contents" if file.contents else "SHA-256"
+    return None if found == expected else _other_dataset(found) or f"has {kind} {found[:12]}… instead of {expected[:12]}…"
 
 
 def recorded_sum(path: Path, name: str) -> str | None:
@@ -160,16 +156,6 @@ def record_sum(folder: Path, name: str, digest: str) -> None:
     sums = recorded_sums(folder) | {name: digest}
     with atomic_write(folder / SUMS) as out:
         out.write("".join(f"{value}  {key}\n" for key, value in sorted(sums.items())))
-
-
-def _fault_of_contents(path: Path, expected: str) -> str | None:
-    try:
-        found = contents_digest(load_npz(path, AMAZON_ARRAYS))
-    except InputError:
-        return _other_dataset(sha256(path)) or "is damaged, or not the npz it should be"
-    if found == expected:
-        return None
-    return _other_dataset(found) or f"has contents {found[:12]}… instead of {expected[:12]}…"
 
 
 def _other_dataset(digest: str) -> str | None:

@@ -19,28 +19,23 @@ Neither is the published filter, which leaves 890 and 2,223 nodes: results on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from slimg.errors import InputError, choices
 from slimg.graph import Graph
 from slimg.graph.columns import number_of
+from slimg.inference.fold_in import feature_digests
 from slimg.lab.datasets import files
 from slimg.lab.datasets.dataset import Dataset, Statistics, table
-from slimg.lab.datasets.readers.arrays import read_amazon, read_facebook100, read_pokec, read_wikipedia
-from slimg.lab.datasets.readers.planetoid import read_planetoid
-from slimg.lab.datasets.readers.text import read_actor, read_ogb, read_twitch
+from slimg.lab.datasets.readers import READERS
+from slimg.linalg.operators import twins
 
-READERS: dict[str, Callable[[Mapping[str, Path], Dataset], Graph]] = {
-    "planetoid": read_planetoid, "amazon": read_amazon, "wikipedia": read_wikipedia, "actor": read_actor,
-    "facebook100": read_facebook100, "ogb": read_ogb, "twitch": read_twitch, "pokec": read_pokec,
-}  # fmt: skip
+ALL_THE_SAME = " (load(..., check=False) reads it all the same)"
 
 
 def names() -> list[str]:
@@ -86,11 +81,12 @@ def load(name: str, root: str | Path | None = None, *, check: bool = True) -> Gr
     found = files.require_files(dataset, root)
     if check:
         _check_files(dataset, found)
-    graph = _read(dataset, found)
+    folder = next(iter(found.values())).parent
+    graph = _read(dataset, found, folder)
     if dataset.source is not None:
         graph = without_duplicates(graph)
     if check:
-        _check_sizes(dataset, graph, found)
+        _check_sizes(dataset, graph, folder)
     return graph
 
 
@@ -159,23 +155,10 @@ def without_duplicates(graph: Graph, features: bool = True) -> Graph:
 
 def distinct_rows(graph: Graph, features: bool = True) -> np.ndarray:
     """Return the rows of the first node of each set of duplicates, ascending; unlabelled nodes are never duplicates."""
-    first: dict[tuple[bytes, int, bytes], int] = {}
-    for node, code in enumerate(graph.codes.tolist()):
-        text = _row_bytes(graph.features, node) if features else b""
-        key = (graph.adjacency.neighbours(node).tobytes(), code if code >= 0 else -1 - node, text)
-        first.setdefault(key, node)
-    return np.fromiter(first.values(), np.int64, len(first))
-
-
-def _row_bytes(features: Any, row: int) -> bytes:
-    """The features of one node; equal rows give equal bytes."""
-    if features is None:
-        return b""
-    if not sp.issparse(features):
-        return (features[row] + 0.0).tobytes()  # −0 and 0 are the same feature
-    part = slice(features.indptr[row], features.indptr[row + 1])
-    stored = features.data[part] != 0
-    return features.indices[part][stored].tobytes() + b"|" + features.data[part][stored].tobytes()
+    text = feature_digests(graph.features if features else None, graph.n)
+    own = np.where(graph.codes < 0, -1 - np.arange(graph.n), graph.codes)
+    keys = np.column_stack([twins(graph.adjacency), own, text.view(np.int64)])
+    return np.sort(np.unique(keys, axis=0, return_index=True)[1])
 
 
 def _check_files(dataset: Dataset, found: Mapping[str, Path]) -> None:
@@ -184,32 +167,29 @@ def _check_files(dataset: Dataset, found: Mapping[str, Path]) -> None:
         wrong = path and files.fault(path, file, files.recorded_sum(path, file.name))
         if wrong:
             raise InputError(
-                f"{path} {wrong}, and is not used: get it again with `slimg datasets get {dataset.folder}`"
-                " (load(..., check=False) reads it all the same)"
+                f"{path} {wrong}, and is not used: get it again with `slimg datasets get {dataset.folder}`{ALL_THE_SAME}"
             )
 
 
-def _read(dataset: Dataset, found: Mapping[str, Path]) -> Graph:
+def _read(dataset: Dataset, found: Mapping[str, Path], folder: Path) -> Graph:
     try:
         return READERS[dataset.reader](found, dataset)
     except InputError:
         raise
     except (ValueError, KeyError, IndexError, OSError, EOFError, TypeError, OverflowError) as error:
-        folder = next(iter(found.values())).parent
         raise InputError(
             f"the files of {dataset.name} in {folder} cannot be read ({type(error).__name__}: {error}):"
             f" get them again with `slimg datasets get {dataset.folder}`"
         ) from error
 
 
-def _check_sizes(dataset: Dataset, graph: Graph, found: Mapping[str, Path]) -> None:
-    """A graph of another size is another graph."""
-    have = Statistics.of(graph).sizes() if dataset.measured else (graph.n,)
-    need = dataset.measured.sizes() if dataset.measured else (dataset.paper.nodes,) if dataset.paper else have
-    for what, ours, theirs in zip(("nodes", "edges", "features", "classes"), have, need, strict=False):
+def _check_sizes(dataset: Dataset, graph: Graph, folder: Path) -> None:
+    """A graph of another size is another graph; of files that were not seen yet the paper tells the number of nodes."""
+    have, known = Statistics.of(graph), dataset.measured or dataset.paper
+    for what in ("nodes", "edges", "features", "classes") if dataset.measured else ("nodes",):
+        ours, theirs = getattr(have, what), getattr(known or have, what)
         if ours != theirs:
-            folder = next(iter(found.values())).parent
             raise InputError(
                 f"{folder} holds a graph with {ours:,} {what}, but {dataset.name} has {theirs:,}: is it another dataset?"
-                " (load(..., check=False) reads it all the same)"
+                f"{ALL_THE_SAME}"
             )

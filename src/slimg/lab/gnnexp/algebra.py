@@ -31,13 +31,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from numbers import Rational
-from typing import Any
+from typing import Any, Self
 
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 
 HALF = Fraction(1, 2)
-_POWERS = (("none", "0", "0"), ("row", "-1", "0"), ("sym", "-1/2", "-1/2"), ("col", "0", "-1"))
-NORMALISATIONS = {name: (Fraction(left), Fraction(right)) for name, left, right in _POWERS}
+_ZERO, _ONE = Fraction(0), Fraction(1)
+NORMALISATIONS = {"none": (_ZERO, _ZERO), "row": (-_ONE, _ZERO), "sym": (-HALF, -HALF), "col": (_ZERO, -_ONE)}
 _NAMES = {powers: name for name, powers in NORMALISATIONS.items()}
 _CANCELLED = Fraction(1, 10**13)
 _PLAIN_DENOMINATOR = 10**6
@@ -169,13 +169,40 @@ class Word:
                 yield symbol, word
 
 
-class Polynomial:
-    """Σ c_w w over words; immutable. Products keep the order of their factors."""
+class Combination:
+    """Σ coefficient · key, immutable; terms whose coefficient is zero are left out."""
 
-    __slots__ = ("_terms",)
+    __slots__ = ("terms",)
 
-    def __init__(self, terms: Mapping[Word, Fraction] | None = None):
-        self._terms = {word: value for word, value in (terms or {}).items() if value}
+    def __init__(self, terms: Mapping[Any, Any] | None = None):
+        self.terms: dict[Any, Any] = {key: value for key, value in (terms or {}).items() if value}
+
+    def __add__(self, other: Self) -> Self:
+        total = dict(self.terms)
+        for key, value in other.terms.items():
+            total[key] = _sum(total[key], value) if key in total else value
+        return type(self)(total)
+
+    def __sub__(self, other: Self) -> Self:
+        return self + other * -1
+
+    def __mul__(self, number: Any) -> Self:
+        return type(self)({key: value * number for key, value in self.terms.items()})
+
+    __rmul__ = __mul__
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Combination) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+
+class Polynomial(Combination):
+    """Σ c_w w over words. Products keep the order of their factors."""
 
     @classmethod
     def of(cls, symbol: Symbol) -> Polynomial:
@@ -190,25 +217,25 @@ class Polynomial:
     @property
     def words(self) -> list[Word]:
         """Words with a coefficient, from the shortest to the longest."""
-        return sorted(self._terms, key=lambda word: word.rank)
+        return sorted(self.terms, key=lambda word: word.rank)
 
     @property
     def leading(self) -> Word:
         """The longest word."""
-        return max(self._terms, key=lambda word: word.rank)
+        return max(self.terms, key=lambda word: word.rank)
 
     @property
     def symbols(self) -> set[Symbol]:
         """The operators that occur."""
-        return {symbol for word in self._terms for symbol, _ in word.factors}
+        return {symbol for word in self.terms for symbol, _ in word.factors}
 
     def coefficient(self, word: Word) -> Fraction:
         """c_w, zero for a word that does not occur."""
-        return self._terms.get(word, Fraction(0))
+        return self.terms.get(word, Fraction(0))
 
     def items(self) -> Iterator[tuple[Word, Fraction]]:
         """Words and coefficients, from the shortest word to the longest."""
-        return ((word, self._terms[word]) for word in self.words)
+        return ((word, self.terms[word]) for word in self.words)
 
     def on_ones(self) -> Polynomial:
         """The same on the vector of ones: rightmost operators that map it to itself are left out."""
@@ -220,22 +247,12 @@ class Polynomial:
             total = total + Polynomial({Word(tuple(factors)): value})
         return total
 
-    def __add__(self, other: Polynomial) -> Polynomial:
-        total = dict(self._terms)
-        for word, value in other._terms.items():
-            total[word] = _sum(total.get(word, Fraction(0)), value)
-        return Polynomial(total)
-
-    def __sub__(self, other: Polynomial) -> Polynomial:
-        return self + other * -1
-
-    def __mul__(self, other: Polynomial | Number) -> Polynomial:
+    def __mul__(self, other: Any) -> Polynomial:
         if not isinstance(other, Polynomial):
-            factor = rational(other)
-            return Polynomial({word: value * factor for word, value in self._terms.items()})
+            return super().__mul__(rational(other))
         total: dict[Word, Fraction] = {}
-        for left, a in self._terms.items():
-            for right, b in other._terms.items():
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
                 word = left * right
                 total[word] = _sum(total.get(word, Fraction(0)), a * b)
         return Polynomial(total)
@@ -248,19 +265,10 @@ class Polynomial:
             result = self * result
         return result
 
-    def __bool__(self) -> bool:
-        return bool(self._terms)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Polynomial) and self._terms == other._terms
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._terms.items()))
-
     @property
     def latex(self) -> str:
         """The sum in LaTeX, from the longest word to the shortest, with four significant digits."""
-        ordered = sorted(self._terms.items(), key=lambda item: (-item[0].degree, item[0].rank))
+        ordered = sorted(self.terms.items(), key=lambda item: (-item[0].degree, item[0].rank))
         terms = [_term(word, value) for word, value in ordered]
         return joined(terms if len(terms) <= _LONG else [*terms[:3], ("+", r"\cdots"), *terms[-3:]]) if terms else "0"
 
@@ -288,8 +296,7 @@ def normalised(graph: str = "A", norm: str = "sym", loops: Fraction | int = 0) -
     Polynomial
         The operator; A + loops·I without a normalisation.
     """
-    if norm not in NORMALISATIONS:
-        raise choices("normalisation", norm, tuple(NORMALISATIONS))
+    check_names("normalisation", [norm], NORMALISATIONS)
     return scaled(graph, Fraction(loops), *NORMALISATIONS[norm])
 
 
@@ -353,10 +360,10 @@ def _term(word: Word, value: Fraction) -> tuple[str, str]:
     return "-" if value < 0 else "+", word.latex if abs(value) == 1 else size + word.latex
 
 
-def _sum(a: Fraction, b: Fraction) -> Fraction:
-    """a + b, zero when they cancel up to rounding."""
+def _sum(a: Any, b: Any) -> Any:
+    """a + b, zero when two numbers cancel up to rounding."""
     total = a + b
-    return Fraction(0) if abs(total) <= _CANCELLED * max(abs(a), abs(b)) else total
+    return Fraction(0) if isinstance(total, Fraction) and abs(total) <= _CANCELLED * max(abs(a), abs(b)) else total
 
 
 # writing ------------------------------------------------------------------------------------------------------------

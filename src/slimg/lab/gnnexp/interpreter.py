@@ -36,7 +36,7 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 import slimg.lab.gnnexp.functions
 import slimg.lab.gnnexp.layers
 from slimg.errors import InputError
-from slimg.lab.gnnexp.rules import LocatedError, Note, Rule, Site, SourceLine, bind, failure, rule_for, unknown_layer
+from slimg.lab.gnnexp.rules import LocatedError, Note, Rule, Site, SourceLine, bind, dotted, failure, rule_for, unknown_layer
 from slimg.lab.gnnexp.values import ABSTRACT, DataObject, Edges, Weight
 
 _IN_PLACE = ("iadd", "isub", "imul", "itruediv")
@@ -70,14 +70,14 @@ class Interpreter:
         constants, values = bind(inspect.signature(module.forward).parameters, inputs)
         if any(isinstance(value, Edges) and value.hops > 1 for value in values.values()):
             self.problems.append(Note(_SQUARE))
-        if (rule := rule_for(module)) is not None:
-            return _call(rule, Site(type(module).__name__, "", "layer", module, None, self), values.values(), {})
+        if rule_for(module) is not None:
+            return self._layer(module, "", "layer", None, values.values(), {})
         return self._follow(module, "", "forward", constants, values)
 
     def run(self, module: Any, path: str, *args: Any, method: str = "forward", **kwargs: Any) -> Any:
         """The output of one method of a module on given arguments, abstract or not."""
-        if (rule := rule_for(module)) is not None and method == "forward":
-            return _call(rule, Site(type(module).__name__, path, path, module, None, self), args, kwargs)
+        if rule_for(module) is not None and method == "forward":
+            return self._layer(module, path, path, None, args, kwargs)
         bound = inspect.signature(getattr(module, method)).bind(*args, **kwargs)
         bound.apply_defaults()
         values = {name: value for name, value in bound.arguments.items() if isinstance(value, (*ABSTRACT, Weight))}
@@ -97,26 +97,25 @@ class Interpreter:
             elif node.op == "get_attr":
                 known[node] = _attribute(root, node.target, path)
             elif node.op == "call_module":
-                known[node] = self._call_module(root, path, node, args, kwargs)
+                paths = dotted(path, node.target), dotted(path, node.name)
+                known[node] = self._layer(root.get_submodule(node.target), *paths, where(node), args, kwargs)
             else:
                 known[node] = self._call_function(root, path, node, args, kwargs)
                 if _changes_its_argument(node):
                     known[node.args[0]] = known[node]
         return None
 
-    def _call_module(self, root: Any, path: str, node: Any, args: Any, kwargs: Any) -> Any:
-        module = root.get_submodule(node.target)
+    def _layer(self, module: Any, path: str, call: str, at: SourceLine | None, args: Any, kwargs: Any) -> Any:
         name, rule = type(module).__name__, rule_for(module)
         if rule is None:
-            raise unknown_layer(name, where(node))
-        site = Site(name, _joined(path, node.target), _joined(path, node.name), module, where(node), self)
-        return _call(rule, site, args, kwargs)
+            raise unknown_layer(name, at)
+        return _call(rule, Site(name, path, call, module, at, self), args, kwargs)
 
     def _call_function(self, root: Any, path: str, node: Any, args: Any, kwargs: Any) -> Any:
         name = node.target if node.op == "call_method" else node.target.__name__
         if not any(isinstance(leaf, ABSTRACT) for leaf in _leaves((args, kwargs))):
             return _computed(node, name, args, kwargs)
-        site = Site(name.strip("_"), path, _joined(path, node.name), root, where(node), self)
+        site = Site(name.strip("_"), path, dotted(path, node.name), root, where(node), self)
         rule = rule_for(node.target) or rule_for(name) or rule_for(name.strip("_"))
         if rule is None:
             site.fail("is a function without a rule: use another, or wrap it with torch.fx.wrap and add a rule")
@@ -146,8 +145,8 @@ def _is_leaf(module: Any) -> bool:
 def _attribute(root: Any, target: str, path: str) -> Weight:
     value = operator.attrgetter(target)(root)
     if not isinstance(value, torch.Tensor):
-        raise InputError(f"the attribute {_joined(path, target)} is not a tensor: it cannot be followed")
-    return Weight(_joined(path, target), value, bool(value.requires_grad))
+        raise InputError(f"the attribute {dotted(path, target)} is not a tensor: it cannot be followed")
+    return Weight(dotted(path, target), value, bool(value.requires_grad))
 
 
 def _computed(node: Any, name: str, args: Any, kwargs: Any) -> Any:
@@ -192,10 +191,6 @@ def _with_weights(value: Any, graph: Any) -> Any:
         return value
     fields = {node.args[1] for node in graph.nodes if getattr(node.target, "__name__", "") == "getattr"}
     return replace(value, weighted=bool(fields & {"edge_weight", "edge_attr"}))
-
-
-def _joined(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
 
 
 # recording -----------------------------------------------------------------------------------------------------------

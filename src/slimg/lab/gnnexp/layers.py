@@ -14,67 +14,55 @@ import inspect
 from dataclasses import replace
 from typing import Any
 
+from slimg.lab.gnnexp import values as v
 from slimg.lab.gnnexp.algebra import IDENTITY, Attention, Laplacian, Operator, Polynomial, rational
-from slimg.lab.gnnexp.rules import Site, rule
-from slimg.lab.gnnexp.values import (
-    ZERO,
-    Degree,
-    EdgeEnd,
-    Edges,
-    EdgeWeights,
-    Messages,
-    Opaque,
-    Value,
-    Weights,
-    joined,
-    total,
-)
+from slimg.lab.gnnexp.rules import Site, dotted, rule
 
 _PROVIDED = ("index", "ptr", "dim_size", "size", "size_i", "size_j", "edge_index", "edge_index_i", "edge_index_j")
 
 
 @rule("torch_geometric.GCNConv")
-def gcn_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None) -> Value:
+def gcn_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """M X W + b, M = Ã_sym by default."""
     return site.bias(_operator(site, edge_index, edge_weight) @ site.linear(x, "lin"))
 
 
 @rule("torch_geometric.LGConv")
-def lg_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None) -> Value:
+def lg_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """A_sym X."""
     return _operator(site, edge_index, edge_weight) @ x
 
 
 @rule("torch_geometric.SGConv")
-def sg_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None) -> Value:
+def sg_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """Ã_sym^K X W + b."""
     return site.linear(_operator(site, edge_index, edge_weight) ** site.module.K @ x, "lin")
 
 
 @rule("torch_geometric.SSGConv")
-def ssg_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None) -> Value:
+def ssg_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """(αI + (1 − α)/K Σ_k Ã_sym^k) X W + b."""
     alpha, hops = rational(site.module.alpha), _hops(site, x, edge_index, edge_weight)
-    return site.linear(x * alpha + total(hops[1:]) * ((1 - alpha) / site.module.K), "lin")
+    return site.linear(x * alpha + v.total(hops[1:]) * ((1 - alpha) / site.module.K), "lin")
 
 
 @rule("torch_geometric.TAGConv")
-def tag_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None) -> Value:
+def tag_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """Σ_(k≤K) A_sym^k X W_k + b."""
     hops = enumerate(_hops(site, x, edge_index, edge_weight))
-    return site.bias(total(hop.times(site.weight(f"lins.{place}")) for place, hop in hops))
+    return site.bias(v.total(hop.times(site.weight(f"lins.{place}")) for place, hop in hops))
 
 
 @rule("torch_geometric.MixHopConv")
-def mixhop_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None) -> Value:
+def mixhop_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """‖_k Ã_sym^k X W_k + b."""
     step = _operator(site, edge_index, edge_weight)
     hops = [(step**power @ x).times(site.weight(f"lins.{power}")) for power in site.module.powers]
-    return site.bias(joined(hops, site.call))
+    return site.bias(v.joined(hops, site.call))
 
 
 @rule("torch_geometric.APPNP")
-def appnp(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None) -> Value:
+def appnp(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """H ← (1 − α)Ã_sym H + αX, K times."""
     step, alpha, value = _operator(site, edge_index, edge_weight), rational(site.module.alpha), x
     for _ in range(site.module.K):
@@ -83,7 +71,7 @@ def appnp(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None) ->
 
 
 @rule("torch_geometric.GCN2Conv")
-def gcn2_conv(site: Site, x: Value, x_0: Value, edge_index: Any, edge_weight: Weights = None) -> Value:
+def gcn2_conv(site: Site, x: v.Value, x_0: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """((1 − α)Ã_sym H + αX₀) ((1 − β)I + βW), where the second factor is one free weight; two when not shared."""
     alpha = rational(site.module.alpha)
     passed = (_operator(site, edge_index, edge_weight) @ x) * (1 - alpha)
@@ -92,7 +80,7 @@ def gcn2_conv(site: Site, x: Value, x_0: Value, edge_index: Any, edge_weight: We
 
 
 @rule("torch_geometric.ChebConv")
-def cheb_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None, *options: Any, **more: Any) -> Value:
+def cheb_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None, *options: Any, **more: Any) -> v.Value:
     """Σ_k T_k(L̂) X W_k + b with L̂ = 2L/λ_max − I; L = I − A_sym, I − A_col or D − A.
 
     The spans of T_0, …, T_(K−1) in L̂ and in L are the same whatever λ_max is, so 2 is taken for it.
@@ -101,7 +89,7 @@ def cheb_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None
         shifted = Polynomial.of(Laplacian(_letter(site, edge_index, edge_weight))) - IDENTITY
     else:
         shifted = site.operator(edge_index, {"sym": "sym", "rw": "col"}[site.module.normalization], 0, edge_weight) * -1
-    before, current, value = ZERO, x, ZERO
+    before, current, value = v.ZERO, x, v.ZERO
     for place in range(len(site.module.lins)):
         value = value + current.times(site.weight(f"lins.{place}"))
         step = shifted @ current
@@ -110,7 +98,7 @@ def cheb_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None
 
 
 @rule("torch_geometric.ARMAConv")
-def arma_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None) -> Value:
+def arma_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """Mean over stacks of H ← σ(A_sym H W_t + X V_t + b_t), T times from H = X."""
     layer, step, stacks = site.module, _operator(site, edge_index, edge_weight), []
     if layer.act is not None:
@@ -123,13 +111,13 @@ def arma_conv(site: Site, x: Value, edge_index: Any, edge_weight: Weights = None
             value = step @ value.times(site.weight(f"{weight}.{stack}"))
             value = value + x.times(site.weight(f"root_weight.{own}.{stack}"))
             if layer.bias is not None:
-                value = value + Value.row(site.weight(f"bias.{own}.{stack}"))
+                value = value + v.Value.row(site.weight(f"bias.{own}.{stack}"))
         stacks.append(value)
-    return total(stacks) * rational(1 / layer.num_stacks)
+    return v.total(stacks) * rational(1 / layer.num_stacks)
 
 
 @rule("torch_geometric.SAGEConv")
-def sage_conv(site: Site, x: Any, edge_index: Any, size: Any = None) -> Value:
+def sage_conv(site: Site, x: Any, edge_index: Any, size: Any = None) -> v.Value:
     """A_row X W + X V + b."""
     sent, own = _sent_and_own(x)
     if site.module.project:
@@ -142,7 +130,7 @@ def sage_conv(site: Site, x: Any, edge_index: Any, size: Any = None) -> Value:
 
 
 @rule("torch_geometric.GraphConv")
-def graph_conv(site: Site, x: Any, edge_index: Any, edge_weight: Weights = None, size: Any = None) -> Value:
+def graph_conv(site: Site, x: Any, edge_index: Any, edge_weight: v.Weights = None, size: Any = None) -> v.Value:
     """A X W + X V + b."""
     sent, own = _sent_and_own(x)
     passed = site.operator(edge_index, site.aggregation(edge_weight is not None), weights=edge_weight) @ sent
@@ -150,18 +138,18 @@ def graph_conv(site: Site, x: Any, edge_index: Any, edge_weight: Weights = None,
 
 
 @rule("torch_geometric.SimpleConv")
-def simple_conv(site: Site, x: Any, edge_index: Any, edge_weight: Weights = None, size: Any = None) -> Value:
+def simple_conv(site: Site, x: Any, edge_index: Any, edge_weight: v.Weights = None, size: Any = None) -> v.Value:
     """M X, M = A or A_row; with X added, concatenated, or as a loop."""
     (sent, own), root = _sent_and_own(x), site.module.combine_root
     loops = 1 if root == "self_loop" else 0
     value = site.operator(edge_index, site.aggregation(edge_weight is not None), loops, edge_weight) @ sent
     if root == "sum":
         return value + own
-    return joined([own, value], site.call) if root == "cat" else value
+    return v.joined([own, value], site.call) if root == "cat" else value
 
 
 @rule("torch_geometric.GINConv")
-def gin_conv(site: Site, x: Any, edge_index: Any, size: Any = None) -> Value:
+def gin_conv(site: Site, x: Any, edge_index: Any, size: Any = None) -> v.Value:
     """f(A X + (1 + ε)X); a learned ε is a free scalar."""
     (sent, own), epsilon = _sent_and_own(x), site.module.eps
     is_learned = getattr(epsilon, "requires_grad", False)
@@ -171,7 +159,7 @@ def gin_conv(site: Site, x: Any, edge_index: Any, size: Any = None) -> Value:
 
 
 @rule("torch_geometric.GATConv")
-def gat_conv(site: Site, x: Value, edge_index: Any, edge_attr: Any = None, *rest: Any, **options: Any) -> Value:
+def gat_conv(site: Site, x: v.Value, edge_index: Any, edge_attr: Any = None, *rest: Any, **options: Any) -> v.Value:
     """The paper's partial form, head by head: [diag(X w₁)Ã + Ã diag(X w₂)] X W, exact for a single layer on X.
 
     Softmax and LeakyReLU are left out of the attention, which makes it linear in X w₁ and X w₂.
@@ -189,26 +177,26 @@ def gat_conv(site: Site, x: Value, edge_index: Any, edge_attr: Any = None, *rest
     for head in range(1, layer.heads + 1):
         attention = Polynomial.of(Attention(seen.index(site.path) + 1, head, layer.heads, graph, loops))
         heads.append(attention @ x.times(site.weight(f"lin.{head}")))
-    value = joined(heads, site.call) if layer.concat else total(heads) * rational(1 / layer.heads)
+    value = v.joined(heads, site.call) if layer.concat else v.total(heads) * rational(1 / layer.heads)
     return site.bias(value if layer.res is None else value + x.times(site.weight("res")))
 
 
 @rule("torch_geometric.JumpingKnowledge")
-def jumping_knowledge(site: Site, xs: Any) -> Value:
+def jumping_knowledge(site: Site, xs: Any) -> v.Value:
     """H₁ ‖ H₂ ‖ …; the maximum and the LSTM's weighted sum are not linear: every layer keeps a weight of its own."""
     if site.module.mode != "cat":
         site.problem(f"JumpingKnowledge('{site.module.mode}') is not linear: it is replaced by a concatenation")
-    return joined(list(xs), site.call)
+    return v.joined(list(xs), site.call)
 
 
 # graph functions and message passing ----------------------------------------------------------------------------------
 
 
 @rule("propagate")
-def propagate(site: Site, path: str, edge_index: Any, **inputs: Any) -> Value:
+def propagate(site: Site, path: str, edge_index: Any, **inputs: Any) -> v.Value:
     """One round of message passing of the layer at ``path``, through its own message and update."""
     layer, edges = site.module.get_submodule(path), site.edges(edge_index)
-    full_path = ".".join(part for part in (site.path, path) if part)
+    full_path = dotted(site.path, path)
     site = replace(site, name=type(layer).__name__, module=layer)
     if _is_overridden(layer, "aggregate"):
         site.fail("has an aggregation of its own, which has no rule")
@@ -222,18 +210,18 @@ def propagate(site: Site, path: str, edge_index: Any, **inputs: Any) -> Value:
     return site.interpreter.run(layer, full_path, value, method="update", **further)
 
 
-def aggregate(site: Site, sent: Any, edges: Edges, how: Any) -> Value:
+def aggregate(site: Site, sent: Any, edges: v.Edges, how: Any) -> v.Value:
     """Σ_j or the mean over j of the messages to each node."""
-    if not isinstance(sent, Messages):
+    if not isinstance(sent, v.Messages):
         site.fail("sends messages that are not linear in what the sources hold, which has no rule")
     if site.aggregation(any(weight is not None for weight, _ in sent.parts), how) == "row":
-        return total(edges.operator("row") @ value for _, value in sent.parts)
-    return total((edges.weights() if w is None else w).operator @ value for w, value in sent.parts)
+        return v.total(edges.operator("row") @ value for _, value in sent.parts)
+    return v.total((edges.weights() if w is None else w).operator @ value for w, value in sent.parts)
 
 
 @rule("gcn_norm")
-def gcn_norm(site: Site, edge_index: Edges, edge_weight: Weights = None, num_nodes: Any = None, improved: bool = False,
-             add_self_loops: bool = True, *options: Any, **more: Any) -> tuple[Edges, EdgeWeights]:  # fmt: skip
+def gcn_norm(site: Site, edge_index: v.Edges, edge_weight: v.Weights = None, num_nodes: Any = None, improved: bool = False,
+             add_self_loops: bool = True, *options: Any, **more: Any) -> tuple[v.Edges, v.EdgeWeights]:  # fmt: skip
     """(edges with loops, weights of D̃^-½ (A + I) D̃^-½)."""
     loops = loop_strength(add_self_loops, improved, edge_weight)
     weights = site.edges(edge_index).weights("sym", loops, edge_weight)
@@ -241,9 +229,8 @@ def gcn_norm(site: Site, edge_index: Edges, edge_weight: Weights = None, num_nod
 
 
 @rule("add_self_loops", "add_remaining_self_loops")
-def add_self_loops(
-    site: Site, edge_index: Edges, edge_attr: Any = None, fill_value: Any = None, num_nodes: Any = None
-) -> Any:
+def add_self_loops(site: Site, edge_index: v.Edges, edge_attr: Any = None, fill_value: Any = None,
+                   num_nodes: Any = None) -> Any:  # fmt: skip
     """(edges with loops, their weights if there were any)."""
     strength = float(fill_value) if isinstance(fill_value, (int, float)) and edge_attr is not None else 1
     edges = site.edges(edge_index).with_loops(strength)
@@ -251,33 +238,33 @@ def add_self_loops(
 
 
 @rule("remove_self_loops", "dropout_adj", "to_undirected", "sort_edge_index")
-def edges_and_weights(site: Site, edge_index: Edges, edge_attr: Any = None, *options: Any, **more: Any) -> Any:
+def edges_and_weights(site: Site, edge_index: v.Edges, edge_attr: Any = None, *options: Any, **more: Any) -> Any:
     """Graphs are undirected without loops: the edges and weights as they are."""
     alone = site.name in ("to_undirected", "sort_edge_index") and edge_attr is None
     return edge_index if alone else (edge_index, edge_attr)
 
 
 @rule("dropout_edge", "dropout_node", "dropout_path")
-def dropout_edge(site: Site, edge_index: Edges, *options: Any, **more: Any) -> tuple[Any, ...]:
+def dropout_edge(site: Site, edge_index: v.Edges, *options: Any, **more: Any) -> tuple[Any, ...]:
     """(edges, mask, …): nothing is dropped outside of training."""
-    return edge_index, Opaque("mask"), Opaque("mask")
+    return edge_index, v.Opaque("mask"), v.Opaque("mask")
 
 
 @rule("degree")
-def degree(site: Site, index: Any, *options: Any, **more: Any) -> Degree:
+def degree(site: Site, index: Any, *options: Any, **more: Any) -> v.Degree:
     """d̃ of each node: the number of edges at one end."""
-    if not isinstance(index, EdgeEnd):
+    if not isinstance(index, v.EdgeEnd):
         site.fail("counts something other than the ends of edges, which has no rule")
-    return Degree(index.edges)
+    return v.Degree(index.edges)
 
 
 @rule("scatter", "scatter_add")
 def scatter(site: Site, source: Any, index: Any, dim: Any = 0, dim_size: Any = None, reduce: str = "sum") -> Any:
     """The weights of edges summed at each node are its degree; messages are aggregated at their targets."""
-    if not isinstance(index, EdgeEnd):
+    if not isinstance(index, v.EdgeEnd):
         site.fail("scatters along something other than the edges of the graph, which has no rule")
-    if isinstance(source, EdgeWeights) and not source.normalised:
-        return Degree(source.edges)
+    if isinstance(source, v.EdgeWeights) and not source.normalised:
+        return v.Degree(source.edges)
     if index.end == "source":
         site.fail("aggregates at the sending end of each edge, which has no rule: exchange row and col")
     return aggregate(site, source, index.edges, reduce)
@@ -286,12 +273,12 @@ def scatter(site: Site, source: Any, index: Any, dim: Any = 0, dim_size: Any = N
 # parts --------------------------------------------------------------------------------------------------------------
 
 
-def loop_strength(add_self_loops: bool, improved: bool, weights: Weights) -> int:
+def loop_strength(add_self_loops: bool, improved: bool, weights: v.Weights) -> int:
     """s of A + s·I in `gcn_norm`; ``improved`` loops count twice only where edges have weights, as in the library."""
     return (2 if improved and weights is not None else 1) if add_self_loops else 0
 
 
-def _operator(site: Site, edge_index: Any, edge_weight: Weights) -> Polynomial:
+def _operator(site: Site, edge_index: Any, edge_weight: v.Weights) -> Polynomial:
     """The operator of the layers that share `gcn_norm`; options a layer does not have are off, but it normalises."""
     layer = site.module
     if site.aggregation() != "none":
@@ -302,7 +289,7 @@ def _operator(site: Site, edge_index: Any, edge_weight: Weights) -> Polynomial:
     return site.operator(edge_index, "sym", loops, edge_weight)
 
 
-def _hops(site: Site, x: Value, edge_index: Any, edge_weight: Weights) -> list[Value]:
+def _hops(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights) -> list[v.Value]:
     """X, M X, …, M^K X."""
     step, hops = _operator(site, edge_index, edge_weight), [x]
     for _ in range(site.module.K):
@@ -310,12 +297,12 @@ def _hops(site: Site, x: Value, edge_index: Any, edge_weight: Weights) -> list[V
     return hops
 
 
-def _sent_and_own(x: Any) -> tuple[Value, Value]:
+def _sent_and_own(x: Any) -> tuple[v.Value, v.Value]:
     """What the neighbours send and what the node itself holds."""
     return x if isinstance(x, tuple) else (x, x)
 
 
-def _letter(site: Site, edge_index: Any, edge_weight: Weights) -> str:
+def _letter(site: Site, edge_index: Any, edge_weight: v.Weights) -> str:
     """The letter of the graph a layer reads."""
     plain = site.operator(edge_index, weights=edge_weight)
     return next(symbol.graph for symbol in plain.symbols if isinstance(symbol, Operator))
@@ -326,14 +313,14 @@ def _message_input(site: Site, name: str, inputs: dict[str, Any]) -> Any:
     if name in inputs:
         return inputs[name]
     if name in _PROVIDED:
-        return Opaque(name)
+        return v.Opaque(name)
     if name.endswith("_i"):
         site.fail(f"sends messages that read the receiving node ({name}), which has no rule")
     pair = inputs.get(name[:-2])
     value = pair[0] if isinstance(pair, (tuple, list)) else pair
-    if not name.endswith("_j") or not isinstance(value, Value):
+    if not name.endswith("_j") or not isinstance(value, v.Value):
         site.fail(f"sends messages with the argument {name}, which has no rule")
-    return Messages(((None, value),))
+    return v.Messages(((None, value),))
 
 
 def _is_overridden(layer: Any, method: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from slimg.errors import choices
+from slimg.errors import check_names
 
 Array = np.ndarray
 Claim = Literal["exact", "partial", "inexact"]
@@ -74,8 +74,7 @@ def get(name: str) -> Lemma:
     -------
     Lemma
     """
-    if name not in LEMMAS:
-        raise choices("lemma", name, list(LEMMAS))
+    check_names("lemma", [name], LEMMAS)
     return LEMMAS[name]
 
 

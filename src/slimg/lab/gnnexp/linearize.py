@@ -14,7 +14,7 @@ ends, and words with a common right end share those products. Double precision, 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -233,7 +233,7 @@ def linearize(module: Any, inputs: Mapping[str, str] | None = None) -> Lineariza
     finally:
         for part, mode in training.items():
             part.training = mode
-    notes = tuple(interpreter.removed), tuple(interpreter.problems)
+    notes = (tuple(dict.fromkeys(noted)) for noted in (interpreter.removed, interpreter.problems))  # once per line
     return Linearization(type(module).__name__, value.blocks(), value.blocks(ONES), *notes)
 
 
@@ -275,11 +275,13 @@ def evaluate(blocks: Sequence[Polynomial], x: np.ndarray, operators: Mapping[Sym
             value = reached[suffix]
         return value
 
-    def block(polynomial: Polynomial) -> np.ndarray:
-        first, *rest = (reach(word) if share == 1 else float(share) * reach(word) for word, share in polynomial.items())
-        return sum(rest, start=first)
+    return [_combined(polynomial, reach) for polynomial in blocks]
 
-    return [block(polynomial) for polynomial in blocks]
+
+def _combined(polynomial: Polynomial, term: Callable[[Word], Any]) -> Any:
+    """Σ c_w · term(w)."""
+    first, *rest = (term(word) if share == 1 else float(share) * term(word) for word, share in polynomial.items())
+    return sum(rest, start=first)
 
 
 def two_hop_neighbours(adjacency: sp.csr_array) -> sp.csr_array:
@@ -354,12 +356,7 @@ def concatenation(blocks: Sequence[Polynomial]) -> Concatenation:
     Concatenation
         It can be computed by every engine, with a size that is checked before.
     """
-    return Concatenation(tuple(_expression(block) for block in blocks))
-
-
-def _expression(polynomial: Polynomial) -> Expression:
-    first, *rest = (_product(word) if share == 1 else float(share) * _product(word) for word, share in polynomial.items())
-    return sum(rest, start=first)
+    return Concatenation(tuple(_combined(block, _product) for block in blocks))
 
 
 def _product(word: Word) -> Expression:

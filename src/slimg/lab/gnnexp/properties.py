@@ -10,7 +10,7 @@
     pain points    1 fails a sanity scenario                             2 every block depends on X
                    3 concatenates without reducing                       4 has hyperparameters
 
-The type is the file of the propagator: linear, decoupled, coupled, attention, kernels, or "own" for a user's.
+The type is the family of the propagator: linear, decoupled, coupled, attention, kernel, SlimG, or "own" for a user's.
 
 The graphs of the sanity checks have four clusters and mean degree δ = 33. Up to random fluctuations A_sym then has
 

@@ -32,7 +32,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 from slimg.lab.gnnexp.algebra import NORMALISATIONS, Number, Polynomial, normalised
 from slimg.lab.gnnexp.values import TWO_HOP, DataObject, Edges, EdgeWeights, Opaque, Value, Weights
 
@@ -185,7 +185,7 @@ class Site:
 
     def weight(self, name: str) -> str:
         """The full name of one of the layer's weights."""
-        return f"{self.path}.{name}" if self.path else name
+        return dotted(self.path, name)
 
     @property
     def is_layer(self) -> bool:
@@ -228,12 +228,12 @@ class Site:
         return "row"
 
     def activation(self, name: str) -> None:
-        """Note an activation that was replaced by the identity, once per line."""
-        _add_once(self.interpreter.removed, Note(name, self.where))
+        """Note an activation that was replaced by the identity."""
+        self.interpreter.removed.append(Note(name, self.where))
 
     def problem(self, text: str) -> None:
-        """Note something that is not exact, once per line."""
-        _add_once(self.interpreter.problems, Note(text, self.where))
+        """Note something that is not exact."""
+        self.interpreter.problems.append(Note(text, self.where))
 
     def fail(self, text: str) -> NoReturn:
         """Raise an error: the layer's name, then ``text``."""
@@ -244,9 +244,9 @@ class Site:
         raise failure(self.where, f"{self.name} {text}{hint}")
 
 
-def _add_once(notes: list[Note], note: Note) -> None:
-    if note not in notes:
-        notes.append(note)
+def dotted(path: str, name: str) -> str:
+    """The path of what is below a path; either may be empty."""
+    return ".".join(part for part in (path, name) if part)
 
 
 # roles of arguments -------------------------------------------------------------------------------------------------
@@ -260,9 +260,7 @@ def bind(parameters: Mapping[str, inspect.Parameter], inputs: Mapping[str, str])
     constants, values : dict
         Arguments that keep their default, and the abstract values of the others, by name.
     """
-    for name in inputs:
-        if name not in parameters:
-            raise choices("argument of forward in inputs", name, list(parameters))
+    check_names("argument of forward in inputs", inputs, parameters)
     defaults = {name: parameter.default for name, parameter in parameters.items() if name not in inputs}
     kept = {name: default for name, default in defaults.items() if default is not inspect.Parameter.empty}
     roles = {name: inputs.get(name, "") or _role(name) for name in parameters if name not in kept}
@@ -273,8 +271,7 @@ def bind(parameters: Mapping[str, inspect.Parameter], inputs: Mapping[str, str])
         advice = f"pass inputs={{'{name}': role}}, where role is one of {', '.join(ROLES)}"
         raise InputError(f"the role of the argument {name} of forward is not known: {advice}")
     for name, role in roles.items():
-        if role not in ROLES:
-            raise choices(f"role of the argument {name}", role, ROLES)
+        check_names(f"role of the argument {name}", [role], ROLES)
         same = [other for other, given in roles.items() if given == role]
         if role in ("features", "graph") and len(same) > 1:
             found = f"forward has more than one argument for the {role}: {', '.join(same)}"

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from slimg.errors import InputError, choices, require
+from slimg.errors import InputError, check_names, require
 from slimg.lab.gnnexp.algebra import Polynomial, Word, rational
 from slimg.lab.gnnexp.properties import PAINS, Properties, properties
 from slimg.lab.gnnexp.writing import operator_symbol, propagator_text, text
@@ -51,8 +51,7 @@ def table(format: str = "text", models: Sequence[str] | None = None) -> str:
     str
         The table; text and markdown have a legend below.
     """
-    if format not in FORMATS:
-        raise choices("format", format, FORMATS)
+    check_names("format", [format], FORMATS)
     rows = [properties(name) for name in (names() if models is None else models)]
     if format == "json":
         return json.dumps([asdict(row) for row in rows], indent=1, ensure_ascii=False)
@@ -86,7 +85,9 @@ def show(name: str, **hyperparameters: Any) -> str:
     """
     row, propagator = properties(name, **hyperparameters), get(name, **hyperparameters)
     values = ", ".join(f"{each} = {getattr(propagator, each)}" for each in row.hyperparameters)
-    at_values, multiplied_out = text(propagator.formula()), _multiplied_out(propagator)
+    at_values, polynomials = text(propagator.formula()), polynomial_blocks(propagator)
+    short = polynomials is not None and max(each.leading.degree for each in polynomials) <= MOST_WORDS
+    multiplied_out = propagator_text(polynomials) if polynomials and short else None
     facts = {
         "reference": row.reference or "–",
         "type": row.type + (", dynamic" if row.dynamic else ", static"),
@@ -179,14 +180,6 @@ def _cells(row: Properties) -> dict[str, str | Entry]:
         "pains": " ".join(map(str, row.pain_points)) or "–",
         "survives": "".join(MARKS[ok] for ok in row.survives.values()),
     }
-
-
-def _multiplied_out(propagator: Propagator) -> str | None:
-    """Polynomials in the operators, where all blocks are such and short."""
-    polynomials = polynomial_blocks(propagator)
-    if polynomials is None or max(each.leading.degree for each in polynomials) > MOST_WORDS:
-        return None
-    return propagator_text(polynomials)
 
 
 def _response_lines(propagator: Propagator) -> list[str]:

@@ -31,6 +31,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from slimg.errors import InputError
+from slimg.lab.gnnexp import algebra
 from slimg.lab.gnnexp.algebra import IDENTITY, NORMALISATIONS, Number, Polynomial, coordinates, rational, scaled, span_basis
 
 FEATURES = "X"
@@ -51,14 +52,12 @@ class Product:
 Terms = Mapping[tuple[str, Product], Polynomial]
 
 
-class Value:
-    """Features of all nodes: the sum of the module docstring, (base, product) ↦ polynomial, with base X or 1. Immutable."""
-
-    __slots__ = ("terms",)
+class Value(algebra.Combination):
+    """Features of all nodes: the sum of the module docstring, (base, product) ↦ polynomial, with base X or 1."""
 
     def __init__(self, terms: Terms):
-        kept = {key: polynomial for key, polynomial in terms.items() if polynomial}
-        self.terms: Terms = kept if len(kept) <= MAX_TERMS else _rewritten(kept)
+        super().__init__(terms)
+        self.terms: dict[Any, Any] = self.terms if len(self.terms) <= MAX_TERMS else _rewritten(self.terms)
 
     @classmethod
     def features(cls) -> Value:
@@ -69,20 +68,6 @@ class Value:
     def row(cls, name: str, size: Number = 1) -> Value:
         """size · 1 · r: the same row r, known by its name, at every node."""
         return cls({(ONES, Product(factors=(name,))): Polynomial.constant(size)})
-
-    def __add__(self, other: Value) -> Value:
-        total = dict(self.terms)
-        for key, polynomial in other.terms.items():
-            total[key] = total[key] + polynomial if key in total else polynomial
-        return Value(total)
-
-    def __sub__(self, other: Value) -> Value:
-        return self + other * -1
-
-    def __mul__(self, number: Number) -> Value:
-        return Value({key: polynomial * number for key, polynomial in self.terms.items()})
-
-    __rmul__ = __mul__
 
     def __rmatmul__(self, operator: Polynomial) -> Value:
         """Message passing: operator @ value."""
@@ -342,17 +327,10 @@ NODE_VALUES = (Value, Messages, Stacked)
 """What depends on X."""
 ABSTRACT = (*NODE_VALUES, Edges, EdgeWeights, EdgeEnd, Degree, Pieces, Opaque, DataObject)
 KINDS: dict[type, str] = {
-    Value: "features of nodes",
-    Messages: "messages along edges",
-    Stacked: "a stack of features",
-    Edges: "the edges",
-    EdgeWeights: "weights of edges",
-    EdgeEnd: "the ends of edges",
-    Degree: "degrees",
-    Weight: "a parameter",
-    Opaque: "a size or mask",
-    DataObject: "the data object",
-}
+    Value: "features of nodes", Messages: "messages along edges", Stacked: "a stack of features", Weight: "a parameter",
+    Edges: "the edges", EdgeWeights: "weights of edges", EdgeEnd: "the ends of edges", Degree: "degrees",
+    Opaque: "a size or mask", DataObject: "the data object",
+}  # fmt: skip
 
 
 def kind(x: Any) -> str:

@@ -70,21 +70,16 @@ class Scalar:
         return Scalar(f"{self.latex}_{{{as_scalar(index).latex}}}")
 
     def __add__(self, other: Any) -> Scalar:
-        if self.linear and isinstance(other, int):
-            factor, name, offset = self.linear
-            return _linear(factor, name, offset + other)
         return _sum(self, as_scalar(other), "+")
 
     def __radd__(self, other: Any) -> Scalar:
-        return self + other if self.linear and isinstance(other, int) else _sum(as_scalar(other), self, "+")
+        return self + other if self.linear and isinstance(other, int) else as_scalar(other) + self
 
     def __sub__(self, other: Any) -> Scalar:
-        if isinstance(other, Scalar) and self.linear and other.linear and self.linear[1] == other.linear[1]:
-            return _linear(self.linear[0] - other.linear[0], self.linear[1], self.linear[2] - other.linear[2])
-        return self + -other if self.linear and isinstance(other, int) else _sum(self, as_scalar(other), "-")
+        return _sum(self, as_scalar(other), "-")
 
     def __rsub__(self, other: Any) -> Scalar:
-        return _sum(as_scalar(other), self, "-")
+        return as_scalar(other) - self
 
     def __mul__(self, other: Any) -> Scalar:
         if self.linear and isinstance(other, int):
@@ -127,7 +122,7 @@ def as_scalar(number: Any) -> Scalar:
     """
     if isinstance(number, Scalar):
         return number
-    return Scalar(f"{number:g}", ATOM if number >= 0 else PRODUCT)
+    return Scalar(f"{number:g}", ATOM if number >= 0 else PRODUCT, (0, "", number) if isinstance(number, int) else None)
 
 
 def _linear(factor: int, name: str, offset: int) -> Scalar:
@@ -141,6 +136,9 @@ def _linear(factor: int, name: str, offset: int) -> Scalar:
 
 
 def _sum(left: Scalar, right: Scalar, sign: str) -> Scalar:
+    if left.linear and right.linear and right.linear[1] in ("", left.linear[1]):
+        (factor, name, offset), unit = left.linear, 1 if sign == "+" else -1
+        return _linear(factor + unit * right.linear[0], name, offset + unit * right.linear[2])
     return Scalar(f"{left.latex} {sign} {right.inside(SUM if sign == '+' else PRODUCT)}", SUM)
 
 
@@ -232,12 +230,7 @@ def parts(formula: ex.Concatenation | ex.Expression) -> tuple[ex.Expression | ex
 
 def inside(part: ex.Expression | ex.Over) -> list[ex.Expression]:
     """All expressions in a formula that is only to be printed: an index is a symbol."""
-    if isinstance(part, ex.Over):
-        return inside(body(part))
-    if isinstance(part, ex.Series | ex.Chain):
-        return [part, *inside(part.over)]
-    below = list(part.terms) if isinstance(part, ex.Sum) else [b for b in [getattr(part, "base", None)] if b is not None]
-    return [part, *(each for base in below for each in inside(base))]
+    return list(ex.walk(body(part) if isinstance(part, ex.Over) else part, lambda over: [body(over)]))
 
 
 def body(over: ex.Over) -> ex.Expression:

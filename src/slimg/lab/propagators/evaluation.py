@@ -1,63 +1,71 @@
 """Expressions on row matrices: E X by an engine, without forming E.
 
 Functions of one operator are sums over its recurrence, which all blocks in that operator share
-(`slimg.lab.propagators.spectrum`); inverses are solved by conjugate gradients and diffusions are sparse matrices
-(`slimg.lab.propagators.inverse`); all other forms are applied from the inside out.
+(`slimg.lab.propagators.spectrum`); inverses are solved by conjugate gradients and diffusions are sparse matrices; all other
+forms are applied from the inside out.
+
+M⁻¹ B for a symmetric positive definite M that is only ever applied: conjugate gradients, all columns side by side.
+
+    x₀ = 0, r₀ = p₀ = b;     α = r·r / p·Mp,     x ← x + αp,     r ← r − αMp,     β = r₊·r₊ / r·r,     p ← r + βp
+
+Each column of B (n × k) has its own α and β, and one application of M serves all of them. At the end the residual
+b − Mx is computed afresh: what the recurrence believes is no proof.
+
+Personalised PageRank that stays sparse.
+
+    S = f(Ã_sym),  kept: entries S_ij ≥ ε             f(λ) = α / (1 − (1 − α) λ)
+
+A block of columns of S is f(Ã_sym) times columns of the identity (`slimg.lab.propagators.spectrum`: some thirty hops),
+exact to float32. S is symmetric, so its columns are its rows; only entries from ε on are kept, and n × `COLUMNS` is all
+that is ever dense. The work is O(n · nnz), as that of any method that decides every entry of S.
+
+The size of S is estimated from a sample of its columns before the work begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling
-from slimg.errors import InputError
+from slimg.engine.memory import MemoryEngine
+from slimg.errors import InputError, TooLarge
 from slimg.graph.adjacency import Adjacency
-from slimg.lab.propagators.expressions import (
-    Attention,
-    Chain,
-    Diffused,
-    Exponential,
-    Expression,
-    Gated,
-    Hop,
-    Identity,
-    Inverse,
-    Power,
-    Scaled,
-    Series,
-    Sum,
-    operators_of,
-    parts_of,
-    walk,
-)
-from slimg.lab.propagators.inverse import diffused, solve
-from slimg.lab.propagators.spectrum import INTERVALS, SYMMETRIC, coefficients, combination, functions_of
+from slimg.lab.propagators import expressions as ex
+from slimg.lab.propagators.expressions import Expression, operators_of, parts_of, walk
+from slimg.lab.propagators.spectrum import INTERVALS, SYMMETRIC, Hops, coefficients, combination, functions_of
 from slimg.linalg.operators import operator
+from slimg.system import available_memory
 
+TOLERANCE = 1e-7
+"""Residual of the recurrence at which a column is finished, relative to its right-hand side."""
+ACCEPTED = 1e-5
+"""Residual that float32 must reach, computed afresh."""
+MOST_ITERATIONS = 1000
+COLUMNS = 1 << 9
+SAMPLE = 1 << 5
+ENTRY_BYTES = 8
 Vectors = Callable[[Any, int], Array]
 """(layer or None, d) ↦ the weight vectors of an attention, one column each."""
+_OTHERWISE = {ex.Inverse, ex.Diffused, ex.Attention, ex.Gated, ex.Chain}
+"""Forms that are applied, not summed."""
 
 
 class Evaluation:
     """The expressions of one graph and one X (n × d)."""
 
-    engine: Engine
-    adjacency: Adjacency
-    x: RowMatrix
-
     def __init__(self, engine: Engine, adjacency: Adjacency, x: RowMatrix, vectors: Vectors | None = None):
-        self.engine, self.adjacency, self.x = engine, adjacency, x
-        self._vectors = vectors
+        self.engine, self.adjacency, self.x, self._vectors = engine, adjacency, x, vectors
         self._operator = cache(lambda name: operator(name, adjacency))
         self._diffused = cache(lambda node: operator("Ã_sym", diffused(engine, adjacency, node.base, node.threshold)))
 
     def columns(self, expressions: Sequence[Expression], rows: Array | None = None) -> list[RowMatrix]:
         """E X for each expression, or only these rows of it; expressions in the same operator share its recurrence."""
-        pick = self._pick(rows)
+        pick = partial(pick_rows, self.engine, rows=rows)
         results: dict[int, RowMatrix] = {}
         shared: dict[str, list[int]] = {}
         for place, expression in enumerate(expressions):
@@ -74,36 +82,35 @@ class Evaluation:
     def apply(self, expression: Expression, row_matrix: RowMatrix) -> RowMatrix:
         """E times a row matrix."""
         name = _function_of(expression)
-        if name is not None and not isinstance(expression, Hop):
+        if name is not None and not isinstance(expression, ex.Hop):
             return self._functions(name, [expression], row_matrix, lambda each: each)[0]
         match expression:
-            case Identity():
+            case ex.Identity():
                 return row_matrix
-            case Hop(name=name):
+            case ex.Hop(name=name):
                 return self._hop(name, row_matrix)
-            case Scaled(number=number, base=base):
+            case ex.Scaled(number=number, base=base):
                 return combination(self.engine, [float(number)], [self.apply(base, row_matrix)])
-            case Sum() | Series():
+            case ex.Sum() | ex.Series():
                 terms = [self.apply(part, row_matrix) for part in parts_of(expression)]
                 return combination(self.engine, [1.0] * len(terms), terms)
-            case Power(base=base, exponent=exponent):
+            case ex.Power(base=base, exponent=exponent):
                 return self._repeated([base] * int(exponent), row_matrix)
-            case Chain():
+            case ex.Chain():
                 return self._repeated(parts_of(expression)[::-1], row_matrix)
-            case Inverse(base=base):
+            case ex.Inverse(base=base):
                 _check_symmetric(base)
                 return solve(self.engine, lambda given: self.apply(base, given), row_matrix)
-            case Diffused():
+            case ex.Diffused():
                 return self._diffused(expression).apply(self.engine, row_matrix)
-            case Attention(layer=layer):
+            case ex.Attention(layer=layer):
                 return self._attention(layer, row_matrix)
-            case Gated(base=base):
-                return self._gated(self.apply(base, row_matrix))
+            case ex.Gated(base=base):
+                vector = self._weights(None)
+                return self.engine.map_rows(lambda rows: rows * (rows @ vector), self.apply(base, row_matrix))
         raise InputError(f"the form {type(expression).__name__} has no computation by itself: override `columns`")
 
-    def _functions(
-        self, name: str, expressions: list[Expression], row_matrix: RowMatrix, pick: Callable[[RowMatrix], RowMatrix]
-    ) -> list[RowMatrix]:
+    def _functions(self, name: str, expressions: list[Expression], row_matrix: RowMatrix, pick: Hops) -> list[RowMatrix]:
         return functions_of(self.engine, name, lambda given: self._hop(name, given), expressions, row_matrix, pick)
 
     def _hop(self, name: str, row_matrix: RowMatrix) -> RowMatrix:
@@ -128,39 +135,116 @@ class Evaluation:
         scalings = [Scaling(None, receiver, 1.0), Scaling(sender, None, 1.0)]
         return combination(self.engine, [1.0, 1.0], self.engine.products(self._operator("A").matrix, row_matrix, scalings))
 
-    def _gated(self, row_matrix: RowMatrix) -> RowMatrix:
-        vector = self._weights(None)
-        return self.engine.map_rows(lambda rows: rows * (rows @ vector), row_matrix)
-
     def _weights(self, layer: Any) -> Array:
         if self._vectors is None:
             raise InputError("this propagator attends to X and needs weight vectors: define its method `vectors`")
         return self._vectors(layer, self.x.shape[1]).astype(np.float32)
 
-    def _pick(self, rows: Array | None) -> Callable[[RowMatrix], RowMatrix]:
-        if rows is None:
-            return lambda row_matrix: row_matrix
-        return lambda row_matrix: self.engine.row_matrix(self.engine.rows(row_matrix, rows))
+
+def pick_rows(engine: Engine, row_matrix: RowMatrix, rows: Array | None) -> RowMatrix:
+    """These rows of a row matrix, or all of it."""
+    return row_matrix if rows is None else engine.row_matrix(engine.rows(row_matrix, rows))
 
 
 def _function_of(expression: Expression) -> str | None:
     """The operator of an expression that is a sum over its recurrence, else None."""
-    names = operators_of(expression)
-    special = any(isinstance(part, Inverse | Diffused | Attention | Gated | Chain) for part in walk(expression))
-    if special or len(names) != 1:
+    names, kinds = operators_of(expression), {type(part) for part in walk(expression)}
+    if len(names) != 1:
         return None
     (name,) = names
     if coefficients(expression) is not None:
         return name
-    if name in INTERVALS and any(isinstance(part, Exponential) for part in walk(expression)):
-        _check_symmetric(expression)
-        return name
-    return None
+    if name not in INTERVALS or ex.Exponential not in kinds or kinds & _OTHERWISE:
+        return None
+    _check_symmetric(expression)
+    return name
 
 
 def _check_symmetric(expression: Expression) -> None:
     odd = sorted(operators_of(expression) - set(SYMMETRIC))
     if odd:
-        raise InputError(
-            f"inverses and exponentials need a symmetric operator ({', '.join(SYMMETRIC)}), not {', '.join(odd)}"
-        )
+        needed = ", ".join(SYMMETRIC)
+        raise InputError(f"inverses and exponentials need a symmetric operator ({needed}), not {', '.join(odd)}")
+
+
+# inverses and diffusions --------------------------------------------------------------------------------------------
+
+
+def solve(
+    engine: Engine, apply: Hops, right: RowMatrix, tolerance: float = TOLERANCE, most_iterations: int = MOST_ITERATIONS
+) -> RowMatrix:
+    """x with apply(x) = right, column by column."""
+    size = _squares(engine, right)
+    left = size > 0
+    x: RowMatrix | None = None
+    residual = direction = right
+    squares, iterations = size, 0
+    while iterations < most_iterations and np.any(squares > tolerance**2 * size):
+        iterations += 1
+        image = apply(direction)
+        step = _ratio(squares, engine.sum_rows(_products, direction, image), left)
+        x = _plus(engine, x, step, direction)
+        residual = _plus(engine, residual, -step, image)
+        before, squares = squares, _squares(engine, residual)
+        direction = _plus(engine, residual, _ratio(squares, before, left), direction)
+    if x is None:
+        return right  # all zeros
+    rest = engine.sum_rows(lambda b, image: _products(b - image, b - image), right, apply(x))
+    worst = float(np.sqrt(np.max(rest / np.where(size > 0, size, 1))))
+    if not worst <= ACCEPTED:
+        reached = f"relative residual {worst:.1e} after {iterations} of at most {most_iterations} iterations"
+        advice = "a larger alpha or a smaller sigma makes the system easier"
+        raise InputError(f"conjugate gradients did not converge: {reached}, {ACCEPTED:.0e} needed; {advice}")
+    return x
+
+
+def _plus(engine: Engine, row_matrix: RowMatrix | None, factors: Array, other: RowMatrix) -> RowMatrix:
+    """row matrix + factors ⊙ other, one factor per column; None counts as zero."""
+    if row_matrix is None:
+        return engine.map_rows(lambda b: factors * b, other)
+    return engine.map_rows(lambda a, b: a + factors * b, row_matrix, other)
+
+
+def _squares(engine: Engine, row_matrix: RowMatrix) -> Array:
+    return engine.sum_rows(lambda rows: _products(rows, rows), row_matrix)
+
+
+def _products(a: Array, b: Array) -> Array:
+    """Σ over rows of a ⊙ b, in float64."""
+    return np.einsum("ij,ij->j", a, b, dtype=np.float64)
+
+
+def _ratio(above: Array, below: Array, where: Array) -> Array:
+    return np.divide(above, below, out=np.zeros_like(above), where=where & (below > 0)).astype(np.float32)
+
+
+def diffused(engine: Engine, adjacency: Adjacency, function: Expression, threshold: float) -> Adjacency:
+    """S as CSR with weights, its diagonal included; ``function`` is f as an expression in Ã_sym."""
+    n = adjacency.n
+    sample = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
+    per_row = _rows(engine, adjacency, function, threshold, sample).nnz / len(sample)
+    check_size(engine, int(2 * n * per_row * ENTRY_BYTES), f"a diffusion with about {per_row:,.0f} entries per node")
+    starts = range(0, n, COLUMNS)
+    parts = [_rows(engine, adjacency, function, threshold, np.arange(s, min(s + COLUMNS, n))) for s in starts]
+    whole = sparse.vstack(parts, format="csr")
+    return Adjacency(whole.indptr.astype(np.int64), whole.indices.astype(adjacency.indices.dtype), whole.data)
+
+
+def _rows(engine: Engine, adjacency: Adjacency, function: Expression, threshold: float, nodes: Array) -> sparse.csr_array:
+    """These rows of S."""
+    units = np.zeros((adjacency.n, len(nodes)), np.float32)
+    units[nodes, np.arange(len(nodes))] = 1
+    hops = operator(ex.At_sym.name, adjacency)
+    x = engine.row_matrix(units)
+    (columns,) = functions_of(engine, ex.At_sym.name, lambda row_matrix: hops.apply(engine, row_matrix), [function], x)
+    dense = engine.to_array(columns).T
+    return sparse.csr_array(np.where(dense >= threshold, dense, np.float32(0)))
+
+
+def check_size(engine: Engine, needed: int, what: str) -> None:
+    """Refuse what an engine that keeps its row matrices in memory cannot hold; ``needed`` in bytes."""
+    free = available_memory()
+    if isinstance(engine, MemoryEngine) and free is not None and needed > free:
+        sizes = f"{needed / 2**30:,.1f} GiB of memory and {free / 2**30:,.1f} GiB are free"
+        advice = "ask for fewer hops or columns, or use an engine that keeps its arrays in files"
+        raise TooLarge(f"{what} needs {sizes}: {advice}")

@@ -22,6 +22,7 @@ Number = Any
 """A number, or a symbol that stands for one."""
 
 
+@dataclass(frozen=True)
 class Expression:
     """A linear map of the rows of X; the members below are its forms."""
 
@@ -38,7 +39,6 @@ class Expression:
         return Power(self, exponent)
 
 
-@dataclass(frozen=True)
 class Identity(Expression):
     """I."""
 
@@ -74,17 +74,26 @@ class Power(Expression):
 
 
 @dataclass(frozen=True)
-class Inverse(Expression):
+class _Function(Expression):
+    """A function of one expression."""
+
+    base: Expression
+
+
+class Inverse(_Function):
     """E⁻¹ of a symmetric positive definite E."""
 
-    base: Expression
 
-
-@dataclass(frozen=True)
-class Exponential(Expression):
+class Exponential(_Function):
     """exp(E)."""
 
-    base: Expression
+
+class Gated(_Function):
+    """diag(E X w) E."""
+
+
+class Reduced(_Function):
+    """g(E X): principal components, rows of length one."""
 
 
 @dataclass(frozen=True)
@@ -135,21 +144,6 @@ class Attention(Expression):
     layer: Number
 
 
-@dataclass(frozen=True)
-class Gated(Expression):
-    """diag(E X w) E."""
-
-    base: Expression
-
-
-@dataclass(frozen=True)
-class Reduced(Expression):
-    """g(E X): principal components, rows of length one."""
-
-    base: Expression
-
-
-@dataclass(frozen=True)
 class Structure(Expression):
     """U: the singular vectors of A; a block that does not look at X."""
 
@@ -174,6 +168,7 @@ A_sym: Hop = Hop("A_sym")
 At_sym: Hop = Hop("Ã_sym")
 L: Hop = Hop("L")
 
+
 def summation(first: Number, last: Number, body: Callable[[Number], Expression], symbol: str = "k") -> Series:
     """Σ_{symbol=first}^{last} body(symbol)."""
     return Series(Over(symbol, first, last, body))
@@ -194,21 +189,21 @@ def each(first: Number, last: Number, body: Callable[[Number], Expression], symb
     return Over(symbol, first, last, body)
 
 
-def parts_of(expression: Expression) -> list[Expression]:
-    """The expressions directly inside; an index takes each of its values."""
+def parts_of(expression: Expression, bodies: Callable[[Over], list[Expression]] = list) -> list[Expression]:
+    """The expressions directly inside; an index takes each of its values, or what ``bodies`` gives for it."""
     if isinstance(expression, Sum):
         return list(expression.terms)
     if isinstance(expression, Series | Chain):
-        return list(expression.over)
+        return bodies(expression.over)
     base = getattr(expression, "base", None)
     return [] if base is None else [base]
 
 
-def walk(expression: Expression) -> Iterator[Expression]:
-    """The expression and all that are inside."""
+def walk(expression: Expression, bodies: Callable[[Over], list[Expression]] = list) -> Iterator[Expression]:
+    """The expression and all that are inside, as in `parts_of`."""
     yield expression
-    for part in parts_of(expression):
-        yield from walk(part)
+    for part in parts_of(expression, bodies):
+        yield from walk(part, bodies)
 
 
 def operators_of(expression: Expression) -> set[str]:

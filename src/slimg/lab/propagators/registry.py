@@ -11,7 +11,8 @@ A propagator of one's own takes a few lines. As a function of its hyperparameter
 
     LinearGNN("lazy", K=4).fit(graph)
 
-or as a class, when hyperparameters have bounds, a grid, or the columns are no formula (then override `columns`):
+Defaults such as ``K=count(2)`` and ``alpha=share(0.5)`` have bounds. Or as a class, when the columns are no formula (then
+override `columns`), or bounds depend on each other (`validate`):
 
     @register("degree")
     @dataclass(frozen=True)
@@ -26,7 +27,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, fields, make_dataclass
+from dataclasses import Field, field, fields, make_dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
@@ -36,14 +38,11 @@ from slimg.components.compute import Components
 from slimg.components.row_scaling import dense_rows, prepare_features
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.memory import MemoryEngine
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 from slimg.graph.graph import Graph
-from slimg.lab.propagators.evaluation import Evaluation
+from slimg.lab.propagators.evaluation import Evaluation, check_size, pick_rows
 from slimg.lab.propagators.expressions import Concatenation, Expression, Hop, Identity, Power
-from slimg.lab.propagators.inverse import check_size
 
-MODULES = ("linear", "networks", "kernels")
-"""Where propagators are defined, in the order of the paper's table."""
 WORKING_MATRICES = 4
 FREE = {"free": True}
 """Metadata of a field that is no hyperparameter of the model: vectors that a network learns, or a seed."""
@@ -55,17 +54,21 @@ _REGISTRY: dict[str, type[Propagator]] = {}
 
 def count(default: int, least: int = 0) -> Any:
     """A hyperparameter that is a whole number of at least ``least``."""
-    return field(default=default, metadata={"needed": f"a whole number of at least {least}", "test": _whole(least)})
+    return _bounded(default, f"a whole number of at least {least}", lambda v: float(v).is_integer() and v >= least)
 
 
 def share(default: float) -> Any:
     """A hyperparameter between 0 and 1, both excluded."""
-    return field(default=default, metadata={"needed": "a number between 0 and 1", "test": lambda v: 0 < v < 1})
+    return _bounded(default, "a number between 0 and 1", lambda v: 0 < v < 1)
 
 
 def positive(default: float) -> Any:
     """A hyperparameter above 0."""
-    return field(default=default, metadata={"needed": "a number above 0", "test": lambda v: 0 < v < np.inf})
+    return _bounded(default, "a number above 0", lambda v: 0 < v < np.inf)
+
+
+def _bounded(default: float, needed: str, test: Callable[[Any], bool]) -> Any:
+    return field(default=default, metadata={"needed": needed, "test": test})
 
 
 class Propagator:
@@ -142,7 +145,8 @@ class Propagator:
         """Refuse hyperparameters out of their bounds."""
         for each in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
             value, test = getattr(self, each.name), each.metadata.get("test")
-            if test is not None and not (_is_number(value) and test(value)):
+            is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+            if test is not None and not (is_number and test(value)):
                 raise InputError(f"{self.name}: {each.name} must be {each.metadata['needed']}, not {value!r}")
 
     def __call__(self, graph: Graph, engine: Engine | None = None, *, normalize_features: str | None = "row") -> Components:
@@ -193,12 +197,11 @@ class Propagator:
             Name of the block → its expression.
         """
         formula = self.formula()
-        parts = list(formula) if isinstance(formula, Concatenation) else [formula]
-        if not parts:
-            raise InputError(f"{self.name} with these hyperparameters has no blocks: use more hops")
         named: dict[str, Expression] = {}
-        for part in parts:
+        for part in formula if isinstance(formula, Concatenation) else [formula]:
             named[_unused(_block_name(part), named)] = part
+        if not named:
+            raise InputError(f"{self.name} with these hyperparameters has no blocks: use more hops")
         return named
 
     @classmethod
@@ -218,7 +221,7 @@ Registered = TypeVar("Registered", bound=Callable[..., Any])
 
 
 def register(
-    name: str, *, title: str | None = None, reference: str | None = None
+    name: str, *, title: str = "", reference: str = "", family: str = "", grid: Mapping[str, Sequence[Any]] | None = None
 ) -> Callable[[Registered], Registered]:
     """Make a propagator known by name, as a decorator.
 
@@ -226,10 +229,14 @@ def register(
     ----------
     name : str
         Its name for `get` and `LinearGNN`.
-    title : str or None, default=None
-        Its name in print; None takes that of the class, or ``name``.
-    reference : str or None, default=None
+    title : str, default=""
+        Its name in print; by default that of the class, or ``name``.
+    reference : str, default=""
         Where it was published.
+    family : str, default=""
+        Kind of model; by default that of the class.
+    grid : mapping of str to sequence, optional
+        Hyperparameter → values that `LinearGNN` tries; by default that of the class.
 
     Returns
     -------
@@ -240,7 +247,7 @@ def register(
     def add(given: Registered) -> Registered:
         kind: Any = given if inspect.isclass(given) else _from_function(name, given)
         kind.name, kind.title = name, title or kind.title or name
-        kind.reference = reference or kind.reference
+        kind.reference, kind.family, kind.grid = reference or kind.reference, family or kind.family, grid or kind.grid
         _REGISTRY[name] = kind
         return given
 
@@ -272,8 +279,7 @@ def kind_of(name: str) -> type[Propagator]:
         A subclass of `Propagator`.
     """
     known = _registry()
-    if name not in known:
-        raise choices("propagator", name, list(known))
+    check_names("propagator", [name], known)
     return known[name]
 
 
@@ -315,12 +321,9 @@ def get(name: str, **hyperparameters: Any) -> Propagator:
 
 
 def together(
-    propagators: Sequence[Propagator],
-    graph: Graph,
-    engine: Engine,
-    normalize_features: str | None = "row",
-    rows: Array | None = None,
-) -> list[Components]:
+    propagators: Sequence[Propagator], graph: Graph, engine: Engine,
+    normalize_features: str | None = "row", rows: Array | None = None,
+) -> list[Components]:  # fmt: skip
     """Compute P(A, X) for several propagators; formulas in the same operator share its hops.
 
     Parameters
@@ -353,16 +356,10 @@ def together(
             parts.blocks[name] = row_matrix
     for each in propagators:
         if id(each) not in results:
-            results[id(each)] = _picked(each(graph, engine, normalize_features=normalize_features), rows)
+            whole = each(graph, engine, normalize_features=normalize_features)
+            kept = {name: pick_rows(whole.engine, block, rows) for name, block in whole.blocks.items()}
+            results[id(each)] = whole if rows is None else Components(engine, kept, rank=whole.rank, notes=whole.notes)
     return [results[id(each)] for each in propagators]
-
-
-def _picked(parts: Components, rows: Array | None) -> Components:
-    if rows is None:
-        return parts
-    engine = parts.engine
-    blocks = {name: engine.row_matrix(engine.rows(block, rows)) for name, block in parts.blocks.items()}
-    return Components(engine, blocks, rank=parts.rank, notes=parts.notes)
 
 
 def _is_plain_formula(propagator: Propagator) -> bool:
@@ -372,9 +369,8 @@ def _is_plain_formula(propagator: Propagator) -> bool:
 
 
 def _registry() -> dict[str, type[Propagator]]:
-    """The modules register their propagators when they are imported, which is now."""
-    for module in MODULES:
-        import_module(f"slimg.lab.propagators.{module}")
+    """The catalog registers its propagators when it is imported, which is now."""
+    import_module("slimg.lab.propagators.catalog")
     return _REGISTRY
 
 
@@ -387,8 +383,11 @@ def _from_function(name: str, formula: Callable[..., Concatenation | Expression]
     def evaluated(self: Propagator) -> Concatenation | Expression:
         return formula(**{p.name: getattr(self, p.name) for p in parameters})
 
-    members = [(p.name, Any, field(default=p.default)) for p in parameters]
-    space = {"formula": evaluated, "__doc__": formula.__doc__, "__module__": formula.__module__}
+    def rebuilt(self: Propagator) -> tuple[Any, ...]:  # for pickle, which finds the function under this name
+        return partial(get, name, **{p.name: getattr(self, p.name) for p in parameters}), ()
+
+    members = [(p.name, Any, p.default if isinstance(p.default, Field) else field(default=p.default)) for p in parameters]
+    space = {"formula": evaluated, "__reduce__": rebuilt, "__doc__": formula.__doc__, "__module__": formula.__module__}
     return make_dataclass(name, members, bases=(Propagator,), frozen=True, namespace=space)
 
 
@@ -413,11 +412,3 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
 
 def _check_columns(engine: Engine, n: int, d: int, blocks: int) -> None:
     check_size(engine, 4 * n * d * (blocks + WORKING_MATRICES), f"P(A, X) with {blocks * d:,} columns for {n:,} nodes")
-
-
-def _whole(least: int) -> Callable[[Any], bool]:
-    return lambda value: float(value).is_integer() and value >= least
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

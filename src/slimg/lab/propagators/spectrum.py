@@ -17,29 +17,16 @@ whose coefficients are read off f at the Chebyshev nodes. Both sums end where th
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.lab.propagators.expressions import (
-    Attention,
-    Chain,
-    Diffused,
-    Exponential,
-    Expression,
-    Gated,
-    Hop,
-    Identity,
-    Inverse,
-    Power,
-    Scaled,
-    Series,
-    Structure,
-    Sum,
-    operators_of,
-    parts_of,
-)
+from slimg.lab.propagators import expressions as ex
+from slimg.lab.propagators.expressions import Expression, operators_of, parts_of, walk
 
 INTERVALS = {"A_row": (-1.0, 1.0), "A_sym": (-1.0, 1.0), "Ã_row": (-1.0, 1.0), "Ã_sym": (-1.0, 1.0), "L": (0.0, 2.0)}
 """Where the eigenvalues of an operator lie, on every graph."""
@@ -50,6 +37,7 @@ CANCELLATION = 8.0
 TOGETHER = 4
 """Terms of a recurrence that are added to the sums in one pass."""
 MOST_NODES = 1 << 12
+_POLYNOMIAL = ex.Identity | ex.Hop | ex.Scaled | ex.Sum | ex.Series | ex.Power
 
 Hops = Callable[[RowMatrix], RowMatrix]
 
@@ -59,89 +47,51 @@ def response(expression: Expression, eigenvalues: Array) -> Array | None:
 
     Diffused is read without its threshold, and with its degrees as those of a regular graph.
     """
-    if isinstance(expression, Attention | Gated | Structure) or len(operators_of(expression)) > 1:
+    parts = list(walk(expression))
+    if any(isinstance(part, ex.Attention | ex.Gated | ex.Structure) for part in parts) or len(operators_of(expression)) > 1:
         return None
-    if isinstance(expression, Identity):
-        return np.ones_like(eigenvalues)
-    if isinstance(expression, Hop):
-        return np.array(eigenvalues)
-    inner = [response(part, eigenvalues) for part in parts_of(expression)]
-    known = [part for part in inner if part is not None]
-    return _combined(expression, known, eigenvalues) if len(known) == len(inner) else None
-
-
-def _combined(expression: Expression, inner: list[Array], eigenvalues: Array) -> Array:
-    match expression:
-        case Scaled(number=number):
-            return float(number) * inner[0]
-        case Sum() | Series():
-            return np.sum(inner, axis=0) if inner else np.zeros_like(eigenvalues)
-        case Chain():
-            return np.prod(inner, axis=0) if inner else np.ones_like(eigenvalues)
-        case Power(exponent=exponent):
-            return inner[0] ** int(exponent)
-        case Inverse():
-            return 1 / inner[0]
-        case Exponential():
-            return np.exp(inner[0])
-        case Diffused(base=base):
-            return (inner[0] + 1) / (_known(response(base, np.ones(1))) + 1)
-        case _:
-            return inner[0]
+    return np.array(_at(expression, eigenvalues))
 
 
 def coefficients(expression: Expression) -> Array | None:
     """c with E = Σ_k c_k Sᵏ for a polynomial in one operator S, None for other forms."""
-    if len(operators_of(expression)) > 1:
+    if not all(isinstance(part, _POLYNOMIAL) for part in walk(expression)) or len(operators_of(expression)) > 1:
         return None
+    with np.errstate(over="ignore", invalid="ignore"):  # coefficients that overflow are left infinite for the caller to see
+        return _at(expression, _Coefficients([0, 1])).coef
+
+
+class _Coefficients(np.polynomial.Polynomial):
+    maxpower = sys.maxsize  # type: ignore[assignment]  # numpy's own limit is 100
+
+
+def _at(expression: Expression, operator: Any) -> Any:
+    """E with eigenvalues, or with the polynomial S itself, in the place of its operator."""
+    inner = [_at(part, operator) for part in parts_of(expression)]
     match expression:
-        case Identity():
-            return np.ones(1)
-        case Hop():
-            return np.array([0.0, 1.0])
-        case Scaled(number=number, base=base):
-            inner = coefficients(base)
-            return None if inner is None else float(number) * inner
-        case Power(base=base, exponent=exponent):
-            inner = coefficients(base)
-            return None if inner is None else _power(inner, int(exponent))
-        case Sum() | Series():
-            terms = [coefficients(term) for term in parts_of(expression)]
-            known = [term for term in terms if term is not None]
-            return _added(known) if len(known) == len(terms) else None
-    return None
-
-
-def _added(terms: list[Array]) -> Array:
-    total = np.zeros(max((len(term) for term in terms), default=1))
-    for term in terms:
-        total[: len(term)] += term
-    return total
-
-
-def _power(base: Array, exponent: int) -> Array:
-    """By repeated squaring; coefficients that overflow are left infinite for the caller to see."""
-    result = np.ones(1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        while exponent:
-            if exponent & 1:
-                result = np.convolve(result, base)
-            base, exponent = (np.convolve(base, base) if exponent > 1 else base), exponent >> 1
-    return result
-
-
-def _known(values: Array | None) -> Array:
-    assert values is not None
-    return values
+        case ex.Identity():
+            return operator**0
+        case ex.Hop():
+            return operator
+        case ex.Scaled(number=number):
+            return float(number) * inner[0]
+        case ex.Sum() | ex.Series():
+            return sum(inner, start=0 * operator)
+        case ex.Chain():
+            return math.prod(inner, start=operator**0)
+        case ex.Power(exponent=exponent):
+            return inner[0] ** int(exponent)
+        case ex.Inverse():
+            return 1 / inner[0]
+        case ex.Exponential():
+            return np.exp(inner[0])
+        case ex.Diffused(base=base):
+            return (inner[0] + 1) / (_at(base, operator**0) + 1)
+    return inner[0]
 
 
 def functions_of(
-    engine: Engine,
-    name: str,
-    hop: Hops,
-    expressions: Sequence[Expression],
-    x: RowMatrix,
-    pick: Hops = lambda row_matrix: row_matrix,
+    engine: Engine, name: str, hop: Hops, expressions: Sequence[Expression], x: RowMatrix, pick: Hops = lambda each: each
 ) -> list[RowMatrix]:
     """f X for functions f of the operator ``name``, which ``hop`` applies; ``pick`` selects what is to be kept."""
     in_powers = [stable_powers(name, expression) for expression in expressions]
@@ -176,7 +126,7 @@ def stable_powers(name: str, expression: Expression) -> Array | None:
         return np.trim_zeros(shares, "b")
     low, high = INTERVALS[name]
     sizes = np.abs(shares) * max(abs(low), abs(high)) ** np.arange(len(shares))
-    largest = np.abs(_values(expression, np.linspace(low, high, 1001))).max()
+    largest = np.abs(_at(expression, np.linspace(low, high, 1001))).max()
     if name in SYMMETRIC and sizes.sum() > CANCELLATION * largest:
         return None
     return shares[: _significant(sizes)]
@@ -188,7 +138,7 @@ def chebyshev_coefficients(name: str, expression: Expression) -> Array:
     count = 32
     while True:
         angles = np.pi * (np.arange(count) + 0.5) / count
-        values = _values(expression, (high - low) / 2 * np.cos(angles) + (high + low) / 2)
+        values = _at(expression, (high - low) / 2 * np.cos(angles) + (high + low) / 2)
         shares = 2 / count * np.cos(np.outer(np.arange(count), angles)) @ values
         shares[0] /= 2
         kept = _significant(np.abs(shares))
@@ -235,9 +185,3 @@ def _significant(sizes: Array) -> int:
     """Terms to keep: what follows adds up to a negligible share of all."""
     rest = np.append(np.cumsum(sizes[::-1])[::-1], 0.0)
     return max(1, int(np.argmax(rest <= NEGLIGIBLE * max(rest[0], np.finfo(float).tiny))))
-
-
-def _values(expression: Expression, eigenvalues: Array) -> Array:
-    values = response(expression, eigenvalues)
-    assert values is not None  # only functions of one operator come here
-    return values

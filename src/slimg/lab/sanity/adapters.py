@@ -16,6 +16,7 @@ A function or class is called for each split, with ``random_state=seed`` if it a
 
     from_sklearn   ŷ = clone(estimator).fit(X[train], y[train]).predict(X): only the features are used
     from_torch     full-batch Adam on the cross-entropy of train; the epoch of the best validation accuracy predicts
+                   (the training loop of the networks, `slimg.lab.baselines.inputs`)
 """
 
 from __future__ import annotations
@@ -23,131 +24,35 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from slimg.errors import InputError, choices, require
+from slimg.errors import InputError, check_names, require
 from slimg.graph import Graph
 
 Predictor: TypeAlias = "Callable[[Graph, np.ndarray, np.ndarray, int], Any]"
 
 
-@runtime_checkable
-class ModelAdapter(Protocol):
-    """A model with a name that can be run on many splits of many cases."""
-
-    @property
-    def name(self) -> str:
-        """Heading of its column."""
-
-    def prepare(self, graph: Graph) -> Predictor:
-        """Compute what can be computed once per case, from edges and features.
-
-        Returns
-        -------
-        callable
-            ``(graph, train, val, seed)`` → n classes.
-        """
-
-
 @dataclass(frozen=True)
-class EstimatorAdapter:
-    """A model that ``create(seed)`` makes for each split."""
+class ModelAdapter:
+    """A model with a name that can be run on many splits of many cases.
+
+    Attributes
+    ----------
+    name : str
+        Heading of its column.
+    prepare : callable
+        Edges and features of a case → ``(graph, train, val, seed)`` → n classes; what can be computed once per case is
+        computed by the first call.
+    """
 
     name: str
-    create: Callable[[int], Any]
-
-    def prepare(self, graph: Graph) -> Predictor:
-        first = self.create(0)
-        if isinstance(first, ModelAdapter):
-            return first.prepare(graph)
-        if not _fits_and_predicts(first):
-            raise InputError(f"{self.name} made an object of type {type(first).__name__}, which lacks fit or predict")
-        propagates = callable(getattr(first, "propagate", None)) and _takes(first.fit, "propagated")
-        shared = {"propagated": first.propagate(graph)} if propagates else {}
-
-        def predict(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
-            estimator = self.create(seed)
-            rows = {"train": train, "val": val}
-            estimator.fit(graph, **{key: rows[key] for key in rows if _takes(estimator.fit, key)}, **shared)
-            return estimator.predict(graph) if _required(estimator.predict) else estimator.predict()
-
-        return predict
+    prepare: Callable[[Graph], Predictor]
 
 
-@dataclass(frozen=True)
-class SklearnAdapter:
-    """See `from_sklearn`."""
-
-    name: str
-    estimator: Any
-
-    def prepare(self, graph: Graph) -> Predictor:
-        def predict(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
-            fresh, features = _cloned(self.estimator, seed), np.asarray(graph.features)
-            fresh.fit(features[train], graph.codes[train])
-            return graph.classes[fresh.predict(features)]
-
-        return predict
-
-
-@dataclass(frozen=True)
-class TorchAdapter:
-    """See `from_torch`."""
-
-    name: str
-    make_module: Callable[[int, int], Any]
-    epochs: int
-    patience: int
-    learning_rate: float
-    weight_decay: float
-
-    def prepare(self, graph: Graph) -> Predictor:
-        torch = require("torch", "gnn", f"the model {self.name}")
-
-        def predict(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
-            with torch.random.fork_rng(devices=[]):  # the caller's random numbers go on as if nothing had been drawn
-                torch.manual_seed(seed)
-                module = self.make_module(graph.d, len(graph.classes))
-                best = self._train(module, _data(graph, train, val))
-            return graph.classes[best]
-
-        return predict
-
-    def _train(self, module: Any, data: Any) -> np.ndarray:
-        """Class numbers of all nodes at the epoch of the best validation accuracy."""
-        import torch
-
-        optimizer = torch.optim.Adam(module.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
-        best, predicted, since = -1.0, np.empty(0, np.int64), 0
-        for _ in range(self.epochs):
-            module.train()
-            optimizer.zero_grad()
-            logits = _logits(module, data)[data.train_mask]
-            torch.nn.functional.cross_entropy(logits, data.y[data.train_mask]).backward()
-            optimizer.step()
-            module.eval()
-            with torch.no_grad():
-                classes = self._classes(_logits(module, data), data)
-            accuracy = float((classes == data.y)[data.val_mask].float().mean())
-            since += 1
-            if accuracy > best:
-                best, predicted, since = accuracy, classes.numpy().copy(), 0
-            if since >= self.patience:
-                break
-        return predicted
-
-    def _classes(self, logits: Any, data: Any) -> Any:
-        if logits.ndim != 2 or len(logits) != data.num_nodes:
-            raise InputError(f"{self.name} gave an array of shape {tuple(logits.shape)}: nodes × classes is needed")
-        if not bool(logits.isfinite().all()):
-            raise InputError(f"{self.name} gave NaN or infinite logits: lower the learning rate")
-        return logits.argmax(dim=1)
-
-
-def from_sklearn(estimator: Any, name: str | None = None) -> SklearnAdapter:
+def from_sklearn(estimator: Any, name: str | None = None) -> ModelAdapter:
     """Adapt a scikit-learn classifier, pipeline or search; it uses the features, not the edges or validation rows.
 
     Parameters
@@ -175,13 +80,19 @@ def from_sklearn(estimator: Any, name: str | None = None) -> SklearnAdapter:
     """
     if isinstance(estimator, type) or not _fits_and_predicts(estimator):
         raise InputError(f"from_sklearn takes an estimator with fit and predict, not {estimator!r}")
-    return SklearnAdapter(name or type(estimator).__name__, estimator)
+
+    def predict(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
+        fresh, features = _cloned(estimator, seed), np.asarray(graph.features)
+        fresh.fit(features[train], graph.codes[train])
+        return graph.classes[fresh.predict(features)]
+
+    return ModelAdapter(name or type(estimator).__name__, lambda graph: predict)
 
 
 def from_torch(
     make_module: Callable[[int, int], Any], *, epochs: int = 200, patience: int = 50, learning_rate: float = 0.01,
     weight_decay: float = 5e-4, name: str | None = None,
-) -> TorchAdapter:  # fmt: skip
+) -> ModelAdapter:  # fmt: skip
     """Adapt a torch module that takes a `torch_geometric.data.Data`, or (x, edge_index), and gives n × classes logits.
 
     Parameters
@@ -211,7 +122,25 @@ def from_torch(
     """
     if not callable(make_module) or (hasattr(make_module, "forward") and not isinstance(make_module, type)):
         raise InputError("from_torch takes a function (features, classes) → module, so that each split starts anew")
-    return TorchAdapter(name or _name(make_module), make_module, epochs, patience, learning_rate, weight_decay)
+    name = name or _name(make_module)
+    options: dict[str, Any] = {"lr": learning_rate, "weight_decay": weight_decay, "epochs": epochs, "patience": patience}
+
+    def predict(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
+        from slimg.lab.base import Targets
+        from slimg.lab.baselines.inputs import train as learn
+
+        classes = len(graph.classes)
+        data, targets = _data(graph, train, val), Targets(graph.codes, classes, train, val)
+        learned = learn(lambda: _checked(make_module(graph.d, classes), name), data, targets, random_state=seed, **options)
+        if not np.isfinite(learned.scores).all():
+            raise InputError(f"{name} gave NaN or infinite logits: lower the learning rate")
+        return graph.classes[learned.scores.argmax(axis=1)]
+
+    def prepare(graph: Graph) -> Predictor:
+        require("torch", "gnn", f"the model {name}")
+        return predict
+
+    return ModelAdapter(name, prepare)
 
 
 def as_adapter(model: Any, name: str | None = None) -> ModelAdapter:
@@ -223,8 +152,8 @@ def as_adapter(model: Any, name: str | None = None) -> ModelAdapter:
     """
     if isinstance(model, str):
         return _baseline(model)
-    if isinstance(model, ModelAdapter) and not isinstance(model, type):
-        return model
+    if _is_adapter(model):
+        return ModelAdapter(model.name, model.prepare)
     name = name or _name(model)
     if hasattr(model, "forward") and not _fits_and_predicts(model):
         return _torch_class(model, name)
@@ -232,13 +161,13 @@ def as_adapter(model: Any, name: str | None = None) -> ModelAdapter:
         if not callable(model):
             raise InputError(f"a model needs fit and predict, or is a function that makes one; {name} is neither")
         seeded = _takes(model, "random_state")
-        return EstimatorAdapter(name, lambda seed: model(random_state=seed) if seeded else model())
+        return _estimator(name, lambda seed: model(random_state=seed) if seeded else model())
     if len(_required(model.fit)) > 1:
         raise InputError(
             f"{name}.fit needs {', '.join(_required(model.fit))}, but the checks pass a graph: wrap a scikit-learn"
             " model with sanity.from_sklearn(model)"
         )
-    return EstimatorAdapter(name, lambda seed: _cloned(model, seed))
+    return _estimator(name, lambda seed: _cloned(model, seed))
 
 
 def as_adapters(models: Any) -> list[ModelAdapter]:
@@ -249,36 +178,56 @@ def as_adapters(models: Any) -> list[ModelAdapter]:
     list of ModelAdapter
     """
     if isinstance(models, Mapping):
-        named = [(str(name), as_adapter(model, str(name))) for name, model in models.items()]
+        named = [replace(as_adapter(model, str(name)), name=str(name)) for name, model in models.items()]
     else:
         several = isinstance(models, Iterable) and not isinstance(models, str) and not hasattr(models, "fit")
-        named = [(each.name, each) for each in map(as_adapter, models if several else [models])]
+        named = [as_adapter(each) for each in (models if several else [models])]
     if not named:
         raise InputError("no model was given: name at least one")
-    found: list[ModelAdapter] = []
-    for place, (name, adapter) in enumerate(named):
-        earlier = sum(name == other for other, _ in named[:place])
-        name = f"{name} ({earlier + 1})" if earlier else name
-        found.append(adapter if adapter.name == name else _Renamed(name, adapter))
-    return found
+    names = numbered([each.name for each in named])
+    return [replace(each, name=name) for each, name in zip(named, names, strict=True)]
 
 
-@dataclass(frozen=True)
-class _Renamed:
-    name: str
-    adapter: ModelAdapter
+def numbered(names: list[str]) -> list[str]:
+    """Distinct names: the second of two equal ones becomes "name (2)".
 
-    def prepare(self, graph: Graph) -> Predictor:
-        return self.adapter.prepare(graph)
+    Returns
+    -------
+    list of str
+    """
+    counts = [names[:place].count(name) for place, name in enumerate(names)]
+    return [f"{name} ({count + 1})" if count else name for name, count in zip(names, counts, strict=True)]
+
+
+def _estimator(name: str, create: Callable[[int], Any]) -> ModelAdapter:
+    """A model that ``create(seed)`` makes for each split."""
+
+    def prepare(graph: Graph) -> Predictor:
+        first = create(0)
+        if _is_adapter(first):
+            return first.prepare(graph)
+        if not _fits_and_predicts(first):
+            raise InputError(f"{name} made an object of type {type(first).__name__}, which lacks fit or predict")
+        propagates = callable(getattr(first, "propagate", None)) and _takes(first.fit, "propagated")
+        shared = {"propagated": first.propagate(graph)} if propagates else {}
+
+        def predict(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
+            estimator = create(seed)
+            rows = {"train": train, "val": val}
+            estimator.fit(graph, **{key: rows[key] for key in rows if _takes(estimator.fit, key)}, **shared)
+            return estimator.predict(graph) if _required(estimator.predict) else estimator.predict()
+
+        return predict
+
+    return ModelAdapter(name, prepare)
 
 
 def _baseline(name: str) -> ModelAdapter:
     import slimg.lab.baselines as baselines
 
-    if name not in baselines.names(quick=True):
-        raise choices("model", name, baselines.names(quick=True))
+    check_names("model", [name], baselines.names(quick=True))
     set_params = baselines.set_known_params
-    return EstimatorAdapter(name, lambda seed: set_params(baselines.get(name), normalize_features=None, random_state=seed))
+    return _estimator(name, lambda seed: set_params(baselines.get(name), normalize_features=None, random_state=seed))
 
 
 def _torch_class(module: Any, name: str) -> ModelAdapter:
@@ -302,6 +251,10 @@ def _cloned(estimator: Any, seed: int) -> Any:
     if fresh.get_params(deep=False).get("random_state", 0) is None:
         fresh.set_params(random_state=seed)
     return fresh
+
+
+def _is_adapter(model: Any) -> bool:
+    return hasattr(model, "name") and callable(getattr(model, "prepare", None)) and not isinstance(model, type)
 
 
 def _fits_and_predicts(model: Any) -> bool:
@@ -330,8 +283,22 @@ def _name(model: Any) -> str:
     return own if isinstance(own, str) and own else getattr(model, "__name__", None) or type(model).__name__
 
 
-def _logits(module: Any, data: Any) -> Any:
-    return module(data.x, data.edge_index) if len(_required(module.forward)) == 2 else module(data)
+def _checked(module: Any, name: str) -> Any:
+    """The module, called with a Data or with (x, edge_index), whose logits must be nodes × classes."""
+    import torch
+
+    class Checked(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.own, self.in_parts = module, len(_required(module.forward)) == 2
+
+        def forward(self, data: Any) -> Any:
+            logits = self.own(data.x, data.edge_index) if self.in_parts else self.own(data)
+            if logits.ndim != 2 or len(logits) != data.num_nodes:
+                raise InputError(f"{name} gave an array of shape {tuple(logits.shape)}: nodes × classes is needed")
+            return logits
+
+    return Checked()
 
 
 def _data(graph: Graph, train: np.ndarray, val: np.ndarray) -> Any:

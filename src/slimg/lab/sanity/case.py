@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from slimg.base import check_whole_number
 from slimg.engine import Engine
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_names
 from slimg.graph import Adjacency, Graph, Split, splits
 from slimg.lab.sanity import generators
 
@@ -144,10 +145,8 @@ def make(
     >>> case.name, case.helps, case.graph.n
     ('semantic-uniform', ('X',), 120)
     """
-    if features not in FEATURES:
-        raise choices("kind of features", features, FEATURES)
-    if structure not in STRUCTURES:
-        raise choices("kind of structure", structure, STRUCTURES)
+    check_names("kind of features", [features], FEATURES)
+    check_names("kind of structure", [structure], STRUCTURES)
     settings = {
         "n": n, "d": d, "c": c, "seed": seed, "density": density, "feature_noise": feature_noise,
         "edge_noise": edge_noise, "label_fraction": label_fraction, "imbalance": imbalance,
@@ -195,8 +194,7 @@ def scaled(n: int) -> dict[str, Any]:
     >>> scaled(1200)
     {'n': 1200, 'd': 100, 'density': 0.05}
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < NODES_PER_FEATURE:
-        raise InputError(f"a sanity case needs n as an integer of at least {NODES_PER_FEATURE} nodes, not {n!r}")
+    check_whole_number(n, "n", NODES_PER_FEATURE)
     return {"n": n, "d": n // NODES_PER_FEATURE, "density": min(MEAN_DENSITY / n, DENSEST)}
 
 
@@ -207,8 +205,7 @@ def parts(name: str) -> tuple[str, str]:
     -------
     tuple of two str
     """
-    if name not in CASES + EMPTY:
-        raise choices("sanity case", name, CASES + EMPTY)
+    check_names("sanity case", [name], CASES + EMPTY)
     features, structure = name.split("-")
     return features, structure
 
@@ -226,22 +223,25 @@ def helps(name: str) -> tuple[str, ...]:
     return ("X",) * features_help + ("A",) * edges_help
 
 
-def select(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Distinct cases from names, or from "informative" (seven), "empty" (two) or "all" (nine).
+def select(cases: Any) -> tuple[str | SanityCase, ...]:
+    """Distinct cases from names, from "informative" (seven), "empty" (two) or "all" (nine), or cases as they are.
 
     Returns
     -------
-    tuple of str
+    tuple of str and SanityCase
+        No name twice.
     """
     groups = {"informative": CASES, "empty": EMPTY, "all": CASES + EMPTY} | {name: (name,) for name in CASES + EMPTY}
-    found: list[str] = []
-    for name in [names] if isinstance(names, str) else names:
-        if name not in groups:
-            raise choices("sanity case", name, list(groups))
-        found += groups[name]
+    if not isinstance(cases, str | SanityCase | Iterable):
+        raise InputError(f"cases are names or sanity cases, not {type(cases).__name__}")
+    given = [cases] if isinstance(cases, str | SanityCase) else list(cases)
+    check_names("sanity case", (each for each in given if not isinstance(each, SanityCase)), groups)
+    found: list[str | SanityCase] = []
+    for each in given:
+        found += [each] if isinstance(each, SanityCase) else [name for name in groups[each] if name not in found]
     if not found:
         raise InputError("no sanity case was given: name at least one, or all")
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 def _notes(true: tuple[str, ...], settings: dict[str, Any]) -> tuple[str, ...]:
@@ -263,9 +263,7 @@ def _notes(true: tuple[str, ...], settings: dict[str, Any]) -> tuple[str, ...]:
 
 def _check(settings: dict[str, Any], structure: str) -> None:
     for name, least in (("n", 1), ("d", 1), ("c", 2), ("seed", 0)):
-        value = settings[name]
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise InputError(f"a sanity case needs {name} as an integer of at least {least}, not {value!r}")
+        check_whole_number(settings[name], name, least)
     if structure == "heterophily" and settings["c"] % 2:
         raise InputError(f"heterophily pairs the classes: it needs an even number of them, not c={settings['c']}")
     ranges = {

@@ -21,7 +21,9 @@ An observation whose models, cases or splits were not run is not tested.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import slimg.lab.paper as paper
@@ -51,7 +53,7 @@ def verdict(report: SanityReport, model: str) -> str:
     """
     results = _Results(report, model)
     rules = (_leak,) if results.learns_nothing() else (_edges, _features, _kinds, _both, _leak)
-    sentences = [results.opening(), *results.failures(), *filter(None, (rule(results) for rule in rules))]
+    sentences = [results.opening(), *results.failures(), *chain.from_iterable(rule(results) for rule in rules)]
     if len(sentences) == 1 and report.passes(model):
         sentences.append("Nothing that was tried here misleads it.")
     return " ".join(sentences)
@@ -79,8 +81,9 @@ class _Results:
         mean = self.mean(case)
         return mean is not None and mean < self.run[case].chance + CLOSE
 
-    def percent(self, *cases: str) -> str:
-        return " and ".join(f"{100 * mean:.1f} %" for case in cases if (mean := self.mean(case)) is not None)
+    def percent(self, *cases: str, failed: float | None = None) -> str:
+        means = (failed if self.mean(case) is None else self.mean(case) for case in cases)
+        return " and ".join(f"{100 * mean:.1f} %" for mean in means if mean is not None)
 
     def uses_no_edges(self) -> bool:
         alone, joined = self.mean("semantic-uniform"), self.mean("semantic-homophily")
@@ -100,83 +103,75 @@ class _Results:
         nothing = " It learns nothing: at chance in every one." if self.learns_nothing() else ""
         return f"{self.model} passes {sum(map(self.passes, informative))} of the {len(informative)} checks.{nothing}"
 
-    def failures(self) -> list[str]:
-        reasons: dict[str, list[str]] = {}
-        for name in self.broken:
-            reasons.setdefault(str(self.report.cells[self.model, name].error), []).append(name)
-        return [
-            f"It gave no prediction on {'any case' if len(names) == len(self.run) else _listed(names)} ({reason})."
-            for reason, names in reasons.items()
-        ]
+    def failures(self) -> Iterator[str]:
+        errors = {name: str(self.report.cells[self.model, name].error) for name in self.broken}
+        for reason in dict.fromkeys(errors.values()):
+            names = [name for name in self.broken if errors[name] == reason]
+            yield f"It gave no prediction on {'any case' if len(names) == len(self.run) else _listed(names)} ({reason})."
 
 
-def _edges(results: _Results) -> str:
+def _edges(results: _Results) -> Iterator[str]:
     """Useless features: only the edges help."""
     failed = [case for case in USELESS_FEATURES if results.fails(case)]
-    if not failed:
-        return ""
-    if results.uses_no_edges():
-        return "It does not use the edges: it is no better where they help, and at chance where only they do."
     numbers = results.percent(*failed)
-    if len(failed) == 2:
+    if failed and results.uses_no_edges():
+        yield "It does not use the edges: it is no better where they help, and at chance where only they do."
+    elif len(failed) == 2:
         at_all = ", or not at all" if all(map(results.at_chance, failed)) else ""
-        return f"It fails when the features are useless ({numbers}): it uses the graph only through them{at_all}."
-    kind = failed[0].split("-")[1]
-    return f"It fails when the features are useless and only the edges, under {kind}, help ({numbers})."
+        yield f"It fails when the features are useless ({numbers}): it uses the graph only through them{at_all}."
+    elif failed:
+        kind = failed[0].split("-")[1]
+        yield f"It fails when the features are useless and only the edges, under {kind}, help ({numbers})."
 
 
-def _features(results: _Results) -> str:
+def _features(results: _Results) -> Iterator[str]:
     """Useless edges: only the features help."""
     case = "semantic-uniform"
-    if not results.fails(case):
-        return ""
     numbers = results.percent(case)
+    if not results.fails(case):
+        return
     if results.at_chance(case) and any(map(results.passes, USELESS_FEATURES)):
-        return f"It does not use the features: at chance ({numbers}) where only they help."
-    if (results.mean(case) or 0) > results.report.at_least - NARROWLY:
-        return f"It falls short where the edges are noise and only the features help ({numbers})."
-    return f"It fails when the edges are noise ({numbers}): it cannot ignore the neighbours and use a node's own features."
+        yield f"It does not use the features: at chance ({numbers}) where only they help."
+    elif (results.mean(case) or 0) > results.report.at_least - NARROWLY:
+        yield f"It falls short where the edges are noise and only the features help ({numbers})."
+    else:
+        cannot = "it cannot ignore the neighbours and use a node's own features"
+        yield f"It fails when the edges are noise ({numbers}): {cannot}."
 
 
-def _kinds(results: _Results) -> str:
+def _kinds(results: _Results) -> Iterator[str]:
     """Homophily or heterophily alone."""
     if results.uses_no_edges():
-        return ""
-    found = []
+        return
     for good, bad, belief in (("homophily", "heterophily", "alike"), ("heterophily", "homophily", "unlike")):
         kinds = [x for x in ("structural", "semantic") if results.passes(f"{x}-{good}") and results.fails(f"{x}-{bad}")]
         if kinds:
             numbers = results.percent(*(f"{x}-{bad}" for x in kinds))
-            found.append(
+            yield (
                 f"It fails under {bad} with {' and '.join(kinds)} features ({numbers}), though not under {good}:"
                 f" it assumes that neighbours are {belief}."
             )
-    return " ".join(found)
 
 
-def _both(results: _Results) -> str:
+def _both(results: _Results) -> Iterator[str]:
     """Features and edges both help, and still it fails, under homophily and heterophily."""
     meaning = {
         "structural": "features that describe a node's place in the graph, not its class, are too little for it",
         "semantic": "it fails even where features and edges agree",
     }
-    cases = {kind: (f"{kind}-homophily", f"{kind}-heterophily") for kind in meaning}
-    found = [
-        f"With {kind} features it fails under homophily and heterophily ({results.percent(*cases[kind])}): {words}."
-        for kind, words in meaning.items()
-        if all(map(results.fails, cases[kind]))
-    ]
-    return " ".join(found)
+    for kind, words in meaning.items():
+        cases = (f"{kind}-homophily", f"{kind}-heterophily")
+        if all(map(results.fails, cases)):
+            yield f"With {kind} features it fails under homophily and heterophily ({results.percent(*cases)}): {words}."
 
 
-def _leak(results: _Results) -> str:
+def _leak(results: _Results) -> Iterator[str]:
     high = [case.name for case in results.report.cases if not case.helps and results.fails(case.name)]
-    if not high:
-        return ""
-    return (
-        f"It scores {results.percent(*high)} on {_listed(high)}, where nothing predicts the classes and"
-        f" {100 * results.run[high[0]].chance:.0f} % is chance: it has seen test labels."
-    )
+    if high:
+        yield (
+            f"It scores {results.percent(*high)} on {_listed(high)}, where nothing predicts the classes and"
+            f" {100 * results.run[high[0]].chance:.0f} % is chance: it has seen test labels."
+        )
 
 
 @dataclass(frozen=True)
@@ -255,14 +250,15 @@ def _useless_features(report: SanityReport) -> tuple[bool | None, str]:
     if not others:
         return None, "It is about models other than SlimG."
     passing = [model for model in others if any(report.passed(model, case) for case in USELESS_FEATURES)]
-    best = max(others, key=lambda model: max(_mean(report, model, case) for case in USELESS_FEATURES))
+    best = max(others, key=lambda model: max(_Results(report, model).mean(case) or 0.0 for case in USELESS_FEATURES))
     who = f"these pass: {', '.join(passing)}" if passing else f"none of {len(others)} passes; the best is {best}"
-    return not passing, f"Of the models other than SlimG, {who} ({_percent(report, best, USELESS_FEATURES)})."
+    numbers = _Results(report, best).percent(*USELESS_FEATURES, failed=0)
+    return not passing, f"Of the models other than SlimG, {who} ({numbers})."
 
 
 def _heterophily(report: SanityReport) -> tuple[bool | None, str]:
     present = [model for model in REACH_EVEN_HOPS if model in report.models]
-    numbers = "; ".join(f"{model} {_percent(report, model, HETEROPHILY)}" for model in present)
+    numbers = "; ".join(f"{model} {_Results(report, model).percent(*HETEROPHILY, failed=0)}" for model in present)
     holds = all(any(report.passed(model, case) for case in HETEROPHILY) for model in present)
     return holds, f"With semantic and with structural features: {numbers}."
 
@@ -278,16 +274,6 @@ def _missing(report: SanityReport, cases: tuple[str, ...], any_of: tuple[str, ..
     if colours and (len(report.models) < 3 or report.seeds < 2):
         return "It needs at least three models and two splits, or no cell can be red."
     return ""
-
-
-def _mean(report: SanityReport, model: str, case: str) -> float:
-    """Accuracy; 0 for a model that failed."""
-    cell = report.cells[model, case]
-    return 0.0 if cell.error else cell.mean
-
-
-def _percent(report: SanityReport, model: str, cases: tuple[str, ...]) -> str:
-    return " and ".join(f"{100 * _mean(report, model, case):.1f} %" for case in cases)
 
 
 def _place(values: dict[str, float], model: str, sign: int) -> str:

@@ -23,6 +23,8 @@ same distribution as redrawing node by node.
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 
 from slimg.engine import Engine, MemoryEngine
@@ -84,10 +86,9 @@ def draw_edges(clusters: np.ndarray, blocks: np.ndarray, rng: np.random.Generato
     c = len(blocks)
     members = [np.flatnonzero(clusters == k) for k in range(c)]
     edges = []
-    for a in range(c):
-        for b in range(a, c):
-            rows, columns = _block_pairs(len(members[a]), len(members[b]), a == b, blocks[a, b], rng)
-            edges.append(np.column_stack([members[a][rows], members[b][columns]]))
+    for a, b in combinations_with_replacement(range(c), 2):
+        rows, columns = _block_pairs(len(members[a]), len(members[b]), a == b, blocks[a, b], rng)
+        edges.append(np.column_stack([members[a][rows], members[b][columns]]))
     return np.sort(np.concatenate(edges), axis=1)
 
 

@@ -45,7 +45,7 @@ def sanity_passes(
     """``sanity_passes(model, cases=…)``: fails the test, with the tables, unless the model passes."""
 
     def passes(model: Any, cases: Any = CASES, at_least: float = LENIENT) -> SanityReport:
-        drawn = [sanity_case(name) for name in select(cases)]
+        drawn = [sanity_case(each) if isinstance(each, str) else each for each in select(cases)]
         return assert_passes(model, drawn, seeds=request.config.getoption("--sanity-seeds"), at_least=at_least)
 
     return passes

@@ -14,14 +14,15 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.errors import choices
-from slimg.lab.sanity import findings, ranking
+from slimg.errors import check_names
+from slimg.lab import paper
+from slimg.lab.sanity import findings
 from slimg.lab.tables import Entry, Page, Table
 from slimg.system import atomic_write
 
@@ -132,10 +133,8 @@ class SanityReport:
         Cell
             What the model reached in the case.
         """
-        if model not in self.models:
-            raise choices("model", model, self.models)
-        if case not in self._facts:
-            raise choices("sanity case", case, list(self._facts))
+        check_names("model", [model], self.models)
+        check_names("sanity case", [case], self._facts)
         return self.cells[model, case]
 
     def passed(self, model: str, case: str) -> bool:
@@ -183,7 +182,7 @@ class SanityReport:
         Returns
         -------
         {"gold", "silver", "bronze", None}
-            By `slimg.lab.sanity.ranking`.
+            By `slimg.lab.paper`.
         """
         return self._ranked.get((model, case), (None, False))[0]
 
@@ -198,7 +197,7 @@ class SanityReport:
         Returns
         -------
         bool
-            By `slimg.lab.sanity.ranking`.
+            By `slimg.lab.paper`.
         """
         return self._ranked.get((model, case), (None, False))[1]
 
@@ -215,7 +214,7 @@ class SanityReport:
         mean, standard deviation : float
             NaN if the model failed in one.
         """
-        return ranking.over_cases(self._grid("mean")[self.models.index(model)])
+        return paper.over_cases(self._grid("mean")[self.models.index(model)])
 
     def average_rank(self, model: str) -> tuple[float, float]:
         """Average rank over the informative cases.
@@ -230,7 +229,7 @@ class SanityReport:
         mean, standard deviation : float
             A failure counts as last.
         """
-        return ranking.over_cases(ranking.ranks(self._grid("mean"))[self.models.index(model)])
+        return paper.over_cases(paper.ranks(self._grid("mean"))[self.models.index(model)])
 
     def verdict(self, model: str) -> str:
         """Say in one paragraph what the model cannot do.
@@ -290,22 +289,13 @@ class SanityReport:
         dict
             NaN becomes None.
         """
-        cases = [dataclasses.asdict(case) for case in self.cases]
+        facts = ("name", "helps", "chance", "settings", "notes")
         return {
             "seeds": self.seeds,
             "reduced": self.reduced,
             "at_least": self.at_least,
-            "cases": [{key: case[key] for key in ("name", "helps", "chance", "settings", "notes")} for case in cases],
-            "models": {
-                model: {
-                    "cases": {case.name: self._cell_dict(model, case.name) for case in self.cases},
-                    "average": _mean_sd(*self.average(model)),
-                    "average_rank": _mean_sd(*self.average_rank(model)),
-                    "passes": self.passes(model),
-                    "verdict": self.verdict(model),
-                }
-                for model in self.models
-            },
+            "cases": [{key: getattr(case, key) for key in facts} for case in self.cases],
+            "models": {model: self._model_dict(model) for model in self.models},
             "observations": [dataclasses.asdict(each) for each in self.observations()],
         }
 
@@ -348,10 +338,8 @@ class SanityReport:
     @cached_property
     def _ranked(self) -> dict[tuple[str, str], tuple[str | None, bool]]:
         """Medal of each informative cell, and whether it is red."""
-        means = self._grid("mean")
-        medals, red = chain(*ranking.medals(means)), ranking.red_cells(means, self._grid("spread")).ravel().tolist()
         keys = product(self.models, (case.name for case in self.informative))
-        return dict(zip(keys, zip(medals, red, strict=True), strict=True))
+        return dict(zip(keys, paper.colours(self._grid("mean"), self._grid("spread")), strict=True))
 
     def _page(self) -> Page:
         """Tables of ✓/✗ and of accuracies, legend, verdicts, differences from the paper and its observations."""
@@ -394,27 +382,27 @@ class SanityReport:
         Entry
             "✓", "✗" or "failed".
         """
-        if self.cells[model, case].error:
-            return Entry("failed", style="bad")
-        return Entry("✓", style="good") if self.passed(model, case) else Entry("✗", style="bad")
+        passed = self.passed(model, case)
+        wrong = "failed" if self.cells[model, case].error else "✗"
+        return Entry("✓" if passed else wrong, style="good" if passed else "bad")
 
     def _accuracy(self, model: str, case: str) -> Entry:
-        cell = self.cells[model, case]
-        if cell.error:
-            return Entry("failed", style="bad")
-        return Entry(str(cell), style="red" if self.is_red(model, case) else self.medal(model, case) or "")
+        if self.cells[model, case].error:
+            return self.mark(model, case)
+        style = "red" if self.is_red(model, case) else self.medal(model, case) or ""
+        return Entry(str(self.cells[model, case]), style=style)
+
+    def _model_dict(self, model: str) -> dict[str, Any]:
+        average, rank = _mean_sd(*self.average(model)), _mean_sd(*self.average_rank(model))
+        cells = {case.name: self._cell_dict(model, case.name) for case in self.cases}
+        judged = {"passes": self.passes(model), "verdict": self.verdict(model)}
+        return {"cases": cells, "average": average, "average_rank": rank, **judged}
 
     def _cell_dict(self, model: str, case: str) -> dict[str, Any]:
         cell = self.cells[model, case]
-        return {
-            "accuracies": list(cell.accuracies),
-            **_mean_sd(cell.mean, cell.spread),
-            "passed": self.passed(model, case),
-            "medal": self.medal(model, case),
-            "red": self.is_red(model, case),
-            "error": cell.error,
-            "seconds": round(cell.seconds, 3),
-        }
+        judged = {"passed": self.passed(model, case), "medal": self.medal(model, case), "red": self.is_red(model, case)}
+        found = {"accuracies": list(cell.accuracies), **_mean_sd(cell.mean, cell.spread), **judged}
+        return {**found, "error": cell.error, "seconds": round(cell.seconds, 3)}
 
 
 def mean_and_sd(mean: float, spread: float, factor: float = 1.0) -> str:

@@ -12,16 +12,17 @@ A model predicts a class for all n nodes, so that it cannot know which rows are 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from slimg.base import check_whole_number
 from slimg.engine import Engine
 from slimg.errors import InputError
 from slimg.graph import Adjacency, Graph
 from slimg.graph.columns import as_column, codes_of, missing, number_of, show
-from slimg.lab.sanity.adapters import ModelAdapter, as_adapters
+from slimg.lab.sanity.adapters import ModelAdapter, as_adapters, numbered
 from slimg.lab.sanity.case import CASES, SanityCase, make, parts, scaled, select
 from slimg.lab.sanity.report import PAPER_NODES, PAPER_SEEDS, PASS, CaseFacts, Cell, SanityReport
 
@@ -73,12 +74,11 @@ def check(
     SanityReport(passed: lr 1/2)
     """
     adapters = as_adapters(model)
-    if not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1:
-        raise InputError(f"seeds is a number of splits of at least 1, not {seeds!r}")
+    check_whole_number(seeds, "seeds", 1)
     if isinstance(at_least, bool) or not isinstance(at_least, int | float) or not 0 < at_least <= 1:
         raise InputError(f"at_least is an accuracy above 0 and at most 1, not {at_least!r}")
     cells, facts = {}, []
-    for label, case in _drawn(_selected(cases), n, engine):
+    for label, case in _drawn(select(cases), n, engine):
         facts.append(CaseFacts(label, case.helps, case.chance, len(case.split(0).test), case.settings, case.notes))
         for adapter in adapters:
             cell = cells[adapter.name, label] = run_cell(adapter, case, seeds)
@@ -149,7 +149,10 @@ def run_cell(adapter: ModelAdapter, case: SanityCase, seeds: int) -> Cell:
             found.append(accuracy(predict(given, split.train.copy(), split.val.copy(), seed), case.graph, split.test))
         return Cell(tuple(found), None, time.perf_counter() - begun)
     except Exception as error:  # a model may fail in any way: its cell has the reason and the run goes on
-        return Cell((), _reason(error, len(found)), time.perf_counter() - begun)
+        from slimg.lab.baselines.process import reason
+
+        split_number = f" (split {len(found)})" if found else ""
+        return Cell((), reason(error) + split_number, time.perf_counter() - begun)
 
 
 def accuracy(predicted: Any, truth: Graph, test: np.ndarray) -> float:
@@ -190,27 +193,8 @@ def accuracy(predicted: Any, truth: Graph, test: np.ndarray) -> float:
     return float(np.mean(known[codes[test]] == truth.codes[test]))
 
 
-def _reason(error: Exception, split: int) -> str:
-    from slimg.lab.baselines.process import reason
-
-    return reason(error) + (f" (split {split})" if split else "")
-
-
-def _selected(cases: Any) -> list[str | SanityCase]:
-    """Names and cases in the order given."""
-    several = [cases] if isinstance(cases, str | SanityCase) else cases
-    if not isinstance(several, Iterable):
-        raise InputError(f"cases are names or sanity cases, not {type(cases).__name__}")
-    given: list[Any] = list(several)
-    if any(isinstance(each, SanityCase) for each in given):
-        return [each if isinstance(each, SanityCase) else select(each)[0] for each in given]
-    return list(select(given))
-
-
-def _drawn(selected: list[str | SanityCase], n: int, engine: Engine | None) -> Iterator[tuple[str, SanityCase]]:
+def _drawn(selected: tuple[str | SanityCase, ...], n: int, engine: Engine | None) -> Iterator[tuple[str, SanityCase]]:
     """Each case under a distinct label, drawn when it is needed and freed after it."""
-    seen: dict[str, int] = {}
-    for each in selected:
-        case = make(*parts(each), **scaled(n), engine=engine) if isinstance(each, str) else each
-        seen[case.name] = seen.get(case.name, 0) + 1
-        yield case.name if seen[case.name] == 1 else f"{case.name} ({seen[case.name]})", case
+    labels = numbered([each if isinstance(each, str) else each.name for each in selected])
+    for label, each in zip(labels, selected, strict=True):
+        yield label, make(*parts(each), **scaled(n), engine=engine) if isinstance(each, str) else each

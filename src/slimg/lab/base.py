@@ -1,4 +1,4 @@
-"""What all baselines share: a grid of settings, learned one after the other; the best on validation rows predicts.
+"""What the estimators of the laboratory share: a grid of settings, of which the best on validation rows predicts.
 
     fit     prepare(graph), then learn(setting) for each setting: scores of all nodes (n × classes)
     choose  best validation accuracy, among equals the least validation loss (`learn.path`)
@@ -11,22 +11,29 @@ interrupted one leaves it as it was.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from slimg._sklearn import BaseEstimator
 from slimg.base import BaseNodeClassifier, check_graph, check_whole_number
-from slimg.engine.base import Array
+from slimg.engine.base import Array, Engine
+from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, choices
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import stratified_folds
 from slimg.learn.objective import log_loss
 from slimg.learn.path import best
+
+Estimator = TypeVar("Estimator", bound="WithHyperparameters")
+Learn = Callable[[int, "Targets"], "Learned"]
+"""What learns with the setting at a place."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +102,9 @@ class Baseline(BaseNodeClassifier):
     selection_: list[dict[str, Any]]
     notes_: tuple[str, ...]
     seconds_: dict[str, float]
-    cv: int = 5
-    random_state: int = 0
+    cv: int
+    engine: Any = "memory"
+    random_state: int
 
     def fit(self, graph: Graph, y: Any = None, *, train: Any = None, val: Any = None) -> Any:
         """Learn from the labelled nodes of a graph.
@@ -125,7 +133,11 @@ class Baseline(BaseNodeClassifier):
         begun = time.perf_counter()
         inputs = self._prepare(graph, targets)
         prepared = time.perf_counter()
-        learned, records, chosen = self._select(inputs, settings, targets)
+        learned, records, chosen = select(
+            settings, lambda place, rows: self._learn(inputs, settings[place], rows), targets, self.cv, self.random_state
+        )
+        if not np.isfinite(learned.scores).all():
+            raise InputError(f"the loss became infinite or NaN with {settings[chosen]}, the best of the settings: lower lr")
         self.classes_, self.scores_, self.model_ = rows.classes, learned.scores, learned.model
         self.selection_, self.setting_ = records, settings[chosen]
         self.notes_ = (*graph.notes, *self._notes(graph))
@@ -158,52 +170,94 @@ class Baseline(BaseNodeClassifier):
     def _notes(self, graph: Graph) -> tuple[str, ...]:
         return ()
 
-    def _select(
-        self, inputs: Any, settings: list[dict[str, Any]], targets: Targets
-    ) -> tuple[Learned, list[dict[str, Any]], int]:
-        learn = self._learn if targets.check is not None else self._over_folds
-        records: list[dict[str, Any]] = []
-        for setting in settings:
-            begun = time.perf_counter()
-            learned = learn(inputs, setting, targets)
-            found = {"val_accuracy": learned.val_accuracy, "val_loss": learned.val_loss}
-            steps = {"epoch": learned.iteration, "epochs": learned.iterations}
-            records.append({**setting, **found, **steps, "seconds": time.perf_counter() - begun})
-            if best_of(records) == len(records) - 1:
-                kept = learned
-        chosen = best_of(records)
-        if targets.check is None:
-            again = Targets(targets.codes, targets.classes, targets.fit, iterations=max(1, kept.iteration))
-            kept = self._learn(inputs, settings[chosen], again)
-        if not np.isfinite(kept.scores).all():
-            raise InputError(f"the loss became infinite or NaN with {settings[chosen]}, the best of the settings: lower lr")
-        return kept, records, chosen
-
-    def _over_folds(self, inputs: Any, setting: dict[str, Any], targets: Targets) -> Learned:
-        """Means over folds; the scores are of none of them."""
-        runs = []
-        for fit, check in self._folds(targets):
-            runs.append(self._learn(inputs, setting, Targets(targets.codes, targets.classes, fit, check)))
-        accuracy, loss, iteration, iterations = np.mean(
-            [(each.val_accuracy, each.val_loss, each.iteration, each.iterations) for each in runs], axis=0
-        )
-        return Learned(np.empty((0, targets.classes)), float(accuracy), float(loss), round(iteration), round(iterations))
-
-    def _folds(self, targets: Targets) -> Iterator[tuple[Array, Array]]:
-        for fit, check in stratified_folds(targets.codes[targets.fit], self.cv, self.random_state):
-            yield targets.fit[fit], targets.fit[check]
-
     def _check(self, graph: Any, y: Any) -> None:
         check_graph(graph, y)
         check_whole_number(self.random_state, "random_state", 0, 2**32 - 1)
         check_whole_number(self.cv, "cv", 2)
+        if isinstance(self.engine, str) and self.engine != "memory":
+            raise choices("engine", self.engine, ["memory", "an engine object"])
 
-    def _check_normalize(self) -> None:
-        given = getattr(self, "normalize_features", None)
-        if given not in ("row", None):
-            raise choices("normalize_features", given, ["row", "None"])
+    def _engine(self) -> Engine:
+        return MemoryEngine() if isinstance(self.engine, str) else self.engine
+
+
+def select(
+    settings: list[dict[str, Any]], learn: Learn, targets: Targets, cv: int, random_state: int
+) -> tuple[Learned, list[dict[str, Any]], int]:
+    """Learn with each setting, given its place; what the best one learned, a record of each, and the place of the best.
+
+    Without rows to check, records have means over folds, and the best is learned again from all rows for as many iterations.
+    """
+    records: list[dict[str, Any]] = []
+    for place, setting in enumerate(settings):
+        begun = time.perf_counter()
+        run = partial(learn, place)
+        learned = _over_folds(run, targets, cv, random_state) if targets.check is None else run(targets)
+        found = {"val_accuracy": learned.val_accuracy, "val_loss": learned.val_loss}
+        steps = {"epoch": learned.iteration, "epochs": learned.iterations}
+        records.append({**setting, **found, **steps, "seconds": time.perf_counter() - begun})
+        if best_of(records) == place:
+            kept = learned
+    chosen = best_of(records)
+    if targets.check is None:
+        kept = learn(chosen, replace(targets, iterations=max(1, kept.iteration)))
+    return kept, records, chosen
+
+
+def _over_folds(learn: Callable[[Targets], Learned], targets: Targets, cv: int, random_state: int) -> Learned:
+    """Means over folds; the scores are of none of them."""
+    folds, rows = stratified_folds(targets.codes[targets.fit], cv, random_state), targets.fit
+    runs = [learn(replace(targets, fit=rows[fit], check=rows[check])) for fit, check in folds]
+    means = np.mean([(each.val_accuracy, each.val_loss, each.iteration, each.iterations) for each in runs], axis=0).tolist()
+    return Learned(np.empty((0, targets.classes)), *means[:2], *map(round, means[2:]))
+
+
+def one_or_several(name: str, given: Any, needed: str, fits: Callable[[Any], bool]) -> tuple[float, ...]:
+    """Return one number, or several to choose from, as a tuple; each must be what is needed."""
+    values = tuple(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else (given,)
+    if not values or not all(isinstance(each, int | float | np.number) and fits(each) for each in values):
+        raise InputError(f"{name} must be {needed}, or several of them, not {given!r}")
+    return values
 
 
 def best_of(selection: list[dict[str, Any]]) -> int:
     """Which record is taken, by the rule that all estimators follow."""
     return best([SimpleNamespace(**{"nonzero": 0.0, **record}) for record in selection])  # type: ignore[misc]
+
+
+class WithHyperparameters(BaseEstimator):
+    """``hyperparameters``, the keyword arguments that ``__init__`` does not name, are parameters like its own."""
+
+    hyperparameters: dict[str, Any]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give all parameters, the hyperparameters among them.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to add the parameters of parameters that are estimators.
+
+        Returns
+        -------
+        dict of str to object
+            Name → value.
+        """
+        return {**super().get_params(deep=deep), **self.hyperparameters}
+
+    def set_params(self: Estimator, **params: Any) -> Estimator:
+        """Set parameters; those that ``__init__`` does not name are hyperparameters.
+
+        Parameters
+        ----------
+        **params : object
+            Name → value.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        own = set(self._get_param_names())
+        self.hyperparameters = {**self.hyperparameters, **{k: v for k, v in params.items() if k not in own}}
+        return super().set_params(**{k: v for k, v in params.items() if k in own})

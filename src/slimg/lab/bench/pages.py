@@ -1,0 +1,374 @@
+"""Pages that are more than a table of accuracies: on the sanity cases, where it is known what helps, and about time.
+
+Checks: the ✓/✗ matrix, accuracies beside the paper's, verdicts, the paper's observations, and what GnnExp predicts from a
+propagator's formula. The rules are those of `slimg.lab.sanity.report.SanityReport`, filled from the records.
+
+    predicted    from the filter at the default hyperparameters (`slimg.lab.gnnexp`); of a network, that of its linear form
+    measured     mean accuracy of the model with its grid, ✓ from the threshold of the report
+
+Weights: share of component g = ‖W_g‖_F / Σ_h ‖W_h‖_F, mean over the seeds; "zero" counts the seeds in which W_g is
+exactly zero.
+
+Time: accuracy against time, and how time grows with features and edges. Seconds are those of the features and of training
+with the chosen values alone, as the paper counts them; the search over the grid has a column of its own. Means over the
+seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from slimg.lab.baselines import LINEAR
+from slimg.lab.bench.figures import Measured, accuracy_against_time, component_weights, growth, structures
+from slimg.lab.bench.grid import Grid, accuracy_table, column_title, legend, marked_title, protocols, signed
+from slimg.lab.bench.models import is_reduced
+from slimg.lab.bench.store import Record, canonical
+from slimg.lab.gnnexp.properties import properties
+from slimg.lab.paper import tables
+from slimg.lab.propagators.registry import names
+from slimg.lab.sanity.case import helps, scaled
+from slimg.lab.sanity.findings import differences_from_paper
+from slimg.lab.sanity.generators import draw_clusters
+from slimg.lab.sanity.report import CaseFacts, SanityReport, mean_and_sd
+from slimg.lab.tables import Entry, Page, Picture, Table
+
+OURS = "slimg"
+CLASSES = 4
+MINUTES = 45
+"""What the checks of the linear models may take on two cores."""
+MARKS: dict[bool | None, str] = {True: "✓", False: "✗", None: "?"}
+EXPECTED = {
+    "semantic-uniform": ("no network effects", "X"),
+    "random-homophily": ("useless features, homophily", "U"),
+    "random-heterophily": ("useless features, heterophily", "U"),
+}
+"""Case → the scenario's name in the paper, and the component that should have the largest weight."""
+_HEADER = ("", "accuracy", "features, s", "training, s", "sum, s", "search, s", "iterations", "peak memory, MiB")
+
+
+def sanity_page(grid: Grid) -> Page:
+    """Make the page of the checks.
+
+    Returns
+    -------
+    Page
+        Tables, paragraphs, and the adjacency matrices of the three structures.
+    """
+    page, report, quick = Page(grid.recipe.title), report_of(grid), grid.recipe.label
+    if report is not None:
+        rule = f"✓ from {report.at_least:.0%} where something helps, at chance where nothing does"
+        cases = [case.name for case in report.cases]
+        rows: list[list[Entry | str]] = [
+            [marked_title(grid.recipe, model), *(report.mark(model, case) for case in cases)] for model in report.models
+        ]
+        page.add(Table(("", *cases), rows, quick + rule))
+    page.add(*legend(grid), accuracy_table(grid))
+    if report is not None:
+        page.add(_averages(grid, report, f"{quick}Averages over the cases in which something helps"))
+        page.add(_untrained(grid), *map(report.verdict, report.models), *differences_from_paper(report))
+        if len(report.models) > 1:
+            page.add(*map(str, report.observations()))
+        titles = {model: grid.title(model) for model in report.models}
+        predicted = survival_table(report, titles, f"{quick}Predicted from the formulas; where it came otherwise, both")
+        if predicted is not None:
+            page.add(predicted, agreement(report, titles))
+    caption = "Adjacency matrices of the three structures, nodes in the order of their clusters"
+    draw = partial(structures, nodes=_nodes(grid.recipe.data))
+    return page.add(_time(grid), Picture(f"structures{grid.recipe.suffix}.svg", caption, draw))
+
+
+def report_of(grid: Grid) -> SanityReport | None:
+    """Fill a report from the rows and columns that were run in full.
+
+    Returns
+    -------
+    SanityReport or None
+        None if there are none.
+    """
+    rows = grid.rows
+    columns = [column for column in grid.recipe.data if all((row, column) in grid.figures for row in rows)]
+    if not rows or not columns:
+        return None
+    n = _nodes(grid.recipe.data)
+    chance = np.bincount(draw_clusters(n, CLASSES, 1.0, np.random.default_rng(0))).max() / n
+    tested = math.ceil(grid.recipe.split[2] * n)
+    facts = tuple(CaseFacts(column, helps(column), chance, tested, {**scaled(n)}, ()) for column in columns)
+    cells = {(row, column): grid.figures[row, column] for row in rows for column in columns}
+    return SanityReport(tuple(rows), facts, grid.recipe.seeds, cells)
+
+
+def survival_table(report: SanityReport, titles: dict[str, str], title: str) -> Table | None:
+    """Compare predictions from the formulas with what was measured.
+
+    Returns
+    -------
+    Table or None
+        Rows are models that are propagators, or become one; None if there is none.
+    """
+    found = _outcomes(report)
+    if not found or not report.informative:
+        return None
+    rows = [[titles[model], *(_compared(*pair) for pair in pairs.values())] for model, pairs in found.items()]
+    return Table(("", *(case.name for case in report.informative)), rows, title)
+
+
+def agreement(report: SanityReport, titles: dict[str, str]) -> str:
+    """Say in one paragraph how many predictions came true, and which did not.
+
+    Returns
+    -------
+    str
+    """
+    pairs = [(model, case, *pair) for model, line in _outcomes(report).items() for case, pair in line.items()]
+    known = [each for each in pairs if None not in each]
+    if not known:
+        return ""
+    means = {place: f"{100 * cell.mean:.1f} %" for place, cell in report.cells.items()}
+    wrong = [f"{titles[model]} on {case} ({MARKS[expected]} predicted, {means[model, case]} measured)"
+             for model, case, expected, measured in known if expected != measured]  # fmt: skip
+    open_ = f"; {len(pairs) - len(known)} were not predicted or not measured" if len(known) < len(pairs) else ""
+    missed = f" Not so: {', '.join(wrong)}." if wrong else ""
+    right = f"{len(known) - len(wrong)} of {len(known)}"
+    return f"{right} predictions of `slimg gnnexp table` came true{open_}.{missed}"
+
+
+def predictions(report: SanityReport) -> dict[str, dict[str, bool | None]]:
+    """Predict from the filters of the models which cases they pass.
+
+    Returns
+    -------
+    dict
+        Model → case → whether it passes; None where the filter does not decide it.
+    """
+    known = set(names())
+    return {model: properties(model).survives for model in report.models if model in known}
+
+
+def weights_page(grid: Grid) -> Page:
+    """Make the page of component weights.
+
+    Returns
+    -------
+    Page
+        A table per model, and its figure.
+    """
+    recipe = grid.recipe
+    page = Page(recipe.title).add(
+        "Shares of the components in the learned weights, ‖W_g‖_F / Σ ‖W_h‖_F, mean over the seeds; in brackets the seeds in"
+        " which the component is exactly zero. The paper's figure says: without network effects the weight is on X, with"
+        " useless features on U."
+    )
+    for row in recipe.models:
+        found = {column: shares for column in recipe.data if (shares := _shares(grid, row, column))}
+        if not found:
+            continue
+        lines = [_weights_row(grid, row, column, shares) for column, shares in found.items()]
+        header = ("", "accuracy", *next(iter(found.values())), "expected", "largest")
+        page.add(Table(header, lines, f"{recipe.label}Components of {grid.title(row)}"))
+        scenarios = {_scenario(column): shares for column, shares in found.items()}
+        draw = partial(component_weights, scenarios=scenarios, title=recipe.label.removesuffix(": "))
+        caption = f"Weights of the components of {grid.title(row)}, shares of the sum"
+        page.add(Picture(f"interpret-{row}{recipe.suffix}.svg", caption, draw))
+    return page
+
+
+def _outcomes(report: SanityReport) -> dict[str, dict[str, tuple[bool | None, bool | None]]]:
+    """Model → informative case → whether it was predicted and measured to pass; None where that is not known."""
+    def measured(model: str, case: str) -> bool | None:
+        return None if report.cells[model, case].error else report.passed(model, case)
+
+    cases = [case.name for case in report.informative]
+    return {model: {case: (survives[case], measured(model, case)) for case in cases}
+            for model, survives in predictions(report).items()}  # fmt: skip
+
+
+def _compared(expected: bool | None, measured: bool | None) -> Entry | str:
+    if measured is None:
+        return f"{MARKS[expected]} (failed)"
+    if expected is None or expected == measured:
+        return f"? ({MARKS[measured]})" if expected is None else MARKS[expected]
+    return Entry(f"{MARKS[expected]}, measured {MARKS[measured]}", style="bold")
+
+
+def _averages(grid: Grid, report: SanityReport, title: str) -> Table:
+    """Average accuracy, ours and the paper's; the ranks are in the table of accuracies."""
+    theirs: dict[str, list[float]] = tables()["average_accuracy"]["sanity"]
+    complete = len(report.informative) == 7
+    rows = []
+    for model in report.models:
+        mean, spread = report.average(model)
+        printed = theirs.get("slimg" if model.startswith("slimg") else model) if complete else None
+        difference = signed(100 * mean - printed[0]) if printed and not math.isnan(mean) else "–"
+        paper = mean_and_sd(*printed) if printed else "–"
+        rows.append([grid.title(model), mean_and_sd(mean, spread, 100), paper, difference])
+    return Table(("", "average accuracy (sd)", "paper", "difference"), rows, title)
+
+
+def _untrained(grid: Grid) -> str:
+    """What the verdicts on networks with little training are worth; "" where all had the paper's."""
+    reduced = [grid.title(row) for row, model in grid.recipe.models.items() if is_reduced(model)]
+    if not reduced or not grid.recipe.quick:
+        return ""
+    return f"Of {', '.join(reduced)} the following says what this little training gave, not what they can do."
+
+
+def _time(grid: Grid) -> str:
+    """What the linear models and SlimG took: learning of every cell, features once per model and case."""
+    rows = [row for row in grid.ranked if grid.recipe.models[row]["kind"] in ("slimg", *LINEAR)]
+    records = [each for (row, _), found in grid.records.items() if row in rows for each in found if each["status"] == "ok"]
+    if not records:
+        return ""
+    shared = {(canonical(each["model"]), canonical(each["data"])): each["seconds"]["features"] for each in records}
+    minutes = (sum(each["wall"] for each in records) + sum(shared.values())) / 60
+    kept = "within" if minutes < MINUTES else "NOT within"
+    limit = "" if grid.recipe.quick else f": {kept} the {MINUTES} that are set for them"
+    return (
+        f"The {len(rows)} linear models, SlimG among them, took {minutes:.0f} minutes one after the other for the"
+        f" {len(records)} cells of this page, features computed once per model and case{limit}."
+    )
+
+
+def _nodes(data: dict[str, Any]) -> int:
+    return int(next(iter(data.values()))["n"])
+
+
+def _shares(grid: Grid, row: str, column: str) -> dict[str, float]:
+    """Component → share; empty if no seed has weights."""
+    weights = [each["weights"] for each in grid.records.get((row, column), ()) if each.get("weights")]
+    if not weights:
+        return {}
+    table = np.array([[each[block] for block in weights[0]] for each in weights])
+    sums = table.sum(axis=1, keepdims=True)
+    shares = np.divide(table, sums, out=np.zeros_like(table), where=sums > 0).mean(axis=0)
+    return dict(zip(weights[0], shares.tolist(), strict=True))
+
+
+def _weights_row(grid: Grid, row: str, column: str, shares: dict[str, float]) -> list[str]:
+    records = [each for each in grid.records[row, column] if each.get("weights")]
+    zeros = {block: sum(each["weights"][block] == 0 for each in records) for block in shares}
+    cells = [f"{share:.2f}" + (f" ({zeros[block]} zero)" if zeros[block] else "") for block, share in shares.items()]
+    largest = max(shares, key=lambda block: shares[block])
+    expected = EXPECTED.get(column, ("", "–"))[1]
+    accuracy = f"{100 * grid.figures[row, column].mean:.1f}"
+    return [_scenario(column), accuracy, *cells, expected, f"{largest} {MARKS[largest == expected]}"]
+
+
+def _scenario(column: str) -> str:
+    return EXPECTED.get(column, (column, ""))[0]
+
+
+# time ---------------------------------------------------------------------------------------------------------------
+
+
+def speed_page(grid: Grid) -> Page:
+    """Make the page with a table of accuracy, seconds, iterations and memory, and a figure, for each graph.
+
+    Returns
+    -------
+    Page
+    """
+    recipe = grid.recipe
+    page = Page(recipe.title).add(
+        "Test accuracy in percent; seconds of features and of training with the chosen values alone (the paper's measure)"
+        " and of the search over the grid; iterations of that training; peak memory."
+        f" {'One split' if recipe.seeds == 1 else f'Means over {recipe.seeds} splits'} of 2.5 / 2.5 / 95 %."
+        f" {' '.join([*protocols(grid), recipe.about])}"
+        " An iteration is a Newton step of SlimG, an epoch (20 steps of L-BFGS) of the other linear models, or an epoch of"
+        " Adam."
+    )
+    for column in recipe.data:
+        rows = {row: _measured(grid, row, column) for row in recipe.models if (row, column) in grid.records}
+        if not rows:
+            continue
+        measured = {row: each for row, (each, _) in rows.items()}
+        synthetic = " (generated stand-in)" if column in recipe.synthetic else ""
+        title = f"{recipe.label}{column_title(column)}{synthetic}"
+        draw = partial(accuracy_against_time, models=list(measured.values()), title=title)
+        caption = f"Accuracy against time on {title}; beside each model the iterations of its training"
+        page.add(Table(_HEADER, [line for _, line in rows.values()], title), _speedup(column, measured))
+        page.add(Picture(f"speed-{column}{recipe.suffix}.svg", caption, draw))
+    return page
+
+
+def scalability_page(grid: Grid) -> Page:
+    """Make the page with seconds of SlimG for growing numbers of features and edges, and the exponent of the growth.
+
+    Returns
+    -------
+    Page
+    """
+    recipe = grid.recipe
+    page = Page(recipe.title).add(
+        "Generated graphs: the paper removes features and edges of ogbn-Products, whose files are not here. Seconds of"
+        " features and of training with the chosen pair, mean over the seeds; the paper's are of its own machine and of the"
+        " whole graph, so that only the growth can be compared.",
+        recipe.about,
+    )
+    series = {}
+    for kind in ("features", "edges"):
+        columns = [column for column in recipe.data if column.endswith(kind) and (OURS, column) in grid.records]
+        if len(columns) < 2:
+            continue
+        sizes = np.array([recipe.data[column][kind] for column in columns], float)
+        seconds = np.array([sum(_means(grid.records[OURS, column], "features", "training")) for column in columns])
+        theirs = tables()["scalability_seconds"][kind]
+        series[kind] = (sizes, seconds)
+        printed = list(theirs.values())
+        rows = [
+            ["seconds", *(f"{each:.2f}" for each in seconds)],
+            ["relative to the largest", *(f"{each / seconds[-1]:.2f}" for each in seconds)],
+            ["paper, seconds", *(f"{each:g}" for each in printed)],
+            ["paper, relative to the largest", *(f"{each / printed[-1]:.2f}" for each in printed)],
+        ]
+        header = (f"{kind} (the paper's in brackets)", *(f"{int(a):,} ({b})" for a, b in zip(sizes, theirs, strict=True)))
+        page.add(Table(header, rows, f"{recipe.label}Time by the number of {kind}"))
+        power = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
+        page.add(f"Seconds grow as the number of {kind} to the power {power:.2f} (least squares, logarithms).")
+    if series:
+        draw = partial(growth, series=series, title=recipe.label.removesuffix(": "))
+        caption = "Seconds of SlimG by the number of features and of edges, on generated graphs"
+        page.add(Picture(f"scalability{recipe.suffix}.svg", caption, draw))
+    return page
+
+
+def _measured(grid: Grid, row: str, column: str) -> tuple[Measured, list[Entry | str]]:
+    """A model on a graph, and its row of the table."""
+    records = [each for each in grid.records[row, column] if each["status"] == "ok"]
+    title = marked_title(grid.recipe, row)
+    if not records:
+        failed = Entry(grid.figures[row, column].error or "failed", style="red")
+        return Measured(title, None, None, None), [title, failed, *["–"] * 6]
+    features, training, search = _means(records, "features", "training", "tuning")
+    steps = [each["iterations"] for each in records if each.get("iterations") is not None]
+    accuracy = float(np.mean([each["accuracy"] for each in records]))
+    measured = Measured(title, accuracy, features + training, float(np.mean(steps)) if steps else None)
+    seconds = [f"{each:.2f}" for each in (features, training, features + training, search)]
+    peak = np.max([each.get("peak_memory") or 0 for each in records]) / 2**20
+    iterations = f"{measured.iterations:.0f}" if steps else "–"
+    return measured, [title, f"{100 * accuracy:.1f}", *seconds, iterations, f"{peak:,.0f}"]
+
+
+def _speedup(column: str, measured: dict[str, Measured]) -> str:
+    """SlimG against the most accurate other model, as the paper's text states it."""
+    ours = measured.get(OURS)
+    others = [each for row, each in measured.items() if each.accuracy is not None and not row.startswith(OURS)]
+    if ours is None or ours.seconds is None or not others:
+        return ""
+    best = max(others, key=lambda each: each.accuracy or 0.0)
+    assert best.accuracy is not None and best.seconds is not None and ours.accuracy is not None
+    whom, theirs = tables()["speedup"].get(column, (None, None))
+    beside = f" The paper, on the real graph: {theirs:g} × faster than the {whom}." if whom else ""
+    return (
+        f"SlimG has {100 * ours.accuracy:.1f} % in {ours.seconds:.2f} s; the best other model, {best.title}, has"
+        f" {100 * best.accuracy:.1f} % in {best.seconds:.2f} s: {best.seconds / ours.seconds:.2g} × the time.{beside}"
+    )
+
+
+def _means(records: list[Record], *stages: str) -> list[float]:
+    """Mean seconds of each stage."""
+    seconds = [each["seconds"] for each in records if each["status"] == "ok"]
+    return [float(np.mean([each.get(stage, 0.0) for each in seconds])) for stage in stages]
