@@ -69,8 +69,8 @@ def test_matrix_market_and_npz(folder):
 def test_options_are_what_was_typed():
     words = ("--edges", "e.csv", "--separator", r"\t", "--no-header", "--ignore", "a, b", "--category", "c", "--text", "d")
     options = options_of(typed(*words, "--missing", "?,-", "--no-directed"))
-    assert options.edges.separator == "\t"
-    assert options.edges.header is False
+    assert options.edges[0].separator == "\t"
+    assert options.edges[0].header is False
     assert options.ignore == ("a", "b")
     assert options.kinds == {"c": "category", "d": "words"}
     assert options.missing == ("", "?", "-")
@@ -82,12 +82,27 @@ def test_later_commands_say_less():
     first = typed("--edges", "e.csv", "--nodes", "n.csv", "--id", "key", "--unknown", "keep")
     later = with_recorded(typed("--nodes", "new.csv"), vars(first))
     options = options_of(later)
-    assert (str(options.edges), str(options.nodes), options.id, options.unknown) == ("e.csv", "new.csv", "key", "keep")
+    files = [str(source) for source in (*options.edges, *options.nodes)]
+    assert (files, options.id, options.unknown) == (["e.csv", "new.csv"], "key", "keep")
+    words = ("--edges", "p=e.csv", "--edges", "q.csv", "--relation", "kind", "--directed", "p,r", "--directed", "q")
+    kept = vars(typed(*words))
+    options = options_of(with_recorded(typed(), kept))
+    assert [source.short_name for source in options.edges] == ["p", "q"]
+    assert (options.relation, options.directed) == ("kind", ("p", "r", "q"))
+    again = options_of(with_recorded(typed("--no-directed"), kept))
+    assert again.directed is False and options_of(typed("--directed")).directed is True
+    assert options_of(with_recorded(typed(), {"edges": "e.csv", "ignore": "a,b", "directed": True})).ignore == ("a", "b")
+
+
+@pytest.mark.parametrize("words", [("--directed", "--no-directed"), ("--directed", "a", "--directed")])
+def test_directions_that_exclude_each_other(words):
+    with pytest.raises(InputError, match="--no-directed"):
+        options_of(typed("--edges", "e.csv", *words))
 
 
 def test_files_and_options_of_the_fit_are_those_of_later(fitted):
     model, inputs, options = load_with_graph(typed())
-    assert str(options.edges.path) == "follows.csv" and options.id == "user" and options.label is None
+    assert str(options.edges[0].path) == "follows.csv" and options.id == "user" and options.label is None
     assert inputs.graph.n == 120 and len(inputs.graph.labelled) == 0, "labels are not needed to predict"
     assert model.predict(inputs.graph).tolist() == SlimG.load("slimg-out/model.slimg").predict(inputs.graph).tolist()
     assert model.data_["reading"]["label"] == "team"

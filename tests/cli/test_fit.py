@@ -78,14 +78,15 @@ def test_the_record_says_what_is_true(fitted):
     ],
 )
 def test_wrong_input_is_one_sentence(folder, slimg, arguments, told):
-    code, out, err = slimg(*FIT, *arguments)
+    words = dict(zip(FIT[1::2], FIT[2::2], strict=True)) | dict([arguments])
+    code, out, err = slimg("fit", *(word for pair in words.items() for word in pair))
     assert (code, out) == (2, "")
     assert told in err
     assert err.count("\n") == 1
 
 
 def test_a_script_gets_json(folder, slimg):
-    code, out, _ = slimg(*FIT, "--unknown", "keep", "--nodes", "users.csv", "--json")
+    code, out, _ = slimg(*FIT, "--unknown", "keep", "--json")
     record = json.loads(out)
     assert code == 0
     assert record["files"]["predictions"] == "predictions.csv"

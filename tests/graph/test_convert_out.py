@@ -58,7 +58,7 @@ def test_pyg_and_back(weighted, sparse):
     data = graph.to_pyg()
     assert data.num_nodes == graph.n and data.edge_index.shape == (2, graph.adjacency.nnz) and data.is_undirected()
     assert data.class_names == ["a", "b"] and data.validate()
-    back = Graph.from_pyg(data, ids=data.node_ids, unlabelled=-1)
+    back = Graph.from_pyg(data, ids=data.node_ids, unlabelled=-1, keep_labels="all")
     assert_same(graph, back)
     np.testing.assert_array_equal(back.masks["train"], graph.masks["train"])
     changed = data.x.clone()
@@ -83,11 +83,12 @@ class Stand:
 def test_dgl():
     features, train = np.eye(4, 3), np.array([True, False, True, False])
     stand = Stand([0, 1, 2, 2], [1, 2, 0, 0], 4, {"feat": features, "label": np.array([0, 1, 1, -1]), "train_mask": train})
-    graph = Graph.from_dgl(stand, unlabelled=-1)
+    graph = Graph.from_dgl(stand, unlabelled=-1, keep_labels="all")
     expected = np.array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]])
     np.testing.assert_array_equal(graph.adjacency.to_scipy().toarray(), expected)
     np.testing.assert_array_equal(graph.features, features)
     assert graph.codes.tolist() == [0, 1, 1, -1] and graph.masks["train"].tolist() == train.tolist()
+    assert Graph.from_dgl(stand, unlabelled=-1).labels.tolist() == [0, None, 1, None], "a fit learns from every label"
     assert any("repeated edge" in note for note in graph.notes) and any("no edge" in note for note in graph.notes)
 
 

@@ -37,7 +37,7 @@ def test_every_kind_of_table_gives_the_same_graph(edges):
     assert graph.notes[-4:] == (
         "1 self-loop dropped.",
         "1 repeated edge merged (counted once).",
-        "Edges are taken as undirected (given in one direction: 1, in both: 1).",
+        "Edges are taken as undirected (given in one direction: 1, in both: 1); directed=True keeps the direction.",
         "The graph has no features: structure alone can be used.",
     )
 
@@ -59,6 +59,20 @@ def test_mixed_ids_weights_and_direction(triples, directed):
     A = np.maximum(A, A.T) if directed else A + A.T
     assert set(place) == {t[k] for t in triples for k in (0, 1)}
     assert np.array_equal(graph.adjacency.to_scipy().toarray(), A)
+
+
+def test_integers_of_a_range_index_are_ids():
+    """Rows of a frame whose index is 10, 11, 12 belong to nodes 10, 11, 12, whatever the order of the nodes."""
+    X = pd.DataFrame({"p": [1.0, 2.0, 3.0]}, index=pd.RangeIndex(10, 13))
+    labels = pd.Series(["a", "b", "c"], index=pd.RangeIndex(12, 9, -1))
+    for graph in (
+        Graph.from_edges([(10, 11), (11, 12)], features=X, labels=labels),
+        Graph.from_edges([(10, 11), (11, 12)], [12, 10, 11], features=X, labels=labels),
+    ):
+        rows = graph.positions([10, 11, 12])
+        assert graph.features[rows, 0].tolist() == [1, 2, 3] and graph.labels[rows].tolist() == ["c", "b", "a"]
+    with pytest.raises(InputError, match="lack rows for 1"):
+        Graph.from_edges([(0, 1)], [0, 10], features=X)
 
 
 NODES = pd.DataFrame(
@@ -195,7 +209,7 @@ def test_bad_tables_are_named(edges, options, words):
 )
 def test_ends_by_name_then_by_place(columns, options, ends):
     frame = pd.DataFrame({name: [f"{name}0", f"{name}1"] for name in columns})
-    table = EdgeTable.read(frame, options.get("source"), options.get("target"), None)
+    (table,) = EdgeTable.read(frame, options.get("source"), options.get("target"), None)
     assert table.source.tolist() == [f"{ends[0]}0", f"{ends[0]}1"] and table.target[0] == f"{ends[1]}0"
     guessed = f"Edges are read from columns {ends[0]!r} and {ends[1]!r}."
     assert (guessed in table.notes) == (not options)

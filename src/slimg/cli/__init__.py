@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import Any
 
 from slimg import __version__
-from slimg.errors import SlimgError
+from slimg.errors import InputError, SlimgError
 from slimg.progress import progress_for
 
 __all__ = ["main"]
@@ -72,6 +72,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
+class Once(argparse.Action):
+    """Stores the value of an option, which must not be given twice."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None) -> None:
+        given = namespace.__dict__.setdefault("_given", {})
+        if option_string is not None and self.dest in given:
+            raise InputError(f"{option_string} was given twice, as {given[self.dest]} and {values}: give it once")
+        given[self.dest] = values
+        setattr(namespace, self.dest, values)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser, also of a command, whose options may be given once unless they say otherwise."""
+
+    def __init__(self, **options: Any):
+        super().__init__(**options)
+        for name in (None, "store"):
+            self.register("action", name, Once)
+
+
 def command_parser(loaded: Collection[str]) -> argparse.ArgumentParser:
     """Make the parser of the command line.
 
@@ -85,7 +105,7 @@ def command_parser(loaded: Collection[str]) -> argparse.ArgumentParser:
     ArgumentParser
         Of the whole command line.
     """
-    parser = argparse.ArgumentParser(prog="slimg", description="Classify the nodes of a graph from a few labels.")
+    parser = Parser(prog="slimg", description="Classify the nodes of a graph from a few labels.")
     parser.add_argument("--version", action="version", version=f"slimg {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, purpose) in COMMANDS.items():

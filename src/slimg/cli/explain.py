@@ -22,7 +22,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser = add_command(subparsers, "explain", __doc__, run)
     parser.add_argument("node", metavar="NODE", nargs="+", help="ids of nodes")
     add_model_option(parser)
-    parser.add_argument("--without", metavar="NODE", nargs="+", help="compute the class without the edges to these nodes")
+    parser.add_argument("--without", metavar="NODE", nargs="+", action="extend",
+                        help="compute the class without the edges to these nodes")  # fmt: skip
     parser.add_argument(
         "--terms", type=int, default=5, metavar="K", help="features and nodes to name for each component (default: 5)"
     )

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from slimg.cli import Progress, add_command, echo, print_json
 from slimg.cli.inputs import (
     add_input_options,
+    as_list,
     options_of,
     predictions_path,
     reading_record,
@@ -53,7 +54,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     output.add_argument("--force", action="store_true", help="overwrite existing files")
     output.add_argument("--json", action="store_true", help="print the results as JSON")
     output.add_argument("--title", metavar="TEXT", help="title of the page")
-    output.add_argument("--explain", metavar="NODE", nargs="+", help="ids of further nodes to explain on the page")
+    output.add_argument("--explain", metavar="NODE", nargs="+", action="extend",
+                        help="ids of further nodes to explain on the page")  # fmt: skip
     parser.add_argument(
         "--measure-fold-in",
         action=argparse.BooleanOptionalAction,
@@ -68,7 +70,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Read, fit, diagnose, explain, write."""
     progress, options = Progress(quiet=args.json), options_of(args)
-    if options.nodes is None and options.edges is None:
+    if not options.nodes and not options.edges:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both: see slimg fit --help")
     files = {
         "predictions": predictions_path(args.out, options),
@@ -115,7 +117,8 @@ def _measures_fold_in(option: bool | None, graph: Graph) -> bool:
 
 
 def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> dict[str, Any]:
-    given = {name: getattr(args, name) for name in ("edges", "nodes", "labels", "feature_matrix") if getattr(args, name)}
+    given = {name: ", ".join(as_list(getattr(args, name))) for name in ("edges", "nodes", "labels", "feature_matrix")
+             if getattr(args, name)}  # fmt: skip
     written = {name: path.name for name, path in files.items() if name != "page"}
     return {
         "title": args.title or f"Predicting {inputs.label}",

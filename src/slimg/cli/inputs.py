@@ -34,8 +34,8 @@ FORMATS = {".csv": ".csv", ".tsv": ".tsv", ".tab": ".tsv", ".jsonl": ".jsonl", "
 KINDS = {"number": "number", "category": "category", "text": "words", "counts": "counts"}
 """Option → kind of feature."""
 _RECORDED = (
-    *("edges", "nodes", "labels", "feature_matrix", "source", "target", "weight", "no_weight", "id", "label", "features"),
-    *("ignore", *KINDS, "separator", "encoding", "no_header", "missing", "unlabelled", "directed", "unknown"),
+    *("edges", "nodes", "labels", "feature_matrix", "source", "target", "weight", "no_weight", "relation", "id", "label"),
+    *("features", "ignore", *KINDS, "separator", "encoding", "no_header", "missing", "unlabelled", "directed", "unknown"),
 )
 
 
@@ -49,29 +49,37 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group(
         "files", "CSV, TSV, JSON lines, Parquet, npz, Matrix Market, GraphML, GEXF, SQLite, DuckDB"
     )
-    files.add_argument("--edges", metavar="FILE", help="edges; FILE:TABLE for a table of a database")
-    files.add_argument("--nodes", metavar="FILE", help="one row per node: id, label, features")
+    files.add_argument("--edges", metavar="FILE", action="append",
+                       help="edges; FILE:TABLE for a table of a database; several files are relations, named as the files"
+                       " or as NAME=FILE says")  # fmt: skip
+    files.add_argument("--nodes", metavar="FILE", action="append",
+                       help="one row per node: id, label, features; several files are types of nodes")  # fmt: skip
     files.add_argument("--labels", metavar="FILE", help="labels by id, if they are in a separate file")
     files.add_argument("--feature-matrix", metavar="FILE", help="matrix of features (.mtx, .npz, .npy), one row per node")
     columns = parser.add_argument_group("columns", "guessed if they are not given; guesses are printed")
     for name, what in (("source", "first end of an edge"), ("target", "second end"), ("weight", "weight of an edge")):
         columns.add_argument(f"--{name}", metavar="COLUMN", help=what)
-    columns.add_argument("--no-weight", action="store_true", help="ignore weights")
+    columns.add_argument("--no-weight", action="store_true", default=None, help="ignore weights")
+    columns.add_argument("--relation", metavar="COLUMN", help="kind of an edge: each of its values is a relation")
     columns.add_argument("--id", metavar="COLUMN", help="id of a node")
     columns.add_argument("--label", metavar="COLUMN", help="what to predict; empty for nodes whose label is unknown")
-    columns.add_argument("--features", metavar="COLUMNS", help="columns to use as features, as A,B (default: all others)")
-    columns.add_argument("--ignore", metavar="COLUMNS", help="columns to ignore")
+    columns.add_argument("--features", metavar="COLUMNS", action="append",
+                         help="columns to use as features, as A,B (default: all others)")  # fmt: skip
+    columns.add_argument("--ignore", metavar="COLUMNS", action="append", help="columns to ignore")
     for kind, what in (("number", "numbers"), ("category", "categories"), ("text", "text"), ("counts", "counts")):
-        columns.add_argument(f"--{kind}", metavar="COLUMNS", help=f"read these columns as {what}")
+        columns.add_argument(f"--{kind}", metavar="COLUMNS", action="append", help=f"read these columns as {what}")
     reading = parser.add_argument_group("reading")
     reading.add_argument("--separator", metavar="CHAR", help=r"separator of text files: , ; | \t")
     reading.add_argument("--encoding", metavar="NAME", help="encoding of text files (default: utf-8)")
-    reading.add_argument("--no-header", action="store_true", help="text files begin with values, not with column names")
+    reading.add_argument("--no-header", action="store_true", default=None,
+                         help="text files begin with values, not with column names")  # fmt: skip
     missing = f"strings read as missing, as A,B (default: {','.join(MISSING)})"
-    reading.add_argument("--missing", metavar="STRINGS", help=missing)
+    reading.add_argument("--missing", metavar="STRINGS", action="append", help=missing)
     reading.add_argument("--unlabelled", metavar="VALUE", help="value of the label that means unknown")
-    reading.add_argument("--directed", action=argparse.BooleanOptionalAction, default=None,
-                         help="whether (u, v) and (v, u) are two edges, of which the larger weight counts")  # fmt: skip
+    reading.add_argument("--directed", metavar="NAMES", nargs="?", const=True, action="append",
+                         help="keep the direction of all edges, or of these relations, as A,B")  # fmt: skip
+    reading.add_argument("--no-directed", dest="directed", action="append_const", const=False,
+                         help="(u, v) and (v, u) are one edge, whose weights are added")  # fmt: skip
     reading.add_argument("--unknown", choices=("fail", "keep", "drop"),
                          help="what to do with edges to ids that are not in the table of nodes (default: fail)")  # fmt: skip
 
@@ -89,31 +97,55 @@ def options_of(args: argparse.Namespace) -> Options:
         header = False if args.no_header else None
         return None if given is None else Source.parse(given, separator=separator, encoding=args.encoding, header=header)
 
-    same = ("source", "target", "weight", "id", "label", "unlabelled", "directed")
+    def sources(given: Any) -> tuple[Source, ...]:
+        return tuple(made for each in as_list(given) if (made := source(each)) is not None)
+
+    same = ("source", "target", "weight", "relation", "id", "label", "unlabelled")
     given: dict[str, Any] = {name: getattr(args, name) for name in same}
     return Options(
         **given,
-        edges=source(args.edges),
-        nodes=source(args.nodes),
+        edges=sources(args.edges),
+        nodes=sources(args.nodes),
+        directed=_directed(as_list(args.directed)),
         labels=source(args.labels),
         matrix=source(args.feature_matrix),
         weighted=not args.no_weight,
         features=None if args.features is None else names_in(args.features),
         ignore=names_in(args.ignore),
         kinds={name: kind for option, kind in KINDS.items() for name in names_in(getattr(args, option))},
-        missing=MISSING if args.missing is None else ("", *args.missing.split(",")),
+        missing=MISSING if args.missing is None else ("", *",".join(as_list(args.missing)).split(",")),
         unknown=args.unknown or "fail",
     )
 
 
-def names_in(given: str | None) -> tuple[str, ...]:
+def names_in(given: Any) -> tuple[str, ...]:
     """Split names at commas.
+
+    Parameters
+    ----------
+    given : list of str, str or None
+        As an option was given, once or more.
 
     Returns
     -------
     tuple of str
     """
-    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
+    return tuple(name.strip() for each in as_list(given) for name in each.split(",") if name.strip())
+
+
+def as_list(given: Any) -> list[Any]:
+    """Return the values of an option that may be repeated; a model's file may hold one value alone."""
+    return given if isinstance(given, list) else [] if given is None else [given]
+
+
+def _directed(given: list[Any]) -> bool | tuple[str, ...] | None:
+    """``--directed``, ``--directed A,B`` or ``--no-directed``."""
+    kinds = {value if isinstance(value, bool) else "names" for value in given}
+    if len(kinds) > 1:
+        raise InputError("--directed for all relations, --directed NAMES and --no-directed exclude each other: give one")
+    if not given or isinstance(given[0], bool):
+        return given[0] if given else None
+    return names_in(given)
 
 
 def reading_record(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
@@ -136,7 +168,7 @@ def with_recorded(args: argparse.Namespace, recorded: dict[str, Any]) -> argpars
     -------
     Namespace
     """
-    filled = {name: getattr(args, name) or value for name, value in recorded.items() if name in _RECORDED}
+    filled = {name: value for name, value in recorded.items() if name in _RECORDED and getattr(args, name) is None}
     return argparse.Namespace(**{**vars(args), **filled})
 
 
@@ -155,13 +187,27 @@ def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
 
     model = SlimG.load(args.model)
     reading: dict[str, Any] = model.data_.get("reading") or {}
-    options = options_of(with_recorded(args, reading.get("options", {})))
-    if options.edges is None and options.nodes is None:
+    recorded = reading.get("options", {})
+    _check_names(args, recorded)
+    options = options_of(with_recorded(args, recorded))
+    if not options.edges and not options.nodes:
         raise InputError(f"{args.model} does not say which files it was fitted on: name them with --edges and --nodes")
     plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None
     if options.labels is None:  # a label is not needed to predict, and a table of new nodes may lack the column
         options = replace(options, label=None)
     return model, read_inputs(options, need_label=False, plan=plan), options
+
+
+def _check_names(args: argparse.Namespace, recorded: dict[str, Any]) -> None:
+    """Raise an error for files whose names are not those of the relations or types that the model was fitted on."""
+    for kind in ("edges", "nodes"):
+        before, now = ([Source.parse(each).short_name for each in as_list(given)]
+                       for given in (recorded.get(kind), getattr(args, kind)))  # fmt: skip
+        if now and max(len(before), len(now)) > 1 and set(before) != set(now):
+            raise InputError(
+                f"the model was fitted on --{kind} {', '.join(before) or 'none'}, not on {', '.join(now)}: give a file for"
+                f" each, as --{kind} {before[0] if before else 'NAME'}=FILE"
+            )
 
 
 def rows_of_nodes(graph: Graph, names: Sequence[Any]) -> list[int]:
@@ -185,8 +231,8 @@ def predictions_path(folder: Path, options: Options) -> Path:
     -------
     Path
     """
-    source = options.nodes or options.edges
-    return folder / f"predictions{FORMATS.get(source.suffix if source else '', '.csv')}"
+    files = options.nodes or options.edges
+    return folder / f"predictions{FORMATS.get(files[0].suffix if files else '', '.csv')}"
 
 
 def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path) -> str:

@@ -4,6 +4,7 @@ Public are the names in ``__all__`` and the functions of `slimg.graph.splits`; e
 
 Graph             a graph with features, labels and ids
 Adjacency         its matrix, and EdgeCounts: what was done to a list of edges to make it
+Relation          one kind of edges, with or without a direction
 Split             rows to train, validate and test on (made by `slimg.graph.splits`)
 check_learnable   raises an error for a graph with neither edges nor features
 check_train_val   checks rows to train and validate on
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from slimg.graph.adjacency import Adjacency, EdgeCounts
 from slimg.graph.checks import check_learnable, check_train_val
 from slimg.graph.graph import Graph
+from slimg.graph.relations import Relation
 
 if TYPE_CHECKING:
     from slimg.graph.splits import Split
@@ -22,4 +24,4 @@ else:
 
     __getattr__, __dir__ = lazy_names(__name__, {"Split": "slimg.graph.splits"})
 
-__all__ = ["Adjacency", "EdgeCounts", "Graph", "Split", "check_learnable", "check_train_val"]
+__all__ = ["Adjacency", "EdgeCounts", "Graph", "Relation", "Split", "check_learnable", "check_train_val"]

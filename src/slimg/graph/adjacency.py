@@ -1,7 +1,8 @@
-"""The adjacency matrix of an undirected graph.
+"""The adjacency matrix of a graph, or of one direction of a relation.
 
-For n nodes, A ∈ ℝⁿˣⁿ with A = Aᵀ, diag(A) = 0 and A ≥ 0, in compressed sparse rows: the neighbours of node i are
-``indices[indptr[i]:indptr[i + 1]]``, ascending and distinct. A binary graph stores no values.
+For n nodes, A ∈ ℝⁿˣⁿ with diag(A) = 0 and A ≥ 0, in compressed sparse rows: the neighbours of node i are
+``indices[indptr[i]:indptr[i + 1]]``, ascending and distinct. A binary graph stores no values. The matrix of a graph is
+symmetric, A = Aᵀ; that of a directed relation (`slimg.graph.relations`) is D below, and Dᵀ.
 
 How a list of m directed edges (u, v, w) becomes A:
 
@@ -14,6 +15,7 @@ Each step is counted in `EdgeCounts`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,10 +32,11 @@ _INT32_MAX = np.iinfo(np.int32).max
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """Symmetric sparse matrix of an undirected graph, in compressed sparse rows.
+    """Sparse matrix of the edges between n nodes, in compressed sparse rows.
 
     The constructor checks shapes and types only and shares the arrays it is given, which may be memory-mapped and must not
-    be written to afterwards. `from_edges` and `from_scipy` make the matrix symmetric and remove loops and repetitions.
+    be written to afterwards. `from_edges` and `from_scipy` make the matrix symmetric and remove loops and repetitions;
+    the matrices of a directed `Relation` need not be symmetric.
 
     Parameters
     ----------
@@ -108,16 +111,34 @@ class Adjacency:
         InputError
             If an end is not a node, or a weight is negative or not finite.
         """
-        check_rules(duplicates, symmetrise)
-        source, target = np.asarray(source), np.asarray(target)
-        weights = None if weights is None else np.asarray(weights)
-        _check_shapes(source, target, weights)
-        weights = check_edges(source, target, n, weights)
-        source, target, weights, dropped = drop_edges(source, target, weights, directed)
-        pairs = _distinct_pairs(source, target, n, weights, duplicates)
+        pairs, dropped = _pairs_of(source, target, n, weights, directed, duplicates, symmetrise)
         adjacency = _undirected(pairs, symmetrise)
         rules = ("one", "one") if weights is None else (duplicates, symmetrise)
         return adjacency, EdgeCounts.of(dropped, pairs.nnz, adjacency.nnz, directed, rules)
+
+    @classmethod
+    def both_ways(
+        cls, source: Any, target: Any, n: int, weights: Any = None, *, duplicates: Rule = "sum"
+    ) -> tuple[Adjacency, Adjacency, EdgeCounts]:
+        """Build D and Dᵀ from a list of directed edges.
+
+        Parameters
+        ----------
+        source, target, n, weights, duplicates
+            As in `from_edges`.
+
+        Returns
+        -------
+        out : Adjacency
+            D: row i lists what node i points to.
+        into : Adjacency
+            Dᵀ: row i lists what points to node i.
+        counts : EdgeCounts
+            What was done to the edges.
+        """
+        pairs, dropped = _pairs_of(source, target, n, weights, True, duplicates, "max")
+        counts = EdgeCounts.of(dropped, pairs.nnz, 2 * pairs.nnz, False, ("one" if weights is None else duplicates, "one"))
+        return _adjacency(pairs), _adjacency(pairs.T.tocsr()), counts
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, duplicates: Rule = "sum", symmetrise: Rule = "max") -> tuple[Adjacency, EdgeCounts]:
@@ -160,12 +181,12 @@ class Adjacency:
 
     @property
     def nnz(self) -> int:
-        """Number of stored entries: two for each undirected edge."""
+        """Number of stored entries: two for each undirected edge, one for each directed edge."""
         return int(self.indptr[-1])
 
     @property
     def edges(self) -> int:
-        """Number of undirected edges."""
+        """Number of undirected edges of a symmetric matrix; `Relation.edges` counts those of a relation."""
         return self.nnz // 2
 
     def degree(self) -> np.ndarray:
@@ -276,8 +297,31 @@ class EdgeCounts:
         one_way = entries - pairs if directed else 0
         return cls(given, loops, zeros, given - loops - zeros - pairs, one_way, entries // 2, *rules)
 
-    def notes(self) -> tuple[str, ...]:
+    @classmethod
+    def total(cls, counts: Sequence[EdgeCounts]) -> EdgeCounts:
+        """Add the counts of several lists.
+
+        Parameters
+        ----------
+        counts : sequence of EdgeCounts
+            At least one.
+
+        Returns
+        -------
+        EdgeCounts
+            With the rules of those that are weighted.
+        """
+        names = ("given", "loops", "zeros", "repeated", "one_way", "edges")
+        rules = max(((c.merged_by, c.symmetrised_by) for c in counts), key=lambda pair: pair[0] != "one")
+        return cls(*(sum(getattr(each, name) for each in counts) for name in names), *rules)
+
+    def notes(self, option: str | None = None) -> tuple[str, ...]:
         """Describe what was done.
+
+        Parameters
+        ----------
+        option : str, default=None
+            What the user can say to keep the direction of the edges, if that is possible.
 
         Returns
         -------
@@ -296,7 +340,8 @@ class EdgeCounts:
             rule = {"one": "", "sum": "; weights of both added", "max": "; larger weight of the two kept"}
             notes.append(
                 f"Edges are taken as undirected (given in one direction: {self.one_way:,},"
-                f" in both: {self.edges - self.one_way:,}{rule[self.symmetrised_by]})."
+                f" in both: {self.edges - self.one_way:,}{rule[self.symmetrised_by]})"
+                f"{'' if option is None else f'; {option} keeps the direction'}."
             )
         return tuple(notes)
 
@@ -311,6 +356,19 @@ def check_rules(duplicates: str, symmetrise: str) -> None:
     for kind, rule in (("rule for duplicates", duplicates), ("rule for symmetrise", symmetrise)):
         if rule not in RULES:
             raise choices(kind, rule, RULES)
+
+
+def _pairs_of(
+    source: Any, target: Any, n: int, weights: Any, directed: bool, duplicates: str, symmetrise: str
+) -> tuple[sp.csr_array, tuple[int, int, int]]:
+    """D of a list of edges that is checked, and counts of all edges, loops and zeros."""
+    check_rules(duplicates, symmetrise)
+    source, target = np.asarray(source), np.asarray(target)
+    weights = None if weights is None else np.asarray(weights)
+    _check_shapes(source, target, weights)
+    weights = check_edges(source, target, n, weights)
+    source, target, weights, dropped = drop_edges(source, target, weights, directed)
+    return _distinct_pairs(source, target, n, weights, duplicates), dropped
 
 
 def _distinct_pairs(
@@ -334,10 +392,15 @@ def _undirected(directed: sp.csr_array, symmetrise: str) -> Adjacency:
     binary = directed.dtype == bool
     reverse = directed.T.tocsr()
     both = directed + reverse if binary or symmetrise == "sum" else directed.maximum(reverse)
-    both.sort_indices()
-    weights = None if binary else as_float32(both.data)
-    indices = both.indices.astype(index_type(both.shape[0]), copy=False)
-    return Adjacency(both.indptr.astype(np.int64), indices, weights)
+    return _adjacency(both)
+
+
+def _adjacency(matrix: sp.csr_array) -> Adjacency:
+    """The matrix as it is; binary if it is boolean or all its entries are 1."""
+    matrix.sort_indices()
+    weights = None if matrix.dtype == bool else as_float32(matrix.data)
+    indices = matrix.indices.astype(index_type(matrix.shape[0]), copy=False)
+    return Adjacency(matrix.indptr.astype(np.int64), indices, weights)
 
 
 def as_float32(weights: np.ndarray) -> np.ndarray | None:

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from slimg.errors import InputError
 from slimg.graph.columns import as_column, codes_of, from_torch, is_distinct, missing, number_of, show
+from slimg.graph.relations import Relation
 
 if TYPE_CHECKING:
     from slimg.graph.graph import Graph
@@ -144,6 +145,29 @@ def as_masks(masks: Mapping[str, Any] | None, n: int) -> dict[str, np.ndarray]:
             raise InputError(f"mask {name!r} must be {n:,} booleans, not {array.dtype} of shape {array.shape}")
         checked[str(name)] = array
     return checked
+
+
+def as_relations(relations: Any, n: int) -> tuple[Relation, ...]:
+    """Return relations of n nodes, whose names differ."""
+    given = tuple(relations)
+    for relation in given:
+        if not isinstance(relation, Relation):
+            raise InputError(f"relations must be of type Relation, not {type(relation).__name__}: use Graph.from_edges")
+        if relation.out.n != n or relation.into.n != n:
+            raise InputError(f"relation {relation.name!r} has {relation.out.n:,} nodes, but the graph has {n:,}")
+    if len({relation.name for relation in given}) < len(given):
+        raise InputError(f"relations need different names, not {show(relation.name for relation in given)}")
+    return given
+
+
+def as_node_types(types: Any, n: int) -> np.ndarray | None:
+    """Return the type of each node as text, or None."""
+    if types is None:
+        return None
+    column = as_column(types, "node_types")
+    if len(column) != n or not all(isinstance(value, str) for value in column):
+        raise InputError(f"node_types needs one text for each of the {n:,} nodes")
+    return column
 
 
 def check_learnable(graph: Graph) -> None:

@@ -129,11 +129,11 @@ def rows_in(known: Any, what: str, *columns: np.ndarray) -> list[np.ndarray]:
         raise InputError(f"{what} must be hashable values (text, numbers, tuples)") from None
 
 
-def stacked(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Concatenate two columns; if their types differ, as objects, so that no value changes."""
-    if first.dtype == second.dtype:
-        return np.concatenate([first, second])
-    return as_column(np.concatenate([first.astype(object), second.astype(object)]), "values")
+def stacked(*columns: np.ndarray) -> np.ndarray:
+    """Concatenate columns; if their types differ, as objects, so that no value changes."""
+    if len({column.dtype for column in columns}) == 1:
+        return np.concatenate(columns)
+    return as_column(np.concatenate([column.astype(object) for column in columns]), "values")
 
 
 def show(values: Iterable[Any]) -> str:

@@ -5,57 +5,83 @@ Their objects are read without importing the library; writing needs the library.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from slimg.errors import InputError, require
+from slimg.errors import InputError, choices, require
 from slimg.graph.adjacency import Adjacency
-from slimg.graph.columns import as_column, from_torch, number_of, show
+from slimg.graph.columns import as_column, from_torch, number_of, show, text_of
+from slimg.graph.from_edges import EdgeTable, side_by_side
 from slimg.graph.graph import Graph
+from slimg.graph.relations import Ends, connect
 
 
 def from_networkx(
-    graph: Any, label: str | None, features: Any, weight: str | None, unlabelled: Any, **rules: Any
+    graph: Any,
+    label: str | None,
+    features: Any,
+    weight: str | None,
+    relation: str | None,
+    directed: Any,
+    unlabelled: Any,
+    **rules: Any,
 ) -> Graph:
     """Read a networkx graph of any kind."""
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
         raise InputError(f"from_networkx takes a networkx graph, not {type(graph).__name__}")
+    if directed and not graph.is_directed():
+        raise InputError(f"the networkx {type(graph).__name__} is undirected: there is no direction to keep")
     ids = np.fromiter(graph.nodes, object, graph.number_of_nodes())
     row = {node: k for k, node in enumerate(ids)}
     edges = list(graph.edges(data=True))
     source, target = np.array([(row[u], row[v]) for u, v, _ in edges], np.int64).reshape(-1, 2).T
     weights, notes = _edge_weights(edges, weight)
-    adjacency, counts = Adjacency.from_edges(source, target, len(ids), weights, directed=graph.is_directed(), **rules)
+    table = EdgeTable(source, target, weights, mutual=not graph.is_directed())
+    tables = [table] if relation is None else table.split(_edge_relations(graph, edges, relation), relation)
+    adjacency, relations, told = _connect(tables, len(ids), directed, rules)
     matrix, names = _node_features(graph, features)
     labels = None if label is None else _node_labels(graph, label)
-    built = Graph(adjacency, matrix, labels, ids, names, {}, unlabelled, (*notes, *counts.notes()))
+    built = Graph(adjacency, matrix, labels, ids, names, {}, unlabelled, (*notes, *told), relations)
     return built.with_notes(*built.warnings())
 
 
-def from_pyg(data: Any, ids: Any, unlabelled: Any, **rules: Any) -> Graph:
-    """Read a `torch_geometric.data.Data`."""
-    if not hasattr(data, "num_nodes") or isinstance(getattr(data, "node_types", None), list):
-        raise InputError(f"from_pyg takes a homogeneous torch_geometric Data, not {type(data).__name__}")
-    edge_index = _member(data, "edge_index")
-    if edge_index is None:
-        raise InputError("from_pyg needs data.edge_index (2 × m); this Data has none")
-    if edge_index.ndim != 2 or edge_index.shape[0] != 2:
-        raise InputError(f"data.edge_index must be 2 × m, not of shape {edge_index.shape}")
-    weights = _member(data, "edge_weight")
-    weights = None if weights is None else as_column(weights, "data.edge_weight")
-    unused = _member(data, "edge_attr") is not None
-    notes = ["edge_attr is not used (edge_weight is what weighs edges)."] if unused else []
-    adjacency, counts = Adjacency.from_edges(edge_index[0], edge_index[1], int(data.num_nodes), weights, **rules)
-    masks = _masks({key: _member(data, key) for key in data.keys() if key.endswith("_mask")})  # noqa: SIM118
-    notes += counts.notes()
-    graph = Graph(adjacency, _member(data, "x"), _member(data, "y"), ids, None, masks, unlabelled, tuple(notes))
-    return graph.with_notes(*graph.warnings())
+def from_pyg(
+    data: Any, ids: Any, directed: Any, keep_labels: str, label_type: str | None, unlabelled: Any, **rules: Any
+) -> Graph:
+    """Read a `torch_geometric.data.Data` or `HeteroData`."""
+    if not hasattr(data, "num_nodes"):
+        raise InputError(f"from_pyg takes a torch_geometric Data or HeteroData, not {type(data).__name__}")
+    if isinstance(getattr(data, "node_types", None), list):
+        parts = _hetero(data, label_type)
+    else:
+        n, edge_type = int(data.num_nodes), _member(data, "edge_type")
+        table, notes = _pyg_edges(data, "data", 0, 0)
+        tables = [table]
+        if edge_type is not None:
+            names = getattr(data, "edge_type_names", None)
+            tables = table.split(_named(edge_type, names, "edge_type"), "edge_type")
+        types = _member(data, "node_type")
+        types = None if types is None else _named(types, getattr(data, "node_type_names", None), "node_type")
+        parts = _Parts(tables, n, _member(data, "x"), None, _member(data, "y"), _pyg_masks(data), ids, types, notes)
+    adjacency, relations, told = _connect(parts.tables, parts.n, directed, rules)
+    notes = (*parts.notes, *told)
+    graph = Graph(adjacency, parts.features, parts.labels, parts.ids if ids is None else ids, parts.names, parts.masks,
+                  unlabelled, notes, relations, parts.types)  # fmt: skip
+    return _only_labels(graph.with_notes(*graph.warnings()), keep_labels)
 
 
 def from_dgl(
-    graph: Any, features: str | None, label: str | None, weight: str | None, ids: Any, unlabelled: Any, **rules: Any
+    graph: Any,
+    features: str | None,
+    label: str | None,
+    weight: str | None,
+    ids: Any,
+    keep_labels: str,
+    unlabelled: Any,
+    **rules: Any,
 ) -> Graph:
     """Read a homogeneous `dgl.DGLGraph`."""
     if not all(hasattr(graph, name) for name in ("num_nodes", "edges", "ndata", "edata")):
@@ -72,13 +98,13 @@ def from_dgl(
     }
     masks = _masks({name: _array(graph.ndata[name]) for name in graph.ndata if name.endswith("_mask")})
     built = Graph(adjacency, found["feat"], found["label"], ids, None, masks, unlabelled, counts.notes())
-    return built.with_notes(*built.warnings())
+    return _only_labels(built.with_notes(*built.warnings()), keep_labels)
 
 
 def to_networkx(graph: Graph, label: str | None, features: str | None, weight: str) -> Any:
-    """Write an undirected `networkx.Graph`."""
+    """Write an undirected `networkx.Graph`, or a `networkx.MultiDiGraph` of relations."""
     networkx = require("networkx", "networkx", "to_networkx")
-    made, ids = networkx.Graph(), graph.ids.tolist()
+    made, ids = networkx.MultiDiGraph() if graph.relations else networkx.Graph(), graph.ids.tolist()
     rows = None if graph.features is None or features is None else sp.csr_array(graph.features).toarray()
     for k, node in enumerate(ids):
         made.add_node(node)
@@ -86,12 +112,18 @@ def to_networkx(graph: Graph, label: str | None, features: str | None, weight: s
             made.nodes[node][label] = graph.classes.item(int(graph.codes[k]))
         if rows is not None:
             made.nodes[node][features] = rows[k]
-    entries = sp.triu(graph.adjacency.to_scipy(), 1).tocoo()
-    pairs = zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
-    if graph.adjacency.weights is None:
-        made.add_edges_from((ids[u], ids[v]) for u, v, _ in pairs)
-    else:
-        made.add_edges_from((ids[u], ids[v], {weight: value}) for u, v, value in pairs)
+        if graph.node_types is not None:
+            made.nodes[node]["type"] = graph.node_types[k]
+
+    def edges(matrix: Adjacency, entries: Any, *key: str) -> None:
+        pairs = zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
+        weighted = matrix.weights is not None
+        made.add_edges_from((ids[u], ids[v], *key, {weight: value} if weighted else {}) for u, v, value in pairs)
+
+    for relation in graph.relations:
+        edges(relation.out, relation.out.to_scipy().tocoo(), relation.name)
+    if not graph.relations:
+        edges(graph.adjacency, sp.triu(graph.adjacency.to_scipy(), 1).tocoo())
     return made
 
 
@@ -99,10 +131,18 @@ def to_pyg(graph: Graph) -> Any:
     """Write a `torch_geometric.data.Data`."""
     torch = require("torch", "gnn", "to_pyg")
     data = require("torch_geometric.data", "gnn", "to_pyg").Data(num_nodes=graph.n)
-    entries = graph.adjacency.to_scipy().tocoo()
-    data.edge_index = torch.from_numpy(np.stack([entries.row, entries.col]).astype(np.int64))
-    if graph.adjacency.weights is not None:
-        data.edge_weight = torch.from_numpy(entries.data.astype(np.float32))
+    matrices = [relation.out for relation in graph.relations] or [graph.adjacency]
+    entries = [matrix.to_scipy().tocoo() for matrix in matrices]
+    ends = np.concatenate([np.stack([each.row, each.col]) for each in entries], axis=1)
+    data.edge_index = torch.from_numpy(ends.astype(np.int64))
+    if any(matrix.weights is not None for matrix in matrices):
+        data.edge_weight = torch.from_numpy(np.concatenate([each.data for each in entries]).astype(np.float32))
+    if graph.relations:
+        data.edge_type = torch.from_numpy(np.repeat(np.arange(len(entries)), [each.nnz for each in entries]))
+        data.edge_type_names = [relation.name for relation in graph.relations]
+    if graph.node_types is not None:
+        names, types = np.unique(graph.node_types, return_inverse=True)
+        data.node_type, data.node_type_names = torch.from_numpy(types.astype(np.int64)), names.tolist()
     if graph.features is not None:
         data.x = torch.from_numpy(sp.csr_array(graph.features).toarray() if sp.issparse(graph.features) else graph.features)
     if graph.labels is not None:
@@ -112,6 +152,131 @@ def to_pyg(graph: Graph) -> Any:
     for name, mask in graph.masks.items():
         data[f"{name}_mask"] = torch.from_numpy(mask.copy())
     return data
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What a data object of PyTorch Geometric holds."""
+
+    tables: list[EdgeTable]
+    n: int
+    features: Any
+    names: tuple[str, ...] | None
+    labels: Any
+    masks: dict[str, np.ndarray]
+    ids: Any
+    types: np.ndarray | None
+    notes: list[str]
+
+
+def _connect(tables: list[EdgeTable], n: int, directed: Any, rules: dict[str, Any]) -> Any:
+    ends = [Ends(table.name, table.source, table.target, table.weight, table.mutual) for table in tables]
+    return connect(ends, n, directed, **rules)
+
+
+def _hetero(data: Any, label_type: str | None) -> _Parts:
+    """The node types of a HeteroData one after the other, and its edge types as relations."""
+    sizes = {name: int(data[name].num_nodes or 0) for name in data.node_types}
+    if not sizes:
+        raise InputError("from_pyg needs nodes: this HeteroData has none")
+    starts = dict(zip(sizes, np.cumsum([0, *sizes.values()]).tolist(), strict=False))
+    n, several = sum(sizes.values()), len(sizes) > 1
+    words = [kind[1] for kind in data.edge_types]
+    tables, notes = [], []
+    for kind in data.edge_types:
+        first, word, second = kind
+        table, more = _pyg_edges(data[kind], f"data[{kind}]", starts[first], starts[second], (sizes[first], sizes[second]))
+        tables.append(replace(table, name=word if words.count(word) == 1 else " ".join(kind)))
+        notes += more
+    features, names = _member(data[next(iter(sizes))], "x"), None
+    ids, types = None, None
+    if several:
+        blocks = {name: (_member(data[name], "x"), None, size) for name, size in sizes.items()}
+        features, names, more = side_by_side(blocks)
+        notes += more
+        ids = [f"{name}:{k}" for name, size in sizes.items() for k in range(size)]
+        types = np.repeat(np.array(list(sizes), object), list(sizes.values()))
+    labelled = [name for name in sizes if _member(data[name], "y") is not None]
+    if label_type is not None and label_type not in labelled:
+        raise choices("label_type", label_type, labelled)
+    if len(labelled) > 1 and label_type is None:
+        raise InputError(f"{len(labelled)} node types have labels ({show(labelled)}): name one with label_type=")
+    labels, masks = None, {}
+    if labelled:
+        name = label_type or labelled[0]
+        place = slice(starts[name], starts[name] + sizes[name])
+        labels = np.full(n, None, object)
+        labels[place] = as_column(_member(data[name], "y"), "labels").astype(object)
+        for key, mask in _pyg_masks(data[name]).items():
+            masks[key] = np.zeros(n, bool)
+            masks[key][place] = mask
+    return _Parts(tables or [EdgeTable(np.empty(0, int), np.empty(0, int))], n, features, names, labels, masks, ids, types,
+                  notes)  # fmt: skip
+
+
+def _pyg_edges(
+    store: Any, what: str, first: int, second: int, sizes: tuple[int, int] | None = None
+) -> tuple[EdgeTable, list[str]]:
+    """Edges of one store, whose nodes begin at these numbers, and notes."""
+    edge_index = _member(store, "edge_index")
+    if edge_index is None:
+        raise InputError(f"from_pyg needs {what}.edge_index (2 × m), but there is none")
+    if edge_index.ndim != 2 or edge_index.shape[0] != 2:
+        raise InputError(f"{what}.edge_index must be 2 × m, not of shape {edge_index.shape}")
+    for ends, size in zip(edge_index, sizes or (), strict=False):
+        if len(ends) and (ends.min() < 0 or ends.max() >= size):
+            raise InputError(f"{what}.edge_index has node {ends.max()}, but its type has {size:,} nodes")
+    weights = _member(store, "edge_weight")
+    weights = None if weights is None else as_column(weights, f"{what}.edge_weight")
+    unused = _member(store, "edge_attr") is not None
+    notes = ["edge_attr is not used (edge_weight is what weighs edges)."] if unused else []
+    return EdgeTable(edge_index[0] + first, edge_index[1] + second, weights), notes
+
+
+def _pyg_masks(store: Any) -> dict[str, np.ndarray]:
+    return _masks({key: _member(store, key) for key in store.keys() if key.endswith("_mask")})  # noqa: SIM118
+
+
+def _named(codes: np.ndarray, names: Any, what: str) -> np.ndarray:
+    """Numbers as the names they stand for, or as text."""
+    column = as_column(codes, what)
+    if names is None:
+        return text_of(column.astype(object))
+    if len(column) and (column.min() < 0 or column.max() >= len(names)):
+        raise InputError(f"{what} has {column.max()}, but there are {len(names)} {what}_names")
+    return np.array([name if isinstance(name, str) else " ".join(name) for name in names], object)[column]
+
+
+def _only_labels(graph: Graph, keep: str) -> Graph:
+    """Hide the labels outside a mask: a fit would learn from them."""
+    if keep == "all" or graph.labels is None:
+        return graph
+    if keep not in graph.masks:
+        splits = [name for name in graph.masks if name.startswith(f"{keep}_")]
+        if splits or keep != "train":
+            raise InputError(
+                f"keep_labels={keep!r} names no mask: choose one of {show(splits or graph.masks)}, or 'all' for all labels"
+            )
+        return graph
+    hidden = int((~graph.masks[keep])[graph.labelled].sum())
+    if not hidden:
+        return graph
+    note = (f"Labels of the {number_of(len(graph.labelled) - hidden, 'node')} in {keep}_mask are kept, {hidden:,} others are"
+            " hidden, so that a fit does not learn from them: keep_labels='all' keeps all.")  # fmt: skip
+    return graph.mask_labels(graph.masks[keep]).with_notes(note)
+
+
+def _edge_relations(graph: Any, edges: list[Any], relation: str) -> np.ndarray:
+    """Name of the relation of each edge: an attribute, or the key of a multigraph."""
+    if relation == "key" and graph.is_multigraph():
+        return as_column([key for _, _, key in graph.edges(keys=True)], "keys of the edges")
+    found = [data.get(relation) for _, _, data in edges]
+    absent = sum(value is None for value in found)
+    if absent:
+        there = ", ".join(sorted({repr(str(name)) for _, _, data in edges for name in data})) or "none"
+        lack = number_of(absent, "edge lacks", "edges lack")
+        raise InputError(f"{lack} the attribute {relation!r} for relation: the edges have {there}")
+    return as_column(found, f"edge attribute {relation!r}")
 
 
 def _edge_weights(edges: list[Any], weight: str | None) -> tuple[np.ndarray | None, list[str]]:

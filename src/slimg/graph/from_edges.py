@@ -1,10 +1,14 @@
-"""A graph from a table of edges and a table of nodes, between ids of any type.
+"""A graph from tables of edges and tables of nodes, between ids of any type.
 
     nodes of the graph = nodes of the table, in its order       (those without edges are kept)
                        = else, the ids that occur in the edges, sorted
 
 Tables are pandas, arrow or polars frames, dictionaries of columns, arrays or lists. Columns that are not named are chosen by
-`slimg.graph.columns`, and ``notes`` says which. `graph_of` joins the two tables, however they were read.
+`slimg.graph.columns`, and ``notes`` says which. `graph_of` joins the tables, however they were read.
+
+Several tables of nodes are types. Their features stand side by side, after one column for each type:
+
+    X = (1 | X₁ 0 ; 1 | 0 X₂)       names: type=users, type=items, users.age, items.price
 """
 
 from __future__ import annotations
@@ -17,23 +21,26 @@ import numpy as np
 import scipy.sparse as sp
 
 from slimg.errors import InputError, choices
-from slimg.graph.adjacency import Adjacency
 from slimg.graph.checks import check_ids, check_present
 from slimg.graph.columns import (
     IDS,
+    SOURCES,
     as_column,
     codes_of,
     edge_columns,
     find_column,
     from_torch,
     id_column,
+    list_names,
     number_of,
     require_column,
     rows_in,
     show,
     stacked,
+    text_of,
 )
 from slimg.graph.graph import Graph
+from slimg.graph.relations import Ends, check_number, connect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,42 +51,99 @@ UNKNOWN_RULES = ("fail", "keep", "drop")
 
 @dataclass(frozen=True, eq=False)
 class EdgeTable:
-    """Ids of the ends of m edges, and their weights."""
+    """Ids of the ends of m edges, and their weights; of one relation if it has a name."""
 
     source: np.ndarray
     target: np.ndarray
     weight: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    name: str | None = None
+    mutual: bool = False
+    """Whether (u, v) and (v, u) are repetitions of one edge."""
 
     @classmethod
-    def read(cls, edges: Any, source: Any = None, target: Any = None, weight: Any = None) -> EdgeTable:
-        """Choose the columns of a table, or take an m × 2 (or m × 3, with weights) array or list of pairs."""
+    def read(
+        cls, edges: Any, source: Any = None, target: Any = None, weight: Any = None, relation: Any = None
+    ) -> list[EdgeTable]:
+        """Choose the columns of a table, or take an m × 2 (or m × 3, with weights) array or list of pairs.
+
+        Returns
+        -------
+        list of EdgeTable
+            One, or one for each value of the column ``relation``.
+        """
         has_names = is_table(edges)
         frame = as_frame(edges) if has_names else _frame_of_pairs(edges)
-        if len(frame.columns) < 2:
-            raise InputError(f"edges need two columns, source and target, not {show(frame.columns)}")
-        if not has_names and weight is None and len(frame.columns) > 2:
-            weight = frame.columns[2]
-        first, second, _, _ = edge_columns(frame, source, target, weight, None)
+        kinds = None if require_column(frame, relation, "relation") is None else frame[relation]
+        rest = frame if kinds is None else frame.drop(columns=relation)
+        if len(rest.columns) < 2:
+            raise InputError(f"edges need two columns, source and target, not {show(rest.columns)}")
+        if not has_names and weight is None and len(rest.columns) > 2:
+            weight = rest.columns[2]
+        first, second, _, _ = edge_columns(rest, source, target, weight, None)
         notes = []
         if has_names and (source is None or target is None):
             notes.append(f"Edges are read from columns {first!r} and {second!r}.")
-        unused = [name for name in frame.columns if name not in (first, second, weight)]
+        unused = [name for name in rest.columns if name not in (first, second, weight)]
         if unused:
             notes.append(f"Columns of the edges that are not used: {show(unused)}.")
         weights = None if weight is None else as_column(frame[weight], "weights")
         ends = [as_id_column(frame[name], f"edges' {name!r}") for name in (first, second)]
-        return cls(ends[0], ends[1], weights, tuple(notes))
+        table = cls(ends[0], ends[1], weights, tuple(notes))
+        return [table] if kinds is None else table.split(as_column(kinds, f"column {relation!r}"), relation)
 
-    @property
-    def ends(self) -> np.ndarray:
-        """Ids of both ends, shape (2 m,)."""
-        return stacked(self.source, self.target)
+    def split(self, kinds: np.ndarray, column: Any) -> list[EdgeTable]:
+        """Divide the edges by their relations, given as one value for each edge; the first part has the notes."""
+        texts = text_of(kinds)
+        check_present(texts, f"relations (column {column!r})")
+        names, codes = codes_of(texts, "relations")
+        check_number(names.tolist(), column)
+        order = np.argsort(codes, kind="stable")
+        places = np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
+        parts = [replace(self.select(rows), name=str(name), notes=()) for name, rows in zip(names, places, strict=True)]
+        return [replace(parts[0], notes=self.notes), *parts[1:]] if parts else [replace(self, name=str(column))]
 
     def select(self, rows: np.ndarray) -> EdgeTable:
-        """Keep the edges of a mask."""
+        """Keep the edges of a mask, or those at some places."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, source=self.source[rows], target=self.target[rows], weight=weight)
+
+
+def read_edges(
+    edges: Any, source: Any = None, target: Any = None, weight: Any = None, relation: Any = None
+) -> list[EdgeTable]:
+    """Read one table of edges, or a mapping of names to tables; the arguments are those of `Graph.from_edges`.
+
+    Returns
+    -------
+    list of EdgeTable
+        Of a mapping, those with names; columns are used in the tables that have them.
+    """
+    if not _is_tables(edges):
+        return EdgeTable.read(edges, source, target, weight, relation)
+    frames = {str(name): as_frame(each) if is_table(each) else _frame_of_pairs(each) for name, each in edges.items()}
+    wanted = {"source": source, "target": target, "weight": weight, "relation": relation}
+    for what, name in wanted.items():
+        if name is not None and not any(name in frame.columns for frame in frames.values()):
+            each = "; ".join(f"{of!r} has {list_names(list(frame.columns))}" for of, frame in frames.items())
+            raise InputError(f"no table of edges has the column {name!r} for {what}: {each}")
+    tables = []
+    for name, given in edges.items():
+        columns = frames[str(name)].columns
+        own = [column if column in columns else None for column in wanted.values()]
+        try:
+            parts = EdgeTable.read(given, *own)
+        except InputError as error:
+            raise InputError(f"edges {name!r}: {error}") from error
+        told = tuple(f"{name}: {note}" for note in parts[0].notes)
+        parts[0] = replace(parts[0], notes=told)
+        tables += [part if part.name is not None else replace(part, name=str(name)) for part in parts]
+    return tables
+
+
+def ends_of(tables: Sequence[EdgeTable]) -> np.ndarray:
+    """Ids of both ends of all edges."""
+    return stacked(*(end for table in tables for end in (table.source, table.target)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +155,13 @@ class NodeTable:
     features: Any = None
     feature_names: Sequence[str] | None = None
     notes: tuple[str, ...] = ()
+    types: np.ndarray | None = None
 
     @classmethod
     def read(cls, nodes: Any, id: Any = None, label: Any = None, features: Any = None) -> NodeTable:
         """Read a table with a column of ids, or a vector of ids; ``label`` and ``features`` name columns or are values."""
+        if _is_tables(nodes):
+            return cls._of_types({str(name): as_frame(table) for name, table in nodes.items()}, id, label, features)
         if not is_table(nodes):
             ids = as_id_column(nodes, "nodes")
             return cls(ids, *_aligned(ids, label, features))
@@ -120,11 +187,41 @@ class NodeTable:
         return cls(ids, labels, matrix, None if names is None else tuple(map(str, names)), tuple(notes))
 
     @classmethod
-    def for_edges(cls, edges: EdgeTable, label: Any, features: Any) -> NodeTable:
+    def _of_types(cls, frames: dict[str, pd.DataFrame], id: Any, label: Any, features: Any) -> NodeTable:
+        """One table of several, each with columns of its own; the label is a column of one of them, or values."""
+        if features is not None and not _is_names(features):
+            raise InputError("features of several tables of nodes must be names of columns, not values")
+        named = isinstance(label, str)
+        for what, names in (("id", [id]), ("label", [label] if named else []), ("features", features or [])):
+            for name in names:
+                if name is not None and not any(name in frame.columns for frame in frames.values()):
+                    raise InputError(f"no table of nodes has the column {name!r} for {what}: {list_names(list(frames))}")
+        parts = {}
+        for name, frame in frames.items():
+            own_id, own_label = (given if given in frame.columns else None for given in (id, label if named else None))
+            own = None if features is None else [column for column in features if column in frame.columns]
+            try:
+                parts[name] = cls.read(frame, own_id, own_label, own)
+            except InputError as error:
+                raise InputError(f"nodes {name!r}: {error}") from error
+        check_shared({name: part.ids for name, part in parts.items()})
+        ids, labels = stacked(*(part.ids for part in parts.values())), label
+        if named:
+            gaps = [np.full(len(p.ids), None, object) if p.labels is None else p.labels for p in parts.values()]
+            labels = stacked(*(np.asarray(gap) for gap in gaps))
+        labels, _ = _aligned(ids, labels, None)
+        blocks = {name: (part.features, part.feature_names, len(part.ids)) for name, part in parts.items()}
+        matrix, feature_names, notes = side_by_side(blocks)
+        told = [f"{name}: {note}" for name, part in parts.items() for note in part.notes]
+        types = np.repeat(np.array(list(parts), object), [len(part.ids) for part in parts.values()])
+        return cls(ids, labels, matrix, feature_names, (*told, *notes), types)
+
+    @classmethod
+    def for_edges(cls, edges: Sequence[EdgeTable], label: Any, features: Any) -> NodeTable:
         """Make the nodes of edges that come without a table of nodes: from indexed features, numbered rows, or the ends."""
         if has_ids(features):
             return cls.read(features.index, None, label, features)
-        rows, ends = _positional_rows(label, features), edges.ends
+        rows, ends = _positional_rows(label, features), ends_of(edges)
         if rows is None:
             return cls.read(codes_of(ends, "ids of the edges")[0], None, label)
         if ends.dtype.kind not in "iu" and len(ends):
@@ -150,41 +247,105 @@ class NodeTable:
             features = np.vstack([array, np.zeros((more, array.shape[1]), array.dtype)])
         if labels is not None and not isinstance(labels, dict):
             labels = stacked(as_column(labels, "labels"), np.full(more, None, object))
-        return replace(self, ids=stacked(self.ids, ids), labels=labels, features=features)
+        types = None if self.types is None else stacked(self.types, np.full(more, "", object))
+        return replace(self, ids=stacked(self.ids, ids), labels=labels, features=features, types=types)
 
 
-def graph_of(edges: EdgeTable, nodes: NodeTable, unknown: Unknown = "fail", unlabelled: Any = None, **rules: Any) -> Graph:
+def graph_of(
+    tables: Sequence[EdgeTable],
+    nodes: NodeTable,
+    unknown: Unknown = "fail",
+    unlabelled: Any = None,
+    directed: Any = None,
+    **rules: Any,
+) -> Graph:
     """Join edges and nodes by their ids; the arguments are those of `Graph.from_edges`.
 
     Returns
     -------
     Graph
-        With the notes of both tables, and notes on what was done to the edges.
+        With the notes of the tables, and notes on what was done to the edges.
     """
     if unknown not in UNKNOWN_RULES:
         raise choices("rule for unknown ids", unknown, UNKNOWN_RULES)
-    notes = [*edges.notes, *nodes.notes]
+    notes = [*(note for table in tables for note in table.notes), *nodes.notes]
     check_ids(nodes.ids, "ids of the nodes")
-    source, target = rows_in(nodes.ids, "ids of the edges", edges.source, edges.target)
-    lost = (source < 0) | (target < 0)
-    if lost.any():
-        unknown_ids = codes_of(stacked(edges.source[source < 0], edges.target[target < 0]), "ids of the edges")[0]
+
+    def rows(tables: Sequence[EdgeTable]) -> list[tuple[np.ndarray, np.ndarray]]:
+        found = rows_in(nodes.ids, "ids of the edges", *(end for table in tables for end in (table.source, table.target)))
+        return list(zip(found[::2], found[1::2], strict=True))
+
+    ends = rows(tables)
+    lost = [(source < 0) | (target < 0) for source, target in ends]
+    if any(each.any() for each in lost):
+        strange = stacked(*(ids[at < 0] for table, (source, target) in zip(tables, ends, strict=True)
+                            for ids, at in ((table.source, source), (table.target, target))))  # fmt: skip
+        unknown_ids = codes_of(strange, "ids of the edges")[0]
         found = f"{number_of(len(unknown_ids), 'id of the edges is', 'ids of the edges are')} not among the nodes"
+        where = [table.name for table, each in zip(tables, lost, strict=True) if each.any() and table.name is not None]
+        if where:
+            found = f"{found} (edges of {list_names([repr(name) for name in where])})"
         if unknown == "fail":
             hint = f"ids of the nodes look like {show(nodes.ids[:2])}; add them, or choose unknown='keep' or unknown='drop'"
             raise InputError(f"{found}: {show(unknown_ids)}; {hint}")
         if unknown == "drop":
-            notes.append(f"{found}: {number_of(int(lost.sum()), 'edge')} dropped (ids {show(unknown_ids)}).")
-            edges, source, target = edges.select(~lost), source[~lost], target[~lost]
+            dropped = sum(int(each.sum()) for each in lost)
+            notes.append(f"{found}: {number_of(dropped, 'edge')} dropped (ids {show(unknown_ids)}).")
+            tables = [table.select(~each) for table, each in zip(tables, lost, strict=True)]
         else:
             notes.append(f"{found}: kept without label and with zero features (ids {show(unknown_ids)}).")
             nodes = nodes.extend(unknown_ids)
-            source, target = rows_in(nodes.ids, "ids of the edges", edges.source, edges.target)
-    adjacency, counts = Adjacency.from_edges(source, target, len(nodes.ids), edges.weight, **rules)
-    notes += counts.notes()
+        ends = rows(tables)
+    made = [Ends(t.name, *pair, t.weight, t.mutual) for t, pair in zip(tables, ends, strict=True)]
+    adjacency, relations, told = connect(made, len(nodes.ids), directed, **rules)
     names = None if nodes.feature_names is None else tuple(nodes.feature_names)
-    graph = Graph(adjacency, nodes.features, nodes.labels, nodes.ids, names, {}, unlabelled, tuple(notes))
+    graph = Graph(adjacency, nodes.features, nodes.labels, nodes.ids, names, {}, unlabelled, (*notes, *told), relations,
+                  nodes.types)  # fmt: skip
     return graph.with_notes(*graph.warnings())
+
+
+def check_shared(ids: Mapping[str, np.ndarray]) -> None:
+    """Raise an error for ids that two tables of nodes share."""
+    seen: list[tuple[str, np.ndarray]] = []
+    for name, own in ids.items():
+        for other, theirs in seen:
+            shared = own[rows_in(theirs, "ids of the nodes", own)[0] >= 0]
+            if len(shared):
+                raise InputError(
+                    f"the tables of nodes {other!r} and {name!r} share {number_of(len(shared), 'id')}: {show(shared)}; an id"
+                    " names one node, so give each table ids of its own (such as u1 and i1), in the edges too"
+                )
+        seen.append((name, own))
+
+
+def side_by_side(
+    blocks: Mapping[str, tuple[Any, Sequence[str] | None, int]],
+) -> tuple[Any, tuple[str, ...] | None, list[str]]:
+    """Features of several types of nodes: a column for each type, then the columns of each, zero for all others.
+
+    Parameters
+    ----------
+    blocks : mapping of str to (matrix or None, names or None, rows)
+        By type.
+
+    Returns
+    -------
+    matrix : float32 scipy.sparse.csr_array of shape (n, types + Σ d)
+    names : tuple of str
+        ``type=users``, …, ``users.age``, …
+    notes : list of str
+        Types without features.
+    """
+    one_hot = sp.block_diag([np.ones((rows, 1), np.float32) for _, _, rows in blocks.values()], format="csr")
+    parts, names, bare = [], [f"type={name}" for name in blocks], []
+    for name, (matrix, columns, rows) in blocks.items():
+        if matrix is None:
+            bare.append(repr(name))
+            matrix = sp.csr_array((rows, 0), dtype=np.float32)
+        parts.append(sp.csr_array(matrix, dtype=np.float32))
+        names += [f"{name}.{column}" for column in (range(matrix.shape[1]) if columns is None else columns)]
+    noted = [f"Nodes without features, of which the type and the edges alone tell: {list_names(bare)}."] if bare else []
+    return sp.csr_array(sp.hstack([one_hot, sp.block_diag(parts)], format="csr")), tuple(names), noted
 
 
 def is_table(values: Any) -> bool:
@@ -192,11 +353,27 @@ def is_table(values: Any) -> bool:
     return isinstance(values, Mapping) or (hasattr(values, "columns") and not isinstance(values, np.ndarray))
 
 
+def _is_tables(values: Any) -> bool:
+    """Whether a mapping is one of names to tables, not of names to columns."""
+    if not isinstance(values, Mapping) or not values:
+        return False
+    pairs = not any(str(name).strip().lower() in SOURCES for name in values)
+    return all(is_table(each) or getattr(each, "ndim", 1) == 2 or (pairs and _is_pairs(each)) for each in values.values())
+
+
+def _is_pairs(values: Any) -> bool:
+    """Whether this is a list of pairs or triples."""
+    return isinstance(values, list) and all(isinstance(row, (tuple, list)) and len(row) in (2, 3) for row in values)
+
+
 def has_ids(frame: Any) -> bool:
-    """Return whether a pandas frame or series is indexed by something other than its row numbers."""
+    """Return whether a pandas frame or series is indexed by something other than its row numbers 0, 1, …"""
     import pandas as pd
 
-    return isinstance(frame, (pd.DataFrame, pd.Series)) and not isinstance(frame.index, pd.RangeIndex)
+    if not isinstance(frame, (pd.DataFrame, pd.Series)):
+        return False
+    index = frame.index
+    return not (isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1)
 
 
 def as_frame(table: Any) -> pd.DataFrame:

@@ -2,16 +2,18 @@
 
     A ∈ ℝⁿˣⁿ symmetric without loops   X ∈ ℝⁿˣᵈ   y ∈ {classes, unlabelled}ⁿ   ids: n distinct values
 
+Edges of several kinds, or with a direction, are relations (`slimg.graph.relations`); A is then their undirected union.
+
 A `Graph` is valid and never changes: its constructor checks everything (`slimg.graph.checks`). What was decided about the
 input on the way is in ``notes``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +22,7 @@ from slimg.errors import InputError
 from slimg.graph import checks
 from slimg.graph.adjacency import Adjacency, Rule, index_type
 from slimg.graph.columns import as_column, number_of, rows_in, show
+from slimg.graph.relations import Relation, distinct_directions, require_name
 
 if TYPE_CHECKING:
     from slimg.graph.from_edges import Unknown
@@ -27,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """An undirected graph whose nodes have features, labels and ids; frozen.
+    """A graph whose nodes have features, labels and ids; frozen.
 
     Build it with `from_arrays`, `from_edges`, `from_networkx`, `from_pyg` or `from_dgl`.
 
     Parameters
     ----------
     adjacency : Adjacency
-        The edges.
+        The edges, as an undirected graph.
     features : array-like or sparse matrix of shape (n, d), default=None
         Finite numbers; the graph holds them as float32, C-contiguous or CSR.
     labels : array-like of shape (n,) or mapping of ids to labels, default=None
@@ -50,6 +53,10 @@ class Graph:
         A further value of ``labels`` that means "no label".
     notes : tuple of str, default=()
         Sentences that say what was decided about the input.
+    relations : tuple of Relation, default=()
+        Kinds of edges, and their directions; empty if there is one kind without a direction, which is ``adjacency``.
+    node_types : array-like of n str, default=None
+        Type of each node, if there are several.
 
     Attributes
     ----------
@@ -78,6 +85,8 @@ class Graph:
     masks: dict[str, np.ndarray] = field(default_factory=dict)
     unlabelled: Any = None
     notes: tuple[str, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    node_types: np.ndarray | None = None
     classes: np.ndarray = field(init=False)
     codes: np.ndarray = field(init=False)
 
@@ -97,6 +106,8 @@ class Graph:
         classes, codes = checks.encode_labels(labels, n, self.unlabelled)
         self.__dict__.update(labels=labels, classes=classes, codes=codes)
         self.__dict__.update(masks=checks.as_masks(self.masks, n), notes=tuple(dict.fromkeys(self.notes)))
+        relations, types = checks.as_relations(self.relations, n), checks.as_node_types(self.node_types, n)
+        self.__dict__.update(relations=relations, node_types=types)
 
     @classmethod
     def from_arrays(
@@ -176,29 +187,33 @@ class Graph:
         source: Any = None,
         target: Any = None,
         weight: Any = None,
+        relation: Any = None,
         id: Any = None,
         label: str | None = None,
         labels: Any = None,
         features: Any = None,
-        directed: bool = True,
+        directed: bool | str | Collection[str] | None = None,
         duplicates: Rule = "sum",
         symmetrise: Rule = "max",
         unknown: Unknown = "fail",
         unlabelled: Any = None,
     ) -> Graph:
-        """Build a graph from a table of edges and, optionally, a table of nodes.
+        """Build a graph from tables of edges and, optionally, tables of nodes.
 
         Parameters
         ----------
-        edges : table, array of shape (m, 2) or (m, 3), or list of pairs or triples
+        edges : table, array of shape (m, 2) or (m, 3), list of pairs or triples, or mapping of names to these
             A table is a pandas, arrow or polars frame or a dictionary of columns. The third column of an array and the
-            third member of a triple is the weight.
-        nodes : table with one row per node, or vector of ids, default=None
-            By default the nodes are the ids that occur in ``edges``, sorted.
+            third member of a triple is the weight. A mapping ``{"follows": table, "pays": other}`` has one per relation.
+        nodes : table with one row per node, vector of ids, or mapping of names to tables, default=None
+            By default the nodes are the ids that occur in ``edges``, sorted. A mapping ``{"users": table, "items": other}``
+            has one for each type of nodes; their ids must differ, and each has columns of its own.
         source, target : column names, default=None
             Columns of ``edges``; by default those with a usual name such as ``source`` and ``target``, else the first two.
         weight : column name, default=None
-            Column of ``edges``; by default all edges of a table weigh 1.
+            Column of ``edges``; by default all edges of a table weigh 1, and so do those of a table without the column.
+        relation : column name, default=None
+            Column of ``edges`` whose values are names of relations, at most 200.
         id : column name, default=None
             Column of ``nodes``; by default ``id`` or ``node``, else the index if it is named or not of numbers, else the
             first column.
@@ -209,9 +224,10 @@ class Graph:
         features : list of column names, matrix of shape (n, d), or frame indexed by id, default=None
             By default all other columns of ``nodes`` that hold numbers; ``[]`` for none. Without ``nodes``, row i of a
             matrix belongs to id i.
-        directed : bool, default=True
-            Whether (u, v) and (v, u) are the two directions of a pair, joined by ``symmetrise``; if not, they are
-            repetitions of one edge.
+        directed : bool, name or list of names of relations, default=None
+            Which relations keep their direction: True for all, or some by name (the relation of a single table is called
+            ``edges``). Of the others, (u, v) and (v, u) are joined by ``symmetrise``; with False they are repetitions of one
+            edge, merged by ``duplicates``.
         duplicates : {"sum", "max"}, default="sum"
             How the weights of a repeated edge are merged; without weights it counts once.
         symmetrise : {"max", "sum"}, default="max"
@@ -243,18 +259,21 @@ class Graph:
         Graph(3 nodes, 2 edges, 1 feature, 2 classes, 2 labelled)
         >>> graph.feature_names
         ('age',)
+        >>> pays = pd.DataFrame({"source": ["cy"], "target": ["ann"], "weight": [9.5]})
+        >>> Graph.from_edges({"follows": follows, "pays": pays}, users, label="team", weight="weight", directed=["pays"])
+        Graph(3 nodes, 3 edges (weighted), 2 relations (1 directed), 1 feature, 2 classes, 2 labelled)
         """
-        from slimg.graph.from_edges import EdgeTable, NodeTable, graph_of
+        from slimg.graph.from_edges import NodeTable, graph_of, read_edges
 
         if label is not None and labels is not None:
             raise InputError("label and labels were both given: name a column with label, or give values with labels")
         wanted = labels if label is None else label
-        table = EdgeTable.read(edges, source, target, weight)
+        tables = read_edges(edges, source, target, weight, relation)
         if nodes is None:
-            node_table = NodeTable.for_edges(table, wanted, features)
+            node_table = NodeTable.for_edges(tables, wanted, features)
         else:
             node_table = NodeTable.read(nodes, id, wanted, features)
-        return graph_of(table, node_table, directed=directed, duplicates=duplicates, symmetrise=symmetrise,
+        return graph_of(tables, node_table, directed=directed, duplicates=duplicates, symmetrise=symmetrise,
                         unknown=unknown, unlabelled=unlabelled)  # fmt: skip
 
     @classmethod
@@ -265,6 +284,8 @@ class Graph:
         label: str | None = None,
         features: Any = None,
         weight: str | None = "weight",
+        relation: str | None = None,
+        directed: bool | str | Collection[str] | None = None,
         duplicates: Rule = "sum",
         symmetrise: Rule = "max",
         unlabelled: Any = None,
@@ -282,6 +303,10 @@ class Graph:
             ``graph.nodes``.
         weight : str, default="weight"
             Edge attribute; edges without it weigh 1. None for a binary graph.
+        relation : str, default=None
+            Edge attribute that names the relation of each edge, or ``"key"`` for the keys of a multigraph.
+        directed : bool, name or list of names of relations, default=None
+            Which relations of a directed graph keep their direction, as in `from_edges`.
         duplicates, symmetrise : {"sum", "max"}
             Rules for the weights of parallel edges, and of both directions of a directed graph.
         unlabelled : object, default=None
@@ -301,23 +326,40 @@ class Graph:
         from slimg.graph import convert
 
         rules = {"duplicates": duplicates, "symmetrise": symmetrise}
-        return convert.from_networkx(graph, label, features, weight, unlabelled, **rules)
+        return convert.from_networkx(graph, label, features, weight, relation, directed, unlabelled, **rules)
 
     @classmethod
     def from_pyg(
-        cls, data: Any, *, ids: Any = None, duplicates: Rule = "sum", symmetrise: Rule = "max", unlabelled: Any = None
+        cls,
+        data: Any,
+        *,
+        ids: Any = None,
+        directed: bool | str | Collection[str] | None = None,
+        keep_labels: str = "train",
+        label_type: str | None = None,
+        duplicates: Rule = "sum",
+        symmetrise: Rule = "max",
+        unlabelled: Any = None,
     ) -> Graph:
         """Build a graph from a PyTorch Geometric data object.
 
-        It reads ``x``, ``y``, ``edge_index``, ``edge_weight`` and every ``*_mask``. A mask with one column per split becomes
-        one mask per column: ``train_0``, ``train_1``, …
+        It reads ``x``, ``y``, ``edge_index``, ``edge_weight``, ``edge_type`` and every ``*_mask``. A mask with one column
+        per split becomes one mask per column: ``train_0``, ``train_1``, … Each edge type is a relation. Of several node
+        types the features stand side by side, after one column for each type.
 
         Parameters
         ----------
-        data : torch_geometric.data.Data
-            Homogeneous.
+        data : torch_geometric.data.Data or HeteroData
+            The graph to read.
         ids : array-like of shape (n,), default=None
-            0 … n − 1 by default.
+            0 … n − 1 by default; ``type:0``, ``type:1``, … if there are several node types.
+        directed : bool, name or list of names of relations, default=None
+            Which relations keep their direction, as in `from_edges`.
+        keep_labels : str, default="train"
+            Mask of the nodes that keep their labels, if the data has it: a fit learns from every label of the graph, and
+            must not see those to be predicted. ``"all"`` keeps all; of several splits, name one, such as ``"train_0"``.
+        label_type : str, default=None
+            Node type whose ``y`` is read, if several have one.
         duplicates, symmetrise : {"sum", "max"}
             As in `from_edges`.
         unlabelled : object, default=None
@@ -329,7 +371,8 @@ class Graph:
         """
         from slimg.graph import convert
 
-        return convert.from_pyg(data, ids, unlabelled, duplicates=duplicates, symmetrise=symmetrise)
+        rules = {"duplicates": duplicates, "symmetrise": symmetrise}
+        return convert.from_pyg(data, ids, directed, keep_labels, label_type, unlabelled, **rules)
 
     @classmethod
     def from_dgl(
@@ -340,6 +383,7 @@ class Graph:
         label: str | None = "label",
         weight: str | None = None,
         ids: Any = None,
+        keep_labels: str = "train",
         duplicates: Rule = "sum",
         symmetrise: Rule = "max",
         unlabelled: Any = None,
@@ -356,6 +400,8 @@ class Graph:
             Name in ``graph.edata``; None for a binary graph.
         ids : array-like of shape (n,), default=None
             0 … n − 1 by default.
+        keep_labels : str, default="train"
+            As in `from_pyg`.
         duplicates, symmetrise : {"sum", "max"}
             As in `from_edges`.
         unlabelled : object, default=None
@@ -368,7 +414,7 @@ class Graph:
         from slimg.graph import convert
 
         rules = {"duplicates": duplicates, "symmetrise": symmetrise}
-        return convert.from_dgl(graph, features, label, weight, ids, unlabelled, **rules)
+        return convert.from_dgl(graph, features, label, weight, ids, keep_labels, unlabelled, **rules)
 
     def to_networkx(self, *, label: str | None = "label", features: str | None = "features", weight: str = "weight") -> Any:
         """Convert to networkx; `from_networkx` with the same names reads the result back.
@@ -384,8 +430,9 @@ class Graph:
 
         Returns
         -------
-        networkx.Graph
-            Undirected, with this graph's ids in its order.
+        networkx.Graph or networkx.MultiDiGraph
+            With this graph's ids in its order. A graph with relations becomes a MultiDiGraph, in which the key of an edge is
+            its relation, and an undirected edge is two; nodes have their ``type``, if there are several.
 
         Raises
         ------
@@ -409,7 +456,9 @@ class Graph:
         -------
         torch_geometric.data.Data
             With ``x``, ``edge_index`` (both directions), ``edge_weight`` of a weighted graph, ``y`` (places in
-            ``class_names``, −1 where unlabelled), ``node_ids``, and every mask as ``NAME_mask``.
+            ``class_names``, −1 where unlabelled), ``node_ids``, and every mask as ``NAME_mask``. A graph with relations has
+            ``edge_type`` (places in ``edge_type_names``) and the edges of directed relations in their direction alone; one
+            with types of nodes has ``node_type`` (places in ``node_type_names``).
 
         Raises
         ------
@@ -427,7 +476,7 @@ class Graph:
 
     @property
     def edges(self) -> int:
-        """Number of undirected edges."""
+        """Number of undirected edges; pairs of nodes that several relations join count once."""
         return self.adjacency.edges
 
     @property
@@ -439,6 +488,88 @@ class Graph:
     def labelled(self) -> np.ndarray:
         """Rows of the labelled nodes, ascending."""
         return np.flatnonzero(self.codes >= 0)
+
+    def relation(self, name: str) -> Relation:
+        """Find a relation by its name.
+
+        Parameters
+        ----------
+        name : str
+            Such as ``"follows"``.
+
+        Returns
+        -------
+        Relation
+
+        Raises
+        ------
+        InputError
+            If there is none of this name; the message names similar ones.
+
+        Examples
+        --------
+        >>> from slimg import Graph
+        >>> graph = Graph.from_edges({"follows": [(0, 1), (1, 2)], "pays": [(2, 0)]}, directed=True)
+        >>> graph.relation("pays")
+        Relation('pays', 1 edge, directed)
+        """
+        name = require_name(name, [relation.name for relation in self.relations], "")
+        return next(relation for relation in self.relations if relation.name == name)
+
+    def directions(self) -> dict[str, Adjacency]:
+        """List the matrices of all relations, each once.
+
+        Returns
+        -------
+        dict of str to Adjacency
+            ``"follows →"`` lists what a node points to, ``"follows ←"`` what points to it; an undirected relation is under
+            its name. Relations that repeat another, in whole or but for one edge in a thousand, are left out
+            (`Relation.same_as`), as is the second direction of a symmetric one. Empty without relations.
+
+        Examples
+        --------
+        >>> from slimg import Graph
+        >>> graph = Graph.from_edges({"above": [(0, 1), (1, 2)], "below": [(1, 0), (2, 1)]}, directed=True)
+        >>> list(graph.directions())
+        ['above →', 'above ←']
+        >>> graph.relation("below").same_as
+        'above ←'
+        """
+        return distinct_directions(self.relations)
+
+    def direction(self, key: str, way: Literal["out", "in"] | None = None) -> Adjacency:
+        """Find the matrix of a relation in one direction, also one that `directions` leaves out because another is equal.
+
+        Parameters
+        ----------
+        key : str
+            ``"follows →"`` or ``"follows ←"``, or the name of a relation.
+        way : {"out", "in"}, default=None
+            The direction, if ``key`` is a name; not needed of an undirected relation.
+
+        Returns
+        -------
+        Adjacency
+
+        Raises
+        ------
+        InputError
+            If there is no such relation, or a directed relation has no direction given.
+
+        Examples
+        --------
+        >>> from slimg import Graph
+        >>> graph = Graph.from_edges({"pays": [("ann", "bob")]}, directed=True)
+        >>> graph.direction("pays ←") is graph.direction("pays", "in")
+        True
+        """
+        for relation in self.relations:
+            if way is None and key in relation.directions:
+                return relation.directions[key]
+        found = self.relation(key)
+        if way not in ("out", "in"):
+            raise InputError(f"relation {key!r} is directed: name {' or '.join(map(repr, found.directions))}")
+        return found.out if way == "out" else found.into
 
     def edge_homophily(self) -> float:
         """Compute how often neighbours share a class.
@@ -567,13 +698,16 @@ class Graph:
         array(['b', 'c'], dtype=object)
         """
         rows = np.sort(checks.as_rows(rows, self.n, "rows"))
-        part = self.adjacency.to_scipy()[rows][:, rows].tocsr()
-        part.sort_indices()
-        indices = part.indices.astype(index_type(len(rows)), copy=False)
-        weights = None if self.adjacency.weights is None else part.data
+        parts: dict[int, Adjacency] = {}  # matrices that are stored once stay so
+
+        def part(matrix: Adjacency) -> Adjacency:
+            return parts.get(id(matrix)) or parts.setdefault(id(matrix), _submatrix(matrix, rows))
+
         return replace(
             self,
-            adjacency=Adjacency(part.indptr.astype(np.int64), indices, weights),
+            adjacency=part(self.adjacency),
+            relations=tuple(replace(each, out=part(each.out), into=part(each.into)) for each in self.relations),
+            node_types=None if self.node_types is None else self.node_types[rows],
             features=None if self.features is None else self.features[rows],
             labels=None if self.labels is None else self.labels[rows],
             ids=self.ids[rows],
@@ -624,6 +758,11 @@ class Graph:
         parts = [number_of(self.n, "node"), number_of(self.edges, "edge")]
         if self.adjacency.weights is not None:
             parts[1] += " (weighted)"
+        if self.relations:
+            count = sum(relation.directed for relation in self.relations)
+            parts.append(number_of(len(self.relations), "relation") + (f" ({count} directed)" if count else ""))
+        if self.node_types is not None:
+            parts.append(number_of(len(np.unique(self.node_types)), "node type"))
         if self.features is not None:
             parts.append(number_of(self.d, "feature") + (" (sparse)" if sp.issparse(self.features) else ""))
         if self.labels is not None:
@@ -648,6 +787,13 @@ class Graph:
         graph = object.__new__(cls)
         graph.__dict__.update(fields)
         return graph
+
+
+def _submatrix(matrix: Adjacency, rows: np.ndarray) -> Adjacency:
+    part = matrix.to_scipy()[rows][:, rows].tocsr()
+    part.sort_indices()
+    indices = part.indices.astype(index_type(len(rows)), copy=False)
+    return Adjacency(part.indptr.astype(np.int64), indices, None if matrix.weights is None else part.data)
 
 
 def _as_sparse(matrix: Any) -> Any:

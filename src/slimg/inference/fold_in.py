@@ -18,6 +18,7 @@ Digests of 64 bits for rows: equal rows have equal digests, different ones almos
     features   Σ_j bits(x_ij) · m_j  mod 2⁶⁴          m_j: an odd number by column, bits(0) = 0
     ids        the number itself, mixed; of other values the first eight bytes of BLAKE2b of their text
     node       mix(id) ⊕ mix(features) ⊕ mix(Σ_{j ∈ N(i)} mix(id_j) · bits(A_ij))
+               of a graph with relations: ⊕ the same of each relation and direction with edges at i, mixed with its name
 
 A node's bits do not depend on where in the graph it stands, so those of two graphs can be compared by id. The fingerprint
 of a graph is the SHA-256 of the sorted bits of its nodes.
@@ -37,6 +38,7 @@ import scipy.sparse as sp
 from slimg.components.component import FittedComponent, Target
 from slimg.engine.base import Array
 from slimg.errors import InputError
+from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 from slimg.learn.objective import softmax
@@ -47,14 +49,24 @@ BLOCK_ENTRIES = 1 << 22
 
 
 def node_digests(graph: Graph) -> np.ndarray:
-    """One uint64 per node: its id, its features, and the ids and weights of its neighbours."""
+    """One uint64 per node: its id, its features, and the ids and weights of its neighbours, by relation."""
     ids = id_digests(graph.ids)
-    adjacency = graph.adjacency
+    around = _neighbours(graph.adjacency, ids)
+    digests = ids ^ _mixed(feature_digests(graph.features, graph.n)) ^ _mixed(around + np.uint64(1))
+    for relation in graph.relations:
+        keys = id_digests(np.array(list(relation.directions), object))
+        for key, adjacency in zip(keys, relation.directions.values(), strict=True):
+            around = _mixed(_neighbours(adjacency, ids) ^ key)
+            digests ^= np.where(np.diff(adjacency.indptr) > 0, around, np.uint64(0))
+    return digests
+
+
+def _neighbours(adjacency: Adjacency, ids: np.ndarray) -> np.ndarray:
+    """Sum over each node's neighbours of their digests, times their weights."""
     strength = np.uint64(1) if adjacency.weights is None else _odd(adjacency.weights.view(np.uint32))
     carried = ids[adjacency.indices] * strength
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(carried, dtype=np.uint64)])
-    around = sums[adjacency.indptr[1:]] - sums[adjacency.indptr[:-1]]
-    return ids ^ _mixed(feature_digests(graph.features, graph.n)) ^ _mixed(around + np.uint64(1))
+    return sums[adjacency.indptr[1:]] - sums[adjacency.indptr[:-1]]
 
 
 def fingerprint(digests: np.ndarray) -> str:

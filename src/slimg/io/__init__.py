@@ -78,12 +78,16 @@ class Source:
         Of a text file; guessed by default.
     header : bool, default=None
         Whether the first line of a text file holds the names of the columns; guessed by default.
+    name : str, default=None
+        What the user calls it, if there are several files of its kind.
 
     Examples
     --------
     >>> source = Source.parse("shop.db:follows")
     >>> source.suffix, source.table
     ('.db', 'follows')
+    >>> Source.parse("pays=2024.csv.gz").short_name, Source.parse("likes.csv.gz").short_name
+    ('pays', 'likes')
     """
 
     path: Path
@@ -91,6 +95,7 @@ class Source:
     separator: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    name: str | None = None
 
     @classmethod
     def parse(
@@ -101,7 +106,7 @@ class Source:
         Parameters
         ----------
         given : str
-            ``follows.csv``, or ``shop.db:follows`` for a table of a database.
+            ``follows.csv``, ``shop.db:follows`` for a table of a database, or ``NAME=follows.csv``.
         separator, encoding : str, default=None
             As in `Source`.
         header : bool, default=None
@@ -111,10 +116,19 @@ class Source:
         -------
         Source
         """
-        name, colon, table = given.rpartition(":")
-        if colon and Path(name).suffix.lower() in DATABASES and not Path(given).exists():
-            return cls(Path(name), table, separator, encoding, header)
-        return cls(Path(given), None, separator, encoding, header)
+        own, equals, rest = given.partition("=")
+        own_name = None
+        if equals and own.strip() and "/" not in own and not Path(given).exists():
+            own_name, given = own.strip(), rest
+        path, colon, table = given.rpartition(":")
+        if colon and Path(path).suffix.lower() in DATABASES and not Path(given).exists():
+            return cls(Path(path), table, separator, encoding, header, own_name)
+        return cls(Path(given), None, separator, encoding, header, own_name)
+
+    @property
+    def short_name(self) -> str:
+        """Its name, else that of its table, else the file's name without its endings."""
+        return self.name or self.table or self.path.name[: -len("".join(self.path.suffixes)) or None]
 
     @property
     def suffix(self) -> str:

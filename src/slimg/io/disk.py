@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def build(
     weight: str | None = None,
     label: str = "label",
     columns: list[str] | None = None,
-    directed: bool = True,
+    directed: bool | None = None,
     duplicates: Rule = "sum",
     symmetrise: Rule = "max",
     memory: str | int = "1GB",
@@ -74,8 +74,9 @@ def build(
         Column of a table of labels.
     columns : list of str, default=None
         Columns of a table of features; all by default.
-    directed : bool, default=True
-        As in `Graph.from_edges`.
+    directed : bool, default=None
+        By default both directions of an edge are joined by ``symmetrise``; with False they are repetitions of one edge.
+        A graph on disk keeps neither directions nor relations.
     duplicates, symmetrise : {"sum", "max"}
         As in `Graph.from_edges`.
     memory : str or int, default="1GB"
@@ -107,6 +108,9 @@ def build(
     if place.exists():
         raise InputError(f"{place} exists already: choose another folder or open it with open_graph")
     edge_source = EdgeFile(edges, source, target, weight) if isinstance(edges, (str, os.PathLike)) else edges
+    if directed or isinstance(edges, Mapping):
+        what = "the direction of edges" if directed else "several relations"
+        raise InputError(f"a graph on disk does not keep {what}: use Graph.from_edges, or give one file and no direction")
     if not hasattr(edge_source, "pieces"):
         raise InputError(f"edges must be the path of a file, not {type(edges).__name__}: use Graph.from_edges for tables")
     with atomic_folder(place) as part:
@@ -117,7 +121,7 @@ def build(
         if labels is not None:
             rows.append(_write_labels(part, labels, label))
         n = _same(rows)
-        rules = {"directed": directed, "duplicates": duplicates, "symmetrise": symmetrise}
+        rules = {"directed": directed is None, "duplicates": duplicates, "symmetrise": symmetrise}
         counts = write_adjacency(part, edge_source, n, budget, **rules, progress=progress)  # type: ignore[arg-type]
         finish(part, n, counts.edges, counts.notes())
     return open_graph(place)

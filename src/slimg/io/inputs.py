@@ -4,24 +4,44 @@ Options ─▶ Inputs: graph (labels, features, ids as text or numbers), node ta
 
 Columns that the user does not name are chosen once, in `_choose_columns`: the usual names of ids give ids to compare the
 columns of the edges with, and the ends of the edges then tell which column of the nodes holds the ids.
+
+Several files of edges are relations, each named as its file. Several files of nodes are types: one table is made of them,
+whose columns are id, type, and those of each file as ``users.age``; features of a file are zero for nodes of the others.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 
 from slimg.errors import InputError
-from slimg.graph.columns import as_text, edge_columns, id_column, label_column, list_names, require_column, show, text_of
-from slimg.graph.from_edges import EdgeTable, NodeTable, as_id_column, graph_of
+from slimg.graph.columns import (
+    LABELS,
+    as_text,
+    edge_columns,
+    find_column,
+    id_column,
+    label_column,
+    list_names,
+    missing,
+    require_column,
+    show,
+    text_of,
+)
+from slimg.graph.from_edges import EdgeTable, NodeTable, as_id_column, check_shared, graph_of
 from slimg.graph.graph import Graph
 from slimg.io import Reading, Source, read, with_name
 from slimg.io.features import FeaturePlan, encode_features
 from slimg.io.text import MISSING, as_numbers, check_label, cleaned, markers, without
+
+FEW_NUMBERS, MANY_NUMBERS = 20, 100
+"""Different numbers from which a label is told, and refused, as one of measurements."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +50,16 @@ class Options:
 
     Parameters
     ----------
-    edges, nodes, labels, matrix : Source, default=None
-        Files of edges, of nodes, of labels by id, and of a feature matrix. Edges or nodes are needed.
+    edges, nodes : tuple of Source (or one), default=()
+        Files of edges and of nodes; one of them is needed.
+    labels, matrix : Source, default=None
+        Files of labels by id, and of a feature matrix.
     source, target, weight : str, default=None
         Columns of the edges; None leaves the choice to slimg.
     weighted : bool, default=True
         Whether a column of weights is looked for.
+    relation : str, default=None
+        Column of the edges whose values are names of relations.
     id, label : str, default=None
         Columns of the nodes; None leaves the choice to slimg.
     features : tuple of str, default=None
@@ -48,20 +72,21 @@ class Options:
         Strings read as missing.
     unlabelled : str, default=None
         A further string that means "no label".
-    directed : bool, default=None
-        Whether both directions of an edge are two edges; by default what the file says, else True.
+    directed : bool or tuple of str, default=None
+        Which relations keep their direction, as in `slimg.Graph.from_edges`.
     unknown : {"fail", "keep", "drop"}, default="fail"
         What to do with edges to ids that are not among the nodes.
     """
 
-    edges: Source | None = None
-    nodes: Source | None = None
+    edges: tuple[Source, ...] = ()
+    nodes: tuple[Source, ...] = ()
     labels: Source | None = None
     matrix: Source | None = None
     source: str | None = None
     target: str | None = None
     weight: str | None = None
     weighted: bool = True
+    relation: str | None = None
     id: str | None = None
     label: str | None = None
     features: tuple[str, ...] | None = None
@@ -69,8 +94,21 @@ class Options:
     kinds: dict[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = MISSING
     unlabelled: str | None = None
-    directed: bool | None = None
+    directed: bool | tuple[str, ...] | None = None
     unknown: str = "fail"
+
+    def __post_init__(self) -> None:
+        for kind, noun in (("edges", "relation"), ("nodes", "type of nodes")):
+            given = getattr(self, kind)
+            files = (given,) if isinstance(given, Source) else tuple(given or ())
+            object.__setattr__(self, kind, files)
+            for place, source in enumerate(files):
+                for other in files[:place]:
+                    if other.short_name == source.short_name:
+                        raise InputError(
+                            f"{other} and {source} would both be the {noun} {source.short_name!r}: name one of them, as"
+                            f" --{kind} NAME={source}"
+                        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,35 +164,46 @@ def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan 
     InputError
         If a file cannot be read or does not fit the others; the message begins with its name.
     """
-    if options.edges is None and options.nodes is None:
+    if not options.edges and not options.nodes:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both")
-    first = Reading() if options.edges is None else read(options.edges)
-    second = first if options.nodes is None else read(options.nodes)
-    if options.nodes is not None and second.frame is None:
-        raise InputError(f"{options.nodes}: there is no table of nodes in it: name it with --edges or --feature-matrix")
-    edges = first.edges if first.edges is not None else first.frame
-    if options.edges is not None and edges is None:
-        raise InputError(f"{options.edges}: there are no edges in it: name it with --feature-matrix")
-    return _Joiner(options, edges, first, second).join(need_label, plan)
+    edges = [(source, read(source)) for source in options.edges]
+    nodes = [(source, read(source)) for source in options.nodes]
+    for source, reading in edges:
+        if reading.edges is None and reading.frame is None:
+            raise InputError(f"{source}: there are no edges in it: name it with --feature-matrix")
+    for source, reading in nodes:
+        if reading.frame is None:
+            raise InputError(f"{source}: there is no table of nodes in it: name it with --edges or --feature-matrix")
+    if not nodes:  # files of edges that hold the nodes too
+        nodes = [(source, reading) for source, reading in edges if reading.edges is not None and reading.frame is not None]
+        if len(nodes) > 1:
+            raise InputError(f"{nodes[0][0]} and {nodes[1][0]} both hold nodes: name the file of nodes with --nodes")
+    return _Joiner(options, edges, nodes).join(need_label, plan)
+
+
+Files: TypeAlias = "list[tuple[Source, Reading]]"
+TYPE = "type"
+"""Column of the types of nodes, if there are several files of nodes."""
 
 
 class _Joiner:
     """Chooses columns, matches ids and builds one graph."""
 
-    def __init__(self, options: Options, edges: pd.DataFrame | None, first: Reading, second: Reading):
-        self.options, self.first, self.second = options, first, second
-        self.edges = pd.DataFrame({"source": [], "target": []}, dtype=object) if edges is None else edges
-        own_file = options.nodes is not None or first.edges is not None
-        self.nodes = second.frame if own_file else None
-        self.notes = list(dict.fromkeys((*first.notes, *second.notes)))
-        where = options.nodes or options.edges
-        assert where is not None
-        self.where = where
+    def __init__(self, options: Options, edges: Files, nodes: Files):
+        self.options, self.nodes = options, nodes
+        self.first = edges[0][1] if edges else None
+        self.edges = [(source, _edge_frame(reading), reading.directed is False) for source, reading in edges]
+        self.second = nodes[0][1] if nodes else (self.first or Reading())
+        self.notes = list(dict.fromkeys(note for _, reading in (*edges, *nodes) for note in reading.notes))
+        self.where: Source = (nodes or edges)[0][0]
 
     def join(self, need_label: bool, plan: FeaturePlan | None) -> Inputs:
+        chosen, table, id_name = self._choose_columns()
         options = self.options
-        ends, weight, table, id_name = self._choose_columns()
-        ids, ends_of = comparable(table[id_name], ends)
+        ids, ends = comparable(table[id_name], [frame[name] for _, frame, _, names in chosen for name in names[:2]])
+        if TYPE in table and len(self.nodes) > 1:
+            types = table[TYPE].to_numpy(object)
+            check_shared({str(name): ids[types == name] for name in pd.unique(types)})
         label_name = None
         if options.labels is not None:
             table, label_name = self._joined_labels(table, id_name, options.labels)
@@ -162,53 +211,115 @@ class _Joiner:
             label_name = self._label(table, id_name)
         plan, features, names = self._features(table, id_name, label_name, plan)
         labels = None if label_name is None else self._labels(table, label_name)
-        directed = options.directed if options.directed is not None else self.first.directed is not False
-        source, target = as_id_column(ends_of[0], "edges' 'source'"), as_id_column(ends_of[1], "edges' 'target'")
-        edges = EdgeTable(source, target, None if weight is None else self._weights(weight))
-        nodes = NodeTable(as_id_column(ids, "nodes"), labels, features, names or None)
+        tables = [each for k, edges in enumerate(chosen) for each in self._edge_tables(edges, *ends[2 * k : 2 * k + 2])]
+        empty = EdgeTable(np.empty(0, object), np.empty(0, object))
+        types = table[TYPE].to_numpy(object) if len(self.nodes) > 1 else None
+        nodes = NodeTable(as_id_column(ids, "nodes"), labels, features, names or None, types=types)
         try:
-            graph = graph_of(edges, nodes, directed=directed, unknown=options.unknown)  # type: ignore[arg-type]
+            rules: dict[str, Any] = {"directed": options.directed, "unknown": options.unknown, "option": "--directed"}
+            graph = graph_of(tables or [empty], nodes, **rules)
         except InputError as error:
             message = str(error).replace("unknown='keep' or unknown='drop'", "--unknown keep or --unknown drop")
-            raise InputError(message) from error
+            raise InputError(message.replace(" for directed:", " for --directed:")) from error
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
         table = with_unknown_ids(table, id_name, graph)
         return Inputs(graph.with_notes(*self.notes), table, id_name, label_name, plan, notes, self.second.separator)
 
-    def _choose_columns(self) -> tuple[list[pd.Series], str | None, pd.DataFrame, str]:
-        """Ends of the edges, name of the column of weights, node table, and name of its column of ids."""
-        options, nodes, weight = self.options, self.nodes, None
-        source, target, ends_known = "source", "target", None
-        if options.edges is not None:
-            known = None
-            if nodes is not None:
-                known = as_text(nodes[options.id if options.id in nodes.columns else id_column(nodes, None, None)])
-            source, target, weight = with_name(options.edges, self._edge_columns, known)
-        ends = [self.edges[source], self.edges[target]]
-        if nodes is None:
+    def _choose_columns(self) -> tuple[list[_Chosen], pd.DataFrame, str]:
+        """Edges with the names of their columns, node table, and name of its column of ids."""
+        options, frames = self.options, [reading.frame for _, reading in self.nodes]
+        known = None
+        if frames and self.edges:
+            likely = [frame[options.id if options.id in frame.columns else id_column(frame, None, None)] for frame in frames]
+            known = as_text(pd.concat(likely, ignore_index=True) if len(likely) > 1 else likely[0])
+        for what in ("source", "target", "weight", "relation"):
+            name = getattr(options, what)
+            if self.edges and not any(name in frame.columns for _, frame, _ in self.edges):
+                source, frame, _ = self.edges[0]
+                with_name(source, require_column, frame, name, f"--{what}")
+        chosen = [(source, frame, mutual, with_name(source, self._edge_columns, source, frame, known))
+                  for source, frame, mutual in self.edges]  # fmt: skip
+        ends = [frame[name] for _, frame, _, names in chosen for name in names[:2]]
+        if not frames:
             table = pd.DataFrame({options.id or "id": distinct(ends)})
-            return ends, weight, table, str(table.columns[0])
-        if options.edges is not None:
-            ends_known = as_text(pd.concat([end.iloc[:5000] for end in ends], ignore_index=True))
-        name = with_name(self.where, id_column, nodes, options.id, ends_known, "--")
-        if options.id is None:
-            self.notes.append(f"Guessed of the nodes: id = {name!r}.")
-        return ends, weight, nodes, name
+            return chosen, table, str(table.columns[0])
+        ends_known = as_text(pd.concat([end.iloc[:5000] for end in ends], ignore_index=True)) if ends else None
+        if options.id is not None and not any(options.id in frame.columns for frame in frames):
+            with_name(self.where, require_column, frames[0], options.id, "--id")
+        ids = []
+        for (source, _), frame in zip(self.nodes, frames, strict=True):
+            own = options.id if options.id in frame.columns else None
+            ids.append(with_name(source, id_column, frame, own, ends_known, "--"))
+            if own is None:
+                self.notes.append(f"{self._file(source, self.nodes)}Guessed of the nodes: id = {ids[-1]!r}.")
+        table, name = (frames[0], ids[0]) if len(frames) == 1 else self._merged(ids)
+        return chosen, table, name
 
-    def _edge_columns(self, known: pd.Index | None) -> tuple[str, str, str | None]:
-        options, edges = self.options, self.edges
-        if edges.shape[1] < 2:
-            only = edges.columns[0]
+    def _edge_columns(self, source: Source, frame: pd.DataFrame, known: pd.Index | None) -> tuple[str, str, str | None]:
+        """Names of the columns of source, target and weight."""
+        options, file = self.options, self._file(source, self.edges)
+        rest = frame.drop(columns=options.relation) if options.relation in frame.columns else frame
+        if rest.shape[1] < 2:
+            only = rest.columns[0]
             raise InputError(f"edges need two columns, but there is one, {only!r}: name the separator with --separator")
-        source, target, weight, guessed = edge_columns(edges, options.source, options.target, options.weight, known, "--")
-        if not options.weighted and options.weight is None:
+        own = (name if name in rest.columns else None for name in (options.source, options.target, options.weight))
+        first, second, weight, guessed = edge_columns(rest, *own, known, "--")
+        if not options.weighted and weight != options.weight:
             weight, guessed = None, [item for item in guessed if not item.startswith("weight")]
         if guessed:
-            self.notes.append(f"Guessed of the edges: {', '.join(guessed)}.")
-        unused = [name for name in edges.columns if name not in (source, target, weight)]
+            self.notes.append(f"{file}Guessed of the edges: {', '.join(guessed)}.")
+        unused = [name for name in rest.columns if name not in (first, second, weight)]
         if unused:
-            self.notes.append(f"Columns of the edges that are not used: {list_names(unused)}.")
-        return source, target, weight
+            self.notes.append(f"{file}Columns of the edges that are not used: {list_names(unused)}.")
+        return first, second, weight
+
+    def _edge_tables(self, chosen: _Chosen, first: np.ndarray, second: np.ndarray) -> list[EdgeTable]:
+        """The relations of one file."""
+        source, frame, mutual, (_, _, weight) = chosen
+        name = source.short_name if len(self.edges) > 1 or source.name is not None else None
+        ends = (as_id_column(first, "edges' 'source'"), as_id_column(second, "edges' 'target'"))
+        table = EdgeTable(*ends, None if weight is None else self._weights(source, frame, weight), (), name, mutual)
+        column = self.options.relation
+        if column is None or column not in frame.columns:
+            return [table]
+        return with_name(source, table.split, cleaned(frame[column], self.options.missing), column)
+
+    def _merged(self, ids: list[str]) -> tuple[pd.DataFrame, str]:
+        """One table of several types of nodes; the options then name its columns."""
+        names = [source.short_name for source, _ in self.nodes]
+        id_name = ids[0] if len(set(ids)) == 1 and ids[0] != TYPE else "id"
+        parts = []
+        for name, own, (_, reading) in zip(names, ids, self.nodes, strict=True):
+            new = {column: id_name if column == own else f"{name}.{column}" for column in reading.frame.columns}
+            renamed = reading.frame.rename(columns=new)
+            renamed.insert(1, TYPE, name)
+            parts.append(renamed.astype(object))
+        table = pd.concat(parts, ignore_index=True)
+        table = table.where(table.notna(), None)[[id_name, TYPE, *(c for c in table.columns if c not in (id_name, TYPE))]]
+
+        def columns(given: str) -> list[str]:
+            return [given] if given in table.columns else [c for name in names if (c := f"{name}.{given}") in table.columns]
+
+        options = self.options
+        label = columns(options.label) if options.label is not None else [
+            f"{name}.{found}" for name, (_, reading) in zip(names, self.nodes, strict=True)
+            if (found := find_column(reading.frame, LABELS)) is not None
+        ]  # fmt: skip
+        if len(label) > 1:
+            raise InputError(f"the label can be a column of one file: name one of {', '.join(label)} with --label")
+        self.options = replace(
+            options,
+            label=label[0] if label else options.label,
+            features=None if options.features is None else tuple(c for f in options.features for c in columns(f) or [f]),
+            ignore=tuple(c for f in options.ignore for c in columns(f) or [f]),
+            kinds={c: kind for f, kind in options.kinds.items() for c in columns(f) or [f]},
+        )
+        return table, id_name
+
+    @staticmethod
+    def _file(source: Source, files: Sequence[Any]) -> str:
+        """The name of a file in front of a note, if there are several of its kind."""
+        return f"{source.path.name}: " if len(files) > 1 else ""
 
     def _label(self, table: pd.DataFrame, id_name: str) -> str:
         name = with_name(self.where, label_column, table, self.options.label, "--")
@@ -248,7 +359,9 @@ class _Joiner:
         found = markers(table[name], absent)
         if found:
             self.notes.append(f"Labels that are read as missing: {', '.join(f'{m} ({c:,})' for m, c in found.items())}.")
-        with_name(options.nodes or options.labels or self.where, check_label, name, labels)
+        where = self.where if options.nodes else options.labels or self.where
+        with_name(where, check_label, name, labels)
+        self.notes.extend(with_name(where, check_classes, name, labels))
         return labels
 
     def _features(
@@ -258,16 +371,28 @@ class _Joiner:
         if matrix is not None:
             self.notes.append(f"Features are a matrix of {matrix.shape[1]:,} columns, used as it is.")
             return None, matrix, None
+        several = len(self.nodes) > 1
         if plan is not None:
-            return plan, with_name(self.where, plan.encode, table), plan.names
+            features = with_name(self.where, plan.encode, table)
+            return plan, own_columns(features, plan, table) if several else features, plan.names
         options = self.options
         for option, names in (("features", options.features or ()), ("ignore", options.ignore)):
             for name in names:
                 require_column(table, name, f"--{option}")
         others = [name for name in table.columns if name not in (id_name, label)]
         chosen = [name for name in (others if options.features is None else options.features) if name not in options.ignore]
-        plan, features = with_name(self.where, encode_features, table, chosen, options.kinds, options.missing)
+        kinds = options.kinds
+        if several:
+            chosen, kinds = list(dict.fromkeys((TYPE, *chosen))), {**kinds, TYPE: "category"}
+            bare = [name for name in pd.unique(table[TYPE]) if not any(c.startswith(f"{name}.") for c in chosen)]
+            if bare:
+                self.notes.append(f"Nodes without features, of which the type and the edges alone tell: {show(bare)}.")
+        plan, features = with_name(self.where, encode_features, table, chosen, kinds, options.missing)
         self.notes.extend(plan.notes)
+        if several:
+            first, *rest = plan.blocks
+            plan = replace(plan, blocks=(replace(first, names=tuple(f"{TYPE}={key}" for key in first.keys)), *rest))
+            features = own_columns(features, plan, table)
         return plan, features, plan.names
 
     def _matrix(self, n: int) -> Any:
@@ -282,14 +407,64 @@ class _Joiner:
             raise InputError(f"{source}: one row per node is needed: {matrix.shape[0]:,} rows, {n:,} nodes")
         return matrix
 
-    def _weights(self, name: str) -> np.ndarray:
-        numbers = as_numbers(cleaned(self.edges[name], self.options.missing))
+    def _weights(self, source: Source, frame: pd.DataFrame, name: str) -> np.ndarray:
+        numbers = as_numbers(cleaned(frame[name], self.options.missing))
         if numbers is None or np.isnan(numbers).any():
             raise InputError(
-                f"{self.options.edges}: weights in column {name!r} must be numbers: name another column with --weight, or"
+                f"{source}: weights in column {name!r} must be numbers: name another column with --weight, or"
                 " ignore them with --no-weight"
             )
         return numbers
+
+
+_Chosen: TypeAlias = "tuple[Source, pd.DataFrame, bool, tuple[str, str, str | None]]"
+
+
+def _edge_frame(reading: Reading) -> pd.DataFrame:
+    frame = reading.frame if reading.edges is None else reading.edges
+    assert frame is not None
+    return frame
+
+
+def own_columns(features: sp.csr_array, plan: FeaturePlan, table: pd.DataFrame) -> sp.csr_array:
+    """Return features that are zero where a column is not one of the node's type (a missing number is not)."""
+    types = pd.Index(pd.unique(table[TYPE]))
+    owners: list[int] = []
+    for block in plan.blocks:
+        own = [next((k for k, name in enumerate(types) if column.startswith(f"{name}.")), -1) for column in block.columns]
+        owners += own if block.kind == "counts" else own * len(block.names)
+    entries, owner, own_type = features.tocoo(), np.array(owners), types.get_indexer(table[TYPE])
+    keep = (owner[entries.col] < 0) | (owner[entries.col] == own_type[entries.row])
+    kept = sp.coo_array((entries.data[keep], (entries.row[keep], entries.col[keep])), shape=features.shape)
+    return sp.csr_array(kept)
+
+
+def check_classes(name: str, labels: np.ndarray) -> list[str]:
+    """Refuse labels that are measurements or several classes at once; return notes on what may be neither."""
+    present = labels[~missing(labels)]
+    distinct = pd.unique(present)
+    for mark in ("|", ";"):
+        several = [value for value in distinct if isinstance(value, str) and mark in value]
+        parts = Counter(part.strip() for value in distinct for part in {*str(value).split(mark)})
+        mixed = [value for value in several if all(parts[part.strip()] > 1 for part in value.split(mark))]
+        if mixed and 2 * len(mixed) >= len(several):
+            raise InputError(
+                f"label column {name!r} holds several classes at once ({show(mixed[:3])}), but one is learned for each"
+                f" node: keep one of them, or make a column for each class and fit each; if such a text is one class,"
+                f" write it without {mark!r}"
+            )
+    numbers = as_numbers(present)
+    if numbers is None or len(distinct) <= FEW_NUMBERS:
+        return []
+    low, high = numbers.min(), numbers.max()
+    numbered = low in (0, 1) and high - low + 1 == len(distinct) and len(present) >= 20 * len(distinct)
+    if len(distinct) > MANY_NUMBERS and not numbered:
+        raise InputError(
+            f"label column {name!r} holds {len(distinct):,} different numbers ({low:g} to {high:g}), but classes are"
+            " learned, not numbers: cut it into classes (such as low, middle, high), or name another column with --label"
+        )
+    told = f"Label {name!r} holds {len(distinct):,} different numbers ({low:g} to {high:g}): each is a class of its own."
+    return [] if numbered else [told]
 
 
 def comparable(ids: pd.Series, ends: list[pd.Series]) -> tuple[np.ndarray, list[np.ndarray]]:
