@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from slimg.base import check_graph, check_whole_number
+from slimg.base import FitRows, check_graph, check_whole_number
 from slimg.components.component import Component, check_components
 from slimg.components.compute import DEFAULT_COMPONENTS, Components, compute_components
 from slimg.components.estimate import Estimate, Sizes, choose_engine, columns_through, estimate
+from slimg.components.screening import screen_paths
 from slimg.engine.base import Array, check_engine
 from slimg.errors import InputError
 from slimg.fitted import FittedModel
@@ -35,10 +36,10 @@ class SlimG(FittedModel):
 
     Parameters
     ----------
-    components : sequence of Component, default=DEFAULT_COMPONENTS
-        The blocks of columns to learn on (`slimg.components`), by default U ‖ g(X) ‖ g(A_row²X) ‖ g(Ã_sym²X) ‖
-        g(S X); `paper_components` has the paper's four with its ranks.
-        Those that need edges or features which a graph does not have are left out, with a note.
+    components : sequence of Component or None, default=None
+        The blocks of columns to learn on (`slimg.components`). None takes `DEFAULT_COMPONENTS`, and for a graph with
+        relations also paths along them (`PathFeatures`) that the labels to learn from call for. Components that need
+        edges or features which a graph does not have are left out, with a note.
     grid : "path", "paper", "unpenalized", or a list, default="path"
         Penalties to try. "path" goes from λ_max down, without and with an ℓ₁ part, adds a few pairs with one joint group
         and components learned separately whose scores are added; "paper" has the paper's twelve pairs. A list has pairs
@@ -129,7 +130,7 @@ class SlimG(FittedModel):
     def __init__(
         self,
         *,
-        components: Sequence[Component] = DEFAULT_COMPONENTS,
+        components: Sequence[Component] | None = None,
         grid: str | Sequence[Any] = "path",
         cv: int = 5,
         early_stopping: int | None = None,
@@ -185,7 +186,7 @@ class SlimG(FittedModel):
         """
         self._check(graph, y)
         rows = self._fit_rows(graph, train, val)
-        parts = self.propagate(graph) if propagated is None else propagated
+        parts = self._propagate(graph, rows) if propagated is None else propagated
         nodes = next(iter(parts.blocks.values())).shape[0]
         if nodes != graph.n:
             raise InputError(f"propagated has {nodes:,} nodes and the graph {graph.n:,}: propagate this graph")
@@ -202,13 +203,16 @@ class SlimG(FittedModel):
         self.seconds_ = {**parts.seconds, "learning": time.perf_counter() - begun}
         return self
 
-    def propagate(self, graph: Graph) -> Components:
+    def propagate(self, graph: Graph, train: Any = None) -> Components:
         """Compute the rows of P(A, X), which `fit` does unless they are given.
 
         Parameters
         ----------
         graph : Graph
-            Edges, features or both; labels are not read.
+            Edges, features or both.
+        train : array of int or bool, default=None
+            Rows to learn from, as in `fit`. Their labels choose the paths along relations; a graph without relations, or a
+            list of components, needs none.
 
         Returns
         -------
@@ -216,10 +220,25 @@ class SlimG(FittedModel):
             The rows, for ``fit(graph, propagated=...)``.
         """
         check_graph(graph)
-        wanted, progress = check_components(self.components), progress_for(self.verbose)
+        needs_labels = self.components is None and bool(graph.relations)
+        return self._propagate(graph, self._fit_rows(graph, train, None) if needs_labels else None)
+
+    def _propagate(self, graph: Graph, rows: FitRows | None) -> Components:
+        wanted, progress = self._wanted(), progress_for(self.verbose)
         engine = choose_engine(self.engine, graph, self.memory, wanted)
         with reporting(engine, progress), progress.stage("components", columns_through(Sizes.of(graph), wanted)):
-            return compute_components(graph, engine, components=wanted, random_state=self.random_state)
+            found = None
+            if self.components is None and graph.relations and rows is not None:
+                begun, seed = time.perf_counter(), self.random_state
+                found = screen_paths(graph, engine, rows.train, rows.codes, len(rows.classes), seed)
+                wanted, seconds = [*wanted, *found.components], time.perf_counter() - begun
+            parts = compute_components(graph, engine, components=wanted, random_state=self.random_state)
+        if found is not None:
+            parts.screening, parts.notes, parts.seconds["screening"] = found, (*parts.notes, *found.notes), seconds
+        return parts
+
+    def _wanted(self) -> list[Component]:
+        return check_components(DEFAULT_COMPONENTS if self.components is None else self.components)
 
     def estimate(self, what: Graph | Sizes) -> Estimate:
         """Estimate memory, disk and time of a fit on each engine.
@@ -234,7 +253,7 @@ class SlimG(FittedModel):
         Estimate
             What each engine would take, and the one that is recommended.
         """
-        return estimate(what, components=check_components(self.components), memory=self.memory)
+        return estimate(what, components=self._wanted(), memory=self.memory)
 
     def measure_fold_in(self, share: float = 0.1) -> float:
         """Measure how often a node that is folded in has the class that a fit which saw it gives it.
@@ -262,7 +281,9 @@ class SlimG(FittedModel):
         hidden = np.zeros(self.graph_.n, bool)
         hidden[np.random.default_rng(self.random_state).choice(others, count, replace=False)] = True
         train = np.cumsum(~hidden)[self.trained_on_] - 1
-        rest = clone(self).set_params(grid=self.grid if self._is_unpenalized else self.chosen_grid())
+        used = [each.component for each in self.components_.fitted.values()]
+        grid = self.grid if self._is_unpenalized else self.chosen_grid()
+        rest = clone(self).set_params(grid=grid, components=used)
         folded = rest.fit(self.graph_.subgraph(~hidden), train=train).predict(self.graph_)
         self.fold_in_agreement_ = float((folded == self.predict())[hidden].mean())
         return self.fold_in_agreement_
@@ -273,7 +294,7 @@ class SlimG(FittedModel):
 
     def _check(self, graph: Any, y: Any) -> None:
         check_graph(graph, y)
-        check_components(self.components)
+        self._wanted()
         check_engine(self.engine, self.memory)
         progress_for(self.verbose)
         check_whole_number(self.cv, "cv", 2)

@@ -1,7 +1,7 @@
 """The blocks of columns that a linear classifier learns on, one class for each kind.
 
 Public: `Component` and its subclasses `Structure` (U), `Features` (X), `PropagatedFeatures` (A_row^h X, Ã_sym^h X) and
-`Diffusion` (S X), the lists `DEFAULT_COMPONENTS` and `PAPER_COMPONENTS` (`paper_components` makes it with other options),
+`Diffusion` (S X) and `PathFeatures` (along relations), the lists `DEFAULT_COMPONENTS` and `PAPER_COMPONENTS` (`paper_components` makes it with other options),
 the rule `EnergyRank`, and `compute_components` with its result `Components`.
 `Attribution`, `Context`, `Cost` and `Target` are what the methods of a component take and return. The rest is internal.
 """
@@ -17,6 +17,7 @@ from slimg.components.compute import (
 )
 from slimg.components.diffusion import Diffusion
 from slimg.components.features import Features, PropagatedFeatures
+from slimg.components.paths import PathFeatures
 from slimg.components.structure import Structure
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Diffusion",
     "EnergyRank",
     "Features",
+    "PathFeatures",
     "PropagatedFeatures",
     "Structure",
     "Target",

@@ -29,7 +29,9 @@ from slimg.components.component import (
 )
 from slimg.components.diffusion import Diffusion
 from slimg.components.features import FeatureComponent, Features, FeatureState, PropagatedFeatures
+from slimg.components.paths import PathFeatures
 from slimg.components.row_scaling import Preparation, dense_rows, preparation_of, prepared_rows, unit_rows
+from slimg.components.screening import Screening
 from slimg.components.structure import Structure
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.blas import matmul, one_thread
@@ -116,6 +118,8 @@ class Components:
         What was left out, one sentence each.
     seconds : dict of str to float
         Stage or component → wall time; components of a small graph overlap.
+    screening : Screening or None
+        What the labels said about paths along relations, if they were asked.
     """
 
     engine: Engine
@@ -124,6 +128,7 @@ class Components:
     rank: int = 0
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    screening: Screening | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -166,7 +171,7 @@ class Components:
         """
         kept = list(names)
         blocks, fitted = ({name: each[name] for name in kept} for each in (self.blocks, self.fitted))
-        return Components(self.engine, blocks, fitted, self.rank, self.notes, self.seconds)
+        return Components(self.engine, blocks, fitted, self.rank, self.notes, self.seconds, self.screening)
 
     def labelled_rows(self, index: Array) -> Array:
         """Take some rows of P, the blocks side by side.
@@ -360,9 +365,12 @@ def _reduction(context: Context, group: list[FeatureComponent], preparation: Pre
 
 def _transposed(engine: Engine, graph: Graph, component: FeatureComponent, ones: RowMatrix) -> RowMatrix:
     """Fᵀ 1/n (n × 1)."""
-    if not component.hops:
-        return ones
-    return component.operator(graph.adjacency).transposed.series(engine, ones, component.coefficients)  # type: ignore[union-attr]
+    operators = component.operators(graph)
+    if _is_sum(component):
+        return operators[0].transposed.series(engine, ones, component.coefficients)
+    for each in operators:
+        ones = each.transposed.apply(engine, ones)
+    return ones
 
 
 def _start(engine: Engine, features: Any, preparation: Preparation, basis: Array | None) -> RowMatrix:
@@ -404,8 +412,11 @@ def _sources(
 
     With ``twice`` X is made again after the hops, which costs less than the memory to keep it beside them.
     """
-    own, far = [each for each in group if not each.hops], [each for each in group if each.hops]
+    own = [each for each in group if not each.hops]
+    paths = [each for each in group if isinstance(each, PathFeatures)]
+    far = [each for each in group if each.hops and each not in paths]
     x = start()
+    yield from _paths(result, context.graph, paths, x)
     if not (twice and far):
         yield from ((each, x, twice and len(own) == 1) for each in own)
     if far:
@@ -437,6 +448,19 @@ def _walks(result: Components, graph: Graph, far: list[FeatureComponent], walks:
                 (walk,) = passes(applied.matrix, walk, [applied.hop(step - 1 not in needed, step not in needed)])
             yield from _at(result.engine, members[name], step, walk, sums)
         del walk
+
+
+def _paths(result: Components, graph: Graph, members: list[PathFeatures], x: RowMatrix, done: int = 0) -> Iterator[_Source]:
+    """Paths whose last ``done`` steps have led to ``x``; those that end alike share these steps."""
+    ends: dict[str, list[PathFeatures]] = {}
+    for each in members:
+        ends.setdefault(each.path[-1 - done], []).append(each)
+    for listed in ends.values():
+        step = listed[0].operators(graph)[-1 - done]
+        (walk,) = _timed(result, "hops", result.engine.products, step.matrix, x, [step.scaling])
+        longer = [each for each in listed if each.hops > done + 1]
+        yield from ((each, walk, not longer) for each in listed if each.hops == done + 1)
+        yield from _paths(result, graph, longer, walk, done + 1)
 
 
 def _plan(members: list[FeatureComponent]) -> list[int]:

@@ -132,7 +132,6 @@ class FeatureComponent(Component):
         """Weights c_0 … c_h of F = Σ_k c_k Opᵏ; by default F = Opʰ."""
         return (*(0.0,) * self.hops, 1.0)
 
-    @abstractmethod
     def operator(self, adjacency: Adjacency) -> Operator | None:
         """Make the operator over a graph's A.
 
@@ -144,8 +143,25 @@ class FeatureComponent(Component):
         Returns
         -------
         Operator or None
-            None without hops.
+            None without hops, and where hops differ (`operators`).
         """
+        return None
+
+    def operators(self, graph: Graph) -> tuple[Operator, ...]:
+        """Make the operators of all hops.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph that they are over.
+
+        Returns
+        -------
+        tuple of Operator
+            One for each hop, from the node outwards; by default the same.
+        """
+        found = self.operator(graph.adjacency)
+        return () if found is None else (found,) * self.hops
 
     @property
     def reach(self) -> int:
@@ -281,12 +297,7 @@ class FeatureComponent(Component):
         return FeatureState(preparation, pca, basis, mean)
 
     def _steps(self, graph: Graph, rows: Array) -> Steps | None:
-        return steps(self._applied(graph), rows, self.coefficients) if self.hops else None
-
-    def _applied(self, graph: Graph) -> Operator:
-        found = self.operator(graph.adjacency)
-        assert found is not None
-        return found
+        return steps(self.operators(graph), rows, self.coefficients) if self.hops else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,11 +331,6 @@ class Features(FeatureComponent):
     def formula(self) -> str:
         """``g(X)``."""
         return "g(X)" if self.pca else "X"
-
-    def operator(self, adjacency: Adjacency) -> None:
-        """None."""
-        return None
-
 
 OPERATORS = {"row": "A_row", "sym": "Ã_sym"}
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -202,7 +202,7 @@ class _Ball:
         self.scorer, self.view, self.row = scorer, view, row
         self.ball = around(view.graph.adjacency, np.array([row]), scorer.reach + 1)
         part = view.graph.subgraph(self.ball)
-        self.local = Graph(part.adjacency, part.features)
+        self.local = Graph(part.adjacency, part.features, relations=part.relations)
         self.known = self.ball if view.known is None else view.known[self.ball]
         self.centre = np.searchsorted(self.ball, [row])
 
@@ -226,7 +226,11 @@ class _Ball:
         """The ball without edges; those that do not lie inside it are not felt."""
         ends = np.asarray(pairs, np.int64).reshape(-1, 2)
         ends = np.searchsorted(self.ball, ends[np.isin(ends, self.ball).all(axis=1)])
-        return replace(self.local, adjacency=without_pairs(self.local.adjacency, ends))
+        relations = tuple(
+            replace(each, out=without_pairs(each.out, ends), into=without_pairs(each.into, ends))
+            for each in self.local.relations
+        )
+        return replace(self.local, adjacency=without_pairs(self.local.adjacency, ends), relations=relations)
 
     def _contributions(self, graph: Graph, neighbours: Array, own: int) -> Array:
         """Σ over components of what the edge to each neighbour carries to the class."""
@@ -238,7 +242,8 @@ class _Ball:
             found, scores = fitted.component.neighbour_scores(fitted.state, contrast, target)
             if len(found):
                 _, length = fitted.rows(target)
-                total += scores[np.searchsorted(found, neighbours)] / max(length[0], 1e-12)
+                _, mine, there = np.intersect1d(neighbours, found, return_indices=True)
+                total[mine] += scores[there] / max(length[0], 1e-12)
         return total
 
 

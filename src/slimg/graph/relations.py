@@ -97,6 +97,13 @@ class Ends:
     mutual: bool = False
 
 
+def opposite(key: str) -> str:
+    """Return the key of the other direction; an undirected relation has one."""
+    if key.endswith(OUT):
+        return key.removesuffix(OUT) + INTO
+    return key.removesuffix(INTO) + OUT if key.endswith(INTO) else key
+
+
 def connect(
     tables: Sequence[Ends],
     n: int,

@@ -135,17 +135,22 @@ class Operator:
         A.
     scaling : Scaling
         The factors before and after a pass over A, and the loop.
+    reverse : Sparse or None
+        Aᵀ where A is not symmetric.
     """
 
     name: str
     matrix: Sparse
     scaling: Scaling
+    reverse: Sparse | None = None
 
     @property
     def transposed(self) -> Operator:
         """The transposed operator."""
         before, after, loop = self.scaling
-        return Operator(f"{self.name}ᵀ", self.matrix, Scaling(after, before, loop))
+        back = None if self.reverse is None else self.matrix
+        matrix = self.matrix if self.reverse is None else self.reverse
+        return Operator(f"{self.name}ᵀ", matrix, Scaling(after, before, loop), back)
 
     def apply(self, engine: Engine, row_matrix: RowMatrix) -> RowMatrix:
         """Multiply a row matrix by the operator, in one pass.
@@ -234,7 +239,7 @@ class Operator:
         return total
 
 
-def operator(name: str, adjacency: Adjacency) -> Operator:
+def operator(name: str, adjacency: Adjacency, reverse: Adjacency | None = None) -> Operator:
     """Return a normalised operator over a graph.
 
     Parameters
@@ -242,7 +247,9 @@ def operator(name: str, adjacency: Adjacency) -> Operator:
     name : {"A", "A_row", "A_sym", "Ã_row", "Ã_sym"}
         The normalisation.
     adjacency : Adjacency
-        A, symmetric, n × n.
+        A (n × n), symmetric unless ``reverse`` is given.
+    reverse : Adjacency or None, default None
+        Aᵀ of a directed relation, for which "A" and "A_row" are meant.
 
     Returns
     -------
@@ -270,10 +277,10 @@ def operator(name: str, adjacency: Adjacency) -> Operator:
         raise choices("operator", name, OPERATORS)
     loop = 1.0 if name.startswith("Ã") else 0.0
     if name == "A":
-        return Operator(name, adjacency, Scaling())
+        return Operator(name, adjacency, Scaling(), reverse)
     degree = adjacency.degree() + loop
     if name.endswith("_row"):
-        return Operator(name, adjacency, Scaling(None, _inverse_power(degree, 1.0), loop))
+        return Operator(name, adjacency, Scaling(None, _inverse_power(degree, 1.0), loop), reverse)
     scale = _inverse_power(degree, 0.5)
     return Operator(name, adjacency, Scaling(scale, scale, loop))
 
@@ -348,8 +355,8 @@ class Steps:
         return found
 
 
-def steps(operator: Operator, rows: Array, coefficients: Sequence[float]) -> Steps:
-    """The way from R₀ = ``rows`` outwards, for Σ_k c_k Opᵏ; at least one hop.
+def steps(operators: Sequence[Operator], rows: Array, coefficients: Sequence[float]) -> Steps:
+    """The way from R₀ = ``rows`` outwards, for Σ_k c_k Op₁ ⋯ Op_k; at least one hop.
 
     Coefficients other than the last may differ from zero where the operator has loops: then R_k lies in R_{k+1}. From a
     level of more than half of the nodes on, all nodes are taken, so that one matrix serves all further steps.
@@ -359,11 +366,11 @@ def steps(operator: Operator, rows: Array, coefficients: Sequence[float]) -> Ste
     Steps
         One sparse matrix for each hop, and the rows they reach.
     """
-    n = len(operator.matrix.indptr) - 1
+    n = len(operators[0].matrix.indptr) - 1
     levels: list[Array] = [np.asarray(rows)]
     matrices: list[csr_array] = []
-    for _ in coefficients[1:]:
-        if len(levels) > 2 and len(levels[-2]) == n:
+    for place, operator in enumerate(operators):
+        if len(levels) > 2 and len(levels[-2]) == n and operator is operators[place - 1]:
             matrices.append(matrices[-1])
             levels.append(levels[-1])
             continue

@@ -1,0 +1,194 @@
+"""Which paths along relations are worth a component: screened on the labelled rows before any component is computed.
+
+A graph with r relations has up to 2r directions and (2r)² paths of two steps. Each path is a block B (m × q) of the labelled
+rows of R_a R_b X, X reduced to q columns; only rows near labelled nodes are read. Ridge regression onto the classes has its
+leave-one-out residual in closed form, from one decomposition of BᵀB (q × q):
+
+    h_i = b_i (BᵀB + αI)⁻¹ b_iᵀ        e_i = (y_i − b_i (BᵀB + αI)⁻¹ Bᵀ Y) / (1 − h_i)        Y one-hot less its mean (m × c)
+
+Blocks are added greedily. E is the residual of what was chosen so far, beginning with X itself; the gain of a block is the
+share of ‖E‖² that it explains, each row held out. The block with the largest gain is added and E computed anew from all
+blocks, until no block gains `LEAST`, or there are `MOST` of them. Steps of paths are the `BEST` directions on their own, and
+their opposites as second steps. Where there are no more than `MOST` paths, as with one directed relation, all are taken: the
+group penalty judges them better than ridge regression does on few labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from slimg.components.paths import PathFeatures
+from slimg.components.row_scaling import dense_rows, preparation_of, prepared_rows
+from slimg.engine.base import Array, Engine
+from slimg.engine.blas import one_thread
+from slimg.graph.graph import Graph
+from slimg.graph.relations import opposite
+from slimg.linalg.operators import steps
+from slimg.linalg.pca import leading_directions
+
+COLUMNS = 64
+"""q."""
+MOST, BEST, LEAST = 12, 6, 0.002
+"""Paths at most, directions that paths of two steps are made of, and the least gain of a path."""
+SHARES = (0.003, 0.03, 0.3, 3.0)
+"""α, as shares of the mean eigenvalue of BᵀB; the best counts."""
+REACHED = 0.005
+"""The least share of labelled nodes that a direction must lead away from."""
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What the labelled nodes say about paths along relations.
+
+    Attributes
+    ----------
+    chosen : dict of tuple of str to float
+        Paths that are worth a component → their gain when they were added, in that order.
+    gains : dict of str to float
+        Direction → the share of what X leaves unexplained that the features one step along it explain.
+    reached : dict of str to float
+        Direction → the share of labelled nodes from which it leads somewhere.
+    """
+
+    chosen: dict[Path, float]
+    gains: dict[str, float]
+    reached: dict[str, float]
+
+    @property
+    def components(self) -> tuple[PathFeatures, ...]:
+        """One component for each chosen path."""
+        return tuple(PathFeatures(path=path) for path in self.chosen)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which directions were left out, one sentence."""
+        used = {step for path in self.chosen for step in path}
+        unused = [step for step in self.gains if step not in used]
+        kept = f"Paths along relations that are components: {'; '.join(' '.join(path) for path in self.chosen) or 'none'}."
+        return (kept, f"Screened out on the labels: {', '.join(unused)}.") if unused else (kept,)
+
+
+def screen_paths(
+    graph: Graph, engine: Engine, rows: Array, codes: Array, classes: int, random_state: int = 0
+) -> Screening:
+    """Choose the paths along relations that say something about the labels.
+
+    Parameters
+    ----------
+    graph : Graph
+        With relations and features.
+    engine : Engine
+        Where the work on n rows is done.
+    rows : array of shape (m,)
+        Labelled nodes to learn from; no other labels are read.
+    codes : array of shape (m,)
+        Their classes in 0 … classes − 1.
+    classes : int
+    random_state : int, default=0
+        Seeds the reduction of X.
+
+    Returns
+    -------
+    Screening
+        Chosen paths, and gains of all directions.
+    """
+    features = graph.features
+    directions = graph.directions()
+    if features is None or not features.shape[1] or not directions:
+        return Screening({}, {}, {})
+    x = engine.row_matrix(features)
+    preparation = preparation_of(engine, x, "auto")
+    if preparation.normalize is not None:
+        x = engine.map_rows(lambda block: prepared_rows(block, preparation), x)
+    width = min(COLUMNS, *features.shape)
+    basis = leading_directions(engine, x, width, None, random_state) if features.shape[1] > COLUMNS else None
+    reduced = x if basis is None else engine.combine(x, basis)
+
+    def block(path: Path) -> Array:
+        """Labelled rows of the path, centred and of unit length."""
+        way = steps(PathFeatures(path=path).operators(graph), rows, (*(0.0,) * len(path), 1.0))
+        return _unit(way.apply(dense_rows(engine.rows(reduced, way.reached)).astype(np.float64)))
+
+    with one_thread():
+        targets = np.eye(classes)[codes] - np.bincount(codes, minlength=classes) / len(codes)
+        own = _unit(dense_rows(engine.rows(reduced, rows)).astype(np.float64))
+        return _Greedy(own, targets).choose(directions, rows, block)
+
+
+class _Greedy:
+    """Blocks chosen so far, and the leave-one-out residual they leave."""
+
+    def __init__(self, own: Array, targets: Array):
+        self.targets, self.blocks = targets, [own]
+        self.residual = leave_one_out(own, targets)
+        self.unexplained = float(np.square(self.residual).sum())
+
+    def gain(self, block: Array) -> float:
+        """The share of the residual that a block explains, each row held out."""
+        return 1 - float(np.square(leave_one_out(block, self.residual)).sum()) / self.unexplained
+
+    def choose(self, directions: Mapping[str, Any], rows: Array, block: Any) -> Screening:
+        reached = {key: float((np.diff(each.indptr)[rows] > 0).mean()) for key, each in directions.items()}
+        pool = {(key,): block((key,)) for key in directions if reached[key] >= REACHED}
+        gains = {key: self.gain(pool[(key,)]) if (key,) in pool else 0.0 for key in directions}
+        first = sorted((key for key in gains if gains[key] > 0), key=lambda key: -gains[key])[:BEST]
+        second = list(dict.fromkeys([*first, *map(opposite, first)]))
+        if len(directions) * (len(directions) + 1) <= MOST:
+            paths = [*((key,) for key in directions), *((a, b) for a in directions for b in directions)]
+            return Screening({path: gains[path[0]] if len(path) == 1 else self.gain(block(path)) for path in paths}, gains, reached)
+        pool |= {(a, b): block((a, b)) for a in first for b in second}
+        chosen: dict[Path, float] = {}
+        while pool and len(chosen) < MOST:
+            path, gain = max(((path, self.gain(each)) for path, each in pool.items()), key=lambda pair: pair[1])
+            if gain < LEAST:
+                break
+            if self._add(pool.pop(path)):
+                chosen[path] = gain
+        return Screening(chosen, gains, reached)
+
+    def _add(self, block: Array) -> bool:
+        """Whether the residual of all blocks is smaller with this one; then it stays."""
+        residual = leave_one_out(np.hstack([*self.blocks, block]), self.targets)
+        unexplained = float(np.square(residual).sum())
+        if unexplained >= self.unexplained * (1 - LEAST / 2):
+            return False
+        self.blocks.append(block)
+        self.residual, self.unexplained = residual, unexplained
+        return True
+
+
+def leave_one_out(block: Array, targets: Array) -> Array:
+    """Residuals of ridge regression, each row held out, for the α of `SHARES` that leaves the least.
+
+    Parameters
+    ----------
+    block : array of shape (m, q)
+    targets : array of shape (m, c)
+
+    Returns
+    -------
+    array of shape (m, c)
+        e.
+    """
+    values, vectors = np.linalg.eigh(block.T @ block)
+    values = np.maximum(values, 0)
+    scores = block @ vectors
+    projected, squares = scores.T @ targets, np.square(scores)
+    found = []
+    for share in SHARES:
+        inverse = 1 / (values + share * values.mean() + 1e-12)
+        leverage = np.minimum(squares @ inverse, 0.99)
+        found.append((targets - scores @ (inverse[:, None] * projected)) / (1 - leverage)[:, None])
+    return min(found, key=lambda residual: float(np.square(residual).sum()))
+
+
+def _unit(rows: Array) -> Array:
+    centred = rows - rows.mean(axis=0)
+    lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+    return centred / np.where(lengths > 0, lengths, 1)[:, None]
