@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from slimg._sklearn import BaseEstimator
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.checks import check_train_val
 from slimg.graph.graph import Graph
 from slimg.learn.objective import softmax
+
+if TYPE_CHECKING:
+    from slimg._sklearn import BaseEstimator
+else:
+    from sklearn.base import BaseEstimator
 
 
 class FitRows(NamedTuple):
