@@ -232,7 +232,7 @@ def require_name(name: object, names: Sequence[str], what: str) -> str:
     raise InputError(f"there is no relation {name!r}{f' for {what}' if what else ''}: {advice}")
 
 
-def check_number(names: Sequence[str], column: object) -> None:
+def check_number(names: Any, column: object) -> None:
     """Raise an error for a column that has too many values to be one of relations."""
     if len(names) > MOST:
         raise InputError(
