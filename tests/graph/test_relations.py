@@ -81,6 +81,10 @@ def test_several_tables_have_columns_and_weights_of_their_own():
     assert lists.relation("q").out.neighbours(1).tolist() == [2]
     columns = Graph.from_edges({"source": [(0, 1)], "target": [(0, 2)]})
     assert columns.relations == () and columns.ids.tolist() == [(0, 1), (0, 2)], "a table of columns, whose ids are pairs"
+    numbered = Graph.from_edges(FOLLOWS.assign(kind=pd.array([2, 10, 2], dtype="Int64")), relation="kind")
+    assert [relation.name for relation in numbered.relations] == ["2", "10"]
+    pairs = Graph.from_edges([((0, 1), (0, 2))], {"id": [(0, 1), (0, 2)]})
+    assert pairs.node_types is None and pairs.edges == 1, "a table of one column, whose ids are pairs"
     mixed = Graph.from_edges({"follows": FOLLOWS, "other": PAYS.assign(kind=["x", "y", "x"])}, relation="kind")
     assert [relation.name for relation in mixed.relations] == ["follows", "x", "y"]
 
@@ -171,6 +175,7 @@ USERS = pd.DataFrame({"id": ["a", "b"], "age": [1, 2]})
         (BOTH, {"nodes": ["a", "b", "c"]}, r"1 id of the edges is not among the nodes \(edges of 'pays'\): 'd'"),
         (BOTH, {"nodes": {"users": USERS, "items": USERS}}, "'users' and 'items' share 2 ids: 'a', 'b'"),
         (BOTH, {"nodes": {"users": USERS}, "label": "team"}, "no table of nodes has the column 'team' for label: users"),
+        (BOTH, {"nodes": {"u": USERS.assign(y=1), "v": USERS.assign(y=1)}, "label": "y"}, "several tables.*'y' for label"),
         ({"f": FOLLOWS[["source"]]}, {}, "edges 'f'.*two columns"),
         ({" ": FOLLOWS}, {}, "empty name"),
     ],

@@ -43,6 +43,8 @@ def test_a_column_of_relations(files):
     assert any("one edge" in note and "'tu'" in note for note in found.notes)
     named = Options(edges=(Source(files(buys=BUYS)[0].path, name="pays"),))
     assert [r.name for r in read_inputs(named, need_label=False).graph.relations] == ["pays"]
+    told = read_inputs(Options(edges=files(buys=BUYS.rename(columns={"day": "kind"}))), need_label=False)
+    assert any("not used: kind" in note and "--relation kind" in note for note in told.notes)
     plain = read_inputs(Options(edges=files(buys=BUYS)), need_label=False)
     assert plain.graph.relations == () and any("--directed keeps the direction" in note for note in plain.notes)
 

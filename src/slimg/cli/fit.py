@@ -10,6 +10,11 @@ reads who follows whom and a table of users, some of whom have a team, and write
     record.json           the data of the page, for slimg report
 
 Guesses about the files are printed; the options below overrule them.
+
+    slimg fit --edges follows.csv --edges pays.csv --directed pays --nodes users.csv --nodes items.csv --label team
+
+reads two relations, of which one keeps its direction, between nodes of two types. One file can hold several relations:
+--edges links.csv --relation kind.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Each step is counted in `EdgeCounts`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -124,8 +124,14 @@ class Adjacency:
 
         Parameters
         ----------
-        source, target, n, weights, duplicates
-            As in `from_edges`.
+        source, target : int array-likes of shape (m,)
+            Node numbers from 0 to n − 1.
+        n : int
+            Number of nodes.
+        weights : array-like of shape (m,), default=None
+            Finite weights that are not negative; None for a binary graph.
+        duplicates : {"sum", "max"}, default="sum"
+            How the weights of a repeated edge are merged.
 
         Returns
         -------
@@ -312,8 +318,9 @@ class EdgeCounts:
             With the rules of those that are weighted.
         """
         names = ("given", "loops", "zeros", "repeated", "one_way", "edges")
-        rules = max(((c.merged_by, c.symmetrised_by) for c in counts), key=lambda pair: pair[0] != "one")
-        return cls(*(sum(getattr(each, name) for each in counts) for name in names), *rules)
+        sums = {name: sum(getattr(each, name) for each in counts) for name in names}
+        weighted = max(counts, key=lambda each: each.merged_by != "one")
+        return replace(weighted, **sums)
 
     def notes(self, option: str | None = None) -> tuple[str, ...]:
         """Describe what was done.

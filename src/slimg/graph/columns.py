@@ -29,6 +29,7 @@ SHOWN = 5
 SOURCES = ("source", "src", "from", "follower", "start", "head")
 TARGETS = ("target", "dst", "to", "followee", "followed", "end", "tail")
 WEIGHTS = ("weight", "weights", "w")
+RELATIONS = ("relation", "rel", "edge_type", "kind", "type", "predicate")
 IDS = ("id", "node", "node_id", "nodeid", "ids", "name")
 LABELS = ("label", "class", "labels", "y")
 

@@ -67,9 +67,8 @@ def from_pyg(
         types = None if types is None else _named(types, getattr(data, "node_type_names", None), "node_type")
         parts = _Parts(tables, n, _member(data, "x"), None, _member(data, "y"), _pyg_masks(data), ids, types, notes)
     adjacency, relations, told = _connect(parts.tables, parts.n, directed, rules)
-    notes = (*parts.notes, *told)
     graph = Graph(adjacency, parts.features, parts.labels, parts.ids if ids is None else ids, parts.names, parts.masks,
-                  unlabelled, notes, relations, parts.types)  # fmt: skip
+                  unlabelled, (*parts.notes, *told), relations, parts.types)  # fmt: skip
     return _only_labels(graph.with_notes(*graph.warnings()), keep_labels)
 
 

@@ -94,10 +94,10 @@ class EdgeTable:
 
     def split(self, kinds: np.ndarray, column: Any) -> list[EdgeTable]:
         """Divide the edges by their relations, given as one value for each edge; the first part has the notes."""
-        texts = text_of(kinds)
-        check_present(texts, f"relations (column {column!r})")
-        names, codes = codes_of(texts, "relations")
-        check_number(names.tolist(), column)
+        check_present(kinds, f"relations (column {column!r})")
+        values, codes = codes_of(kinds, f"relations (column {column!r})")
+        check_number(values, column)
+        names = text_of(values)
         order = np.argsort(codes, kind="stable")
         places = np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
         parts = [replace(self.select(rows), name=str(name), notes=()) for name, rows in zip(names, places, strict=True)]
@@ -160,7 +160,7 @@ class NodeTable:
     @classmethod
     def read(cls, nodes: Any, id: Any = None, label: Any = None, features: Any = None) -> NodeTable:
         """Read a table with a column of ids, or a vector of ids; ``label`` and ``features`` name columns or are values."""
-        if _is_tables(nodes):
+        if isinstance(nodes, Mapping) and nodes and all(is_table(table) for table in nodes.values()):
             return cls._of_types({str(name): as_frame(table) for name, table in nodes.items()}, id, label, features)
         if not is_table(nodes):
             ids = as_id_column(nodes, "nodes")
@@ -196,6 +196,8 @@ class NodeTable:
             for name in names:
                 if name is not None and not any(name in frame.columns for frame in frames.values()):
                     raise InputError(f"no table of nodes has the column {name!r} for {what}: {list_names(list(frames))}")
+        if named and sum(label in frame.columns for frame in frames.values()) > 1:
+            raise InputError(f"several tables of nodes have the column {label!r} for label: keep it in one of them")
         parts = {}
         for name, frame in frames.items():
             own_id, own_label = (given if given in frame.columns else None for given in (id, label if named else None))

@@ -500,6 +500,7 @@ class Graph:
         Returns
         -------
         Relation
+            The relation of this name.
 
         Raises
         ------
@@ -550,6 +551,7 @@ class Graph:
         Returns
         -------
         Adjacency
+            Row i lists what node i points to, or what points to it.
 
         Raises
         ------

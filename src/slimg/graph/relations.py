@@ -184,8 +184,8 @@ def share_equal(relations: Iterable[Relation]) -> tuple[Relation, ...]:
             key = next((key for key, matrix in other.directions.items() if is_near(matrix, relation.out)), None)
             if key is not None:
                 out, into = (other.out, other.into) if other.directions[key] is other.out else (other.into, other.out)
-                stored = {"out": out, "into": into} if is_same(out, relation.out) else {}
-                relation = replace(relation, same_as=key, **stored)
+                stored = replace(relation, out=out, into=into) if is_same(out, relation.out) else relation
+                relation = replace(stored, same_as=key)
                 break
         shared.append(relation)
     return tuple(shared)
@@ -205,10 +205,11 @@ def is_same(one: Adjacency, other: Adjacency) -> bool:
     """Return whether two matrices have the same entries and weights."""
     if one is other:
         return True
-    if one.nnz != other.nnz or (one.weights is None) != (other.weights is None):
+    if one.nnz != other.nnz or not np.array_equal(one.indptr, other.indptr):
         return False
-    same = np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
-    return bool(same and (one.weights is None or np.array_equal(one.weights, other.weights)))
+    if one.weights is None or other.weights is None:
+        return one.weights is other.weights and np.array_equal(one.indices, other.indices)
+    return np.array_equal(one.indices, other.indices) and np.array_equal(one.weights, other.weights)
 
 
 def is_near(one: Adjacency, other: Adjacency) -> bool:
@@ -238,7 +239,7 @@ def require_name(name: object, names: Sequence[str], what: str) -> str:
     raise InputError(f"there is no relation {name!r}{f' for {what}' if what else ''}: {advice}")
 
 
-def check_number(names: Sequence[str], column: object) -> None:
+def check_number(names: Any, column: object) -> None:
     """Raise an error for a column that has too many values to be one of relations."""
     if len(names) > MOST:
         raise InputError(
@@ -283,8 +284,8 @@ def _notes(relations: Sequence[Relation]) -> list[str]:
 
     every = all(r.directed for r in relations)
     sizes = [f"{r.name} ({number_of(r.edges, 'edge')}{', directed' if r.directed and not every else ''})" for r in relations]
-    count = f"{len(relations):,} {'directed ' if every else ''}relations"
-    notes = [f"{count}: {list_names(sizes)}."] if len(relations) > 1 else []
+    all_of = f"{len(relations):,} {'directed ' if every else ''}relations"
+    notes = [f"{all_of}: {list_names(sizes)}."] if len(relations) > 1 else []
     for count, what in ((0, "no edges"), (1, "one edge")):
         few = [relation for relation in relations if relation.edges == count]
         if few:

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from slimg.errors import InputError
 from slimg.graph.columns import (
     LABELS,
+    RELATIONS,
     as_text,
     edge_columns,
     find_column,
@@ -191,6 +192,7 @@ class _Joiner:
 
     def __init__(self, options: Options, edges: Files, nodes: Files):
         self.options, self.nodes = options, nodes
+        self.frames = [reading.frame for _, reading in nodes if reading.frame is not None]
         self.first = edges[0][1] if edges else None
         self.edges = [(source, _edge_frame(reading), reading.directed is False) for source, reading in edges]
         self.second = nodes[0][1] if nodes else (self.first or Reading())
@@ -227,7 +229,7 @@ class _Joiner:
 
     def _choose_columns(self) -> tuple[list[_Chosen], pd.DataFrame, str]:
         """Edges with the names of their columns, node table, and name of its column of ids."""
-        options, frames = self.options, [reading.frame for _, reading in self.nodes]
+        options, frames = self.options, self.frames
         known = None
         if frames and self.edges:
             likely = [frame[options.id if options.id in frame.columns else id_column(frame, None, None)] for frame in frames]
@@ -262,15 +264,17 @@ class _Joiner:
         if rest.shape[1] < 2:
             only = rest.columns[0]
             raise InputError(f"edges need two columns, but there is one, {only!r}: name the separator with --separator")
-        own = (name if name in rest.columns else None for name in (options.source, options.target, options.weight))
-        first, second, weight, guessed = edge_columns(rest, *own, known, "--")
+        own = [name if name in rest.columns else None for name in (options.source, options.target, options.weight)]
+        first, second, weight, guessed = edge_columns(rest, own[0], own[1], own[2], known, "--")
         if not options.weighted and weight != options.weight:
             weight, guessed = None, [item for item in guessed if not item.startswith("weight")]
         if guessed:
             self.notes.append(f"{file}Guessed of the edges: {', '.join(guessed)}.")
         unused = [name for name in rest.columns if name not in (first, second, weight)]
         if unused:
-            self.notes.append(f"{file}Columns of the edges that are not used: {list_names(unused)}.")
+            kind = find_column(rest[unused], RELATIONS)
+            advice = "" if kind is None else f" (--relation {kind} makes each of its values a relation)"
+            self.notes.append(f"{file}Columns of the edges that are not used: {list_names(unused)}{advice}.")
         return first, second, weight
 
     def _edge_tables(self, chosen: _Chosen, first: np.ndarray, second: np.ndarray) -> list[EdgeTable]:
@@ -289,9 +293,8 @@ class _Joiner:
         names = [source.short_name for source, _ in self.nodes]
         id_name = ids[0] if len(set(ids)) == 1 and ids[0] != TYPE else "id"
         parts = []
-        for name, own, (_, reading) in zip(names, ids, self.nodes, strict=True):
-            new = {column: id_name if column == own else f"{name}.{column}" for column in reading.frame.columns}
-            renamed = reading.frame.rename(columns=new)
+        for name, own, frame in zip(names, ids, self.frames, strict=True):
+            renamed = frame.rename(columns={c: id_name if c == own else f"{name}.{c}" for c in frame.columns})
             renamed.insert(1, TYPE, name)
             parts.append(renamed.astype(object))
         table = pd.concat(parts, ignore_index=True)
@@ -302,8 +305,8 @@ class _Joiner:
 
         options = self.options
         label = columns(options.label) if options.label is not None else [
-            f"{name}.{found}" for name, (_, reading) in zip(names, self.nodes, strict=True)
-            if (found := find_column(reading.frame, LABELS)) is not None
+            f"{name}.{found}" for name, frame in zip(names, self.frames, strict=True)
+            if (found := find_column(frame, LABELS)) is not None
         ]  # fmt: skip
         if len(label) > 1:
             raise InputError(f"the label can be a column of one file: name one of {', '.join(label)} with --label")
