@@ -1,8 +1,8 @@
 """Seconds of the components against the number of features, and against the paper's rule.
 
-A generated graph of 20,000 nodes and 100,000 edges, the default list of components (256 columns of features, 64 of U). Sparse:
-50 words a row, drawn with frequencies that fall as 1/rank from d words; dense: normal numbers. Best of `--repeats` runs.
-`previous` is the paper's list, the default before, once at 5,000 sparse features in the same run.
+A generated graph of 20,000 nodes and 100,000 edges, the default list of components (256 columns of features, 64 of U).
+Sparse: 50 words a row, drawn with frequencies that fall as 1/rank from d words; dense: normal numbers. Best of `--repeats`
+runs. `previous` is the paper's list, the default before, once at 5,000 sparse features in the same run.
 
     python benchmarks/widths.py [--most-dense 3000] [--repeats 2]
     python benchmarks/widths.py --wordnet FILE.npz      one undirected graph: src, dst, Xd, Xi, Xp, Xs
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,14 +53,15 @@ def sweep(options: argparse.Namespace) -> dict[str, Any]:
             x = words(rng, d) if kind == "sparse" else rng.standard_normal((NODES, d), dtype=np.float32)
             graph = Graph.from_arrays(edges, features=x, duplicates="max")
             seconds, stages = best(graph, default_components(), options.repeats)
-            found[kind][str(d)] = {"seconds": seconds, "entries": int(x.nnz if kind == "sparse" else x.size), "stages": stages}
+            entries = int(x.nnz if kind == "sparse" else x.size)
+            found[kind][str(d)] = {"seconds": seconds, "entries": entries, "stages": stages}
             print(f"{kind:<7}{d:>7}{seconds:>9.2f} s   {stages}", flush=True)
             if kind == "sparse" and d == 5_000 and not options.without_previous:
                 found["previous"] = {"features": d, "seconds": best(graph, paper_components(), 1)[0], "now": seconds}
                 print(f"previous default at {d} features: {found['previous']['seconds']:.1f} s", flush=True)
         found[f"{kind}_slope"] = slope(found[kind])
         times = [each["seconds"] for each in found[kind].values()]
-        found[f"{kind}_largest_jump"] = round(max(b / a for a, b in zip(times, times[1:], strict=False)), 2)
+        found[f"{kind}_largest_jump"] = round(max(b / a for a, b in pairwise(times)), 2)
         print(kind, "slope", found[f"{kind}_slope"], "largest jump", found[f"{kind}_largest_jump"], flush=True)
     return found
 
@@ -80,7 +82,7 @@ def best(graph: Graph, components: Any, repeats: int) -> tuple[float, dict[str, 
 
 
 def slope(found: dict[str, Any]) -> float:
-    """Of log seconds against log stored entries for d from 1,000 on; against log d where rows have the same words."""
+    """Of log seconds against log d, for d from 1,000 on."""
     wide = {int(d): each["seconds"] for d, each in found.items() if int(d) >= 1_000}
     return round(float(np.polyfit(np.log(list(wide)), np.log(list(wide.values())), 1)[0]), 3)
 

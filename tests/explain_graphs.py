@@ -51,9 +51,13 @@ def dense_scores(model, matrix, features):
             raw = matrix @ (state.spectrum.vectors * np.sign(state.spectrum.eigenvalues))
         else:
             kind, _, hops = name.removesuffix(" X").partition("^")
-            power = {"X": np.eye(len(matrix)), "A_row": row, "A_sym": sym}[kind]
-            carried = np.linalg.matrix_power(power, int(hops or 1)) @ x
-            pca = state.pca
+            if kind == "S":
+                spread = sum(0.1 * 0.9**k * np.linalg.matrix_power(sym, k) for k in range(int(hops) + 1))
+            else:
+                power = {"X": np.eye(len(matrix)), "A_row": row, "A_sym": sym}[kind]
+                spread = np.linalg.matrix_power(power, int(hops or 1))
+            carried, pca = spread @ x, state.pca
+            assert state.basis is None
             raw = carried if pca is None else (carried - pca.mean) @ pca.components.T
         length = np.linalg.norm(raw, axis=1, keepdims=True)
         total = total + np.divide(raw, length, out=np.zeros_like(raw), where=length > 1e-9) @ weights

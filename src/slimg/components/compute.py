@@ -39,7 +39,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, Weighted, operator
-from slimg.linalg.pca import leading_directions, principal_components, reduced_width
+from slimg.linalg.pca import leading_directions, principal_components, reduced_width, transposed_product
 
 SIDE_BY_SIDE = 1 << 23
 """Entries of X, reduced, up to which all components are computed at the same time."""
@@ -332,20 +332,25 @@ def _features(result: Components, context: Context, group: list[FeatureComponent
         note = "Features are measured numbers, not counts: each column is standardised."
         result.notes += () if note in result.notes else (note,)
     reduction = _timed(result, "features", _reduction, context, group, preparation)
-    start = partial(_timed, result, "features", _start, engine, features, preparation, reduction.basis)
+    start = partial(_timed, result, "features", _dense, engine, features, preparation)
     solve = partial(_solve, result, context, preparation, reduction)
-    if small:
-        engine.concurrently(*[partial(solve, *source) for source in _sources(result, context, group, start, False)])
+    if reduction.columns is not None:
+        sources = _sources(result, context, group, lambda: reduction.columns, False)
     else:
-        for source in _sources(result, context, group, start, True):
-            solve(*source)
-            del source  # the next hop must not find it still held
+        sources = _sources(result, context, group, start, not small)
+    if small:
+        engine.concurrently(*[partial(solve, *source) for source in sources])
+        return
+    for source in sources:
+        solve(*source)
+        del source  # the next hop must not find it still held
 
 
 class _Reduction(NamedTuple):
-    """V (d × l) or None, and for each component, by name, the mean of the rows of F X where V is not None."""
+    """V (d × l), X V, and for each component, by name, the mean of the rows of F X; nothing where X is not reduced."""
 
     basis: Array | None = None
+    columns: RowMatrix | None = None
     means: Mapping[str, Array] = {}
 
 
@@ -359,8 +364,9 @@ def _reduction(context: Context, group: list[FeatureComponent], preparation: Pre
     basis = leading_directions(engine, x, width, operator("Ã_sym", graph.adjacency) if far else None, context.random_state)
     ones = engine.row_matrix(np.full((n, 1), 1 / n, np.float32))
     sums = [_transposed(engine, graph, each, ones) for each in group]
-    means = engine.gram(x, engine.map_rows(lambda *blocks: np.hstack(blocks), *sums))
-    return _Reduction(basis, {each.name: mean for each, mean in zip(group, means.T, strict=True)})
+    means = transposed_product(engine, x)(engine.map_rows(lambda *blocks: np.hstack(blocks), *sums))
+    by_name = {each.name: mean for each, mean in zip(group, np.asarray(means, np.float64).T, strict=True)}
+    return _Reduction(basis, engine.combine(x, basis), by_name)
 
 
 def _transposed(engine: Engine, graph: Graph, component: FeatureComponent, ones: RowMatrix) -> RowMatrix:
@@ -373,11 +379,9 @@ def _transposed(engine: Engine, graph: Graph, component: FeatureComponent, ones:
     return ones
 
 
-def _start(engine: Engine, features: Any, preparation: Preparation, basis: Array | None) -> RowMatrix:
-    """X V, or X itself as a dense row matrix."""
+def _dense(engine: Engine, features: Any, preparation: Preparation) -> RowMatrix:
+    """X as a dense row matrix."""
     x = _prepared(engine, features, preparation)
-    if basis is not None:
-        return engine.combine(x, basis)
     return engine.map_rows(dense_rows, x) if engine.is_sparse(x) else x
 
 

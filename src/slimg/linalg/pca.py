@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky
 
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.blas import matmul, one_thread, self_gram, tridiagonalise
@@ -121,7 +121,7 @@ def leading_directions(
     array([1., 0., 0.], dtype=float32)
     """
     basis = MemoryEngine(threads=1).random(x.shape[1], width, random_state)
-    transposed_times, share = _transposed(engine, x), 0.0
+    transposed_times, share = transposed_product(engine, x), 0.0
     for _ in range(SWEEPS):
         rows = engine.combine(x, basis)
         if smoothing is not None:
@@ -215,7 +215,7 @@ def _orthonormal(columns: Array) -> Array:
         try:
             factor = cholesky(gram)
             if np.diagonal(factor).min() > 1e-5:
-                return solve_triangular(factor, columns.T, trans="T", check_finite=False).T.astype(np.float32, order="C")
+                return matmul(columns, np.linalg.inv(factor)).astype(np.float32)
         except LinAlgError:
             pass
         values, vectors = np.linalg.eigh(gram)
@@ -225,8 +225,21 @@ def _orthonormal(columns: Array) -> Array:
         return np.ascontiguousarray(matmul(columns, vectors[:, keep] / np.sqrt(values[keep])), np.float32)
 
 
-def _transposed(engine: Engine, x: RowMatrix) -> Callable[[RowMatrix], Array]:
-    """rows ↦ Xᵀ rows (d × l). In memory, rows of a sparse Xᵀ are gathered: faster than to scatter those of X."""
+def transposed_product(engine: Engine, x: RowMatrix) -> Callable[[RowMatrix], Array]:
+    """Prepare products with Xᵀ: float32 products of blocks added in float64, or through a transposed copy of a sparse X.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where X lives.
+    x : RowMatrix of shape (n, d)
+        X, dense or sparse.
+
+    Returns
+    -------
+    callable
+        Row matrix (n × l) → array (d × l), its product with Xᵀ.
+    """
     if not engine.is_sparse(x):
         return lambda rows: engine.sum_rows(_product, x, rows)
     if isinstance(engine, MemoryEngine):
