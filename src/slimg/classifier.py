@@ -51,8 +51,7 @@ class SlimG(FittedModel):
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the loss.
     tol : float, default=1e-4
-        The duality gap to reach, as a share of the loss at W = 0. Rarely a component that is zero in the solution still has
-        a small weight at the default gap; ``tol=1e-6`` decides.
+        The duality gap to reach, as a share of the loss at W = 0.
     max_iter : int, default=200
         The most Newton steps for one pair.
     engine : str, Engine or Dask client, default="memory"
