@@ -41,6 +41,8 @@ SMALL = 0.02
 UNDECIDED, DECIDED = 100, 0.03
 """In units of the gap to reach: a group is in doubt if the objective rises by no more when it is set to zero; and the gap to
 which the others are solved without it."""
+FIRST = 0.7
+"""Groups are activated together if zero misses being optimal for them by at least this share of the largest miss."""
 STALLED = 12
 """Steps that must lower the objective together; if they do not, rounding is the limit."""
 
@@ -262,7 +264,8 @@ class _State:
         """Move each zero group for which zero is not optimal along −S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖)."""
         shrunk = soft(self.gradient, self.penalty.l1)
         sizes = self.penalty.norms(shrunk)
-        inactive = (self.penalty.norms(self.weights) == 0) & (sizes > self.penalty.group)
+        excess = np.where(self.penalty.norms(self.weights) == 0, sizes - self.penalty.group, 0.0)
+        inactive = (excess > 0) & (excess >= FIRST * excess.max(initial=0.0))
         for which in np.flatnonzero(inactive):
             mine = np.flatnonzero(self.penalty.group_of == which)
             self._start_group(mine, -shrunk[mine] * (1 - self.penalty.group / sizes[which]))
