@@ -1,9 +1,9 @@
 """A path of pairs (λ₁, λ₂): which pairs, in what order, from which start, how each does, and which is the best.
 
-Pairs go from strong to weak penalties and each starts at the solution of the nearest pair solved so far, or at its own solution
-on other rows. A *joint* pair
-has one group of all components, λ₂ ‖W‖_F: its path is that of ridge regression, which is what stopping early comes to, and
-it is the better one where every component predicts a little and none enough (Squirrel, Chameleon).
+Pairs go from strong to weak penalties and each starts at the solution of the nearest pair solved so far, or at its own
+solution on other rows. A *joint* pair has one group of all components, λ₂ ‖W‖_F: its path is that of ridge regression, which
+is what stopping early comes to, and it is the better one where every component predicts a little and none enough (Squirrel,
+Chameleon).
 
 Without an ℓ₁ part the problem does not change when a group is rotated, so only the span of its labelled rows matters: a
 group with more columns than there are rows is replaced by its m coordinates in that span (`Rotation`), and the weights are
@@ -186,8 +186,8 @@ class Record:
     """How a candidate does on validation rows; with folds, means over the ``folds`` it was tried on (``dual_gap`` is the
     largest). ``member`` says that the model is made of it: then ``dual_gap`` and what follows are those of its final fit.
 
-    ``val_score`` is what candidates are compared by; None is the accuracy. ``separate`` has λ of each component fitted separately (`slimg.learn.separate`), the others being zero; ``group`` is then
-    the largest of them.
+    ``val_score`` is what candidates are compared by; None is the accuracy. ``separate`` has λ of each component fitted
+    separately (`slimg.learn.separate`), the others being zero; ``group`` is then the largest of them.
     """
 
     l1: float
@@ -284,6 +284,18 @@ def describe(record: Mapping[str, Any], written: Callable[[str], str] = str) -> 
         parts = ", ".join(f"{written(name)} (λ = {penalty:.3g})" for name, penalty in record["separate"].items())
         return f"{parts}, fitted separately and added" if len(record["separate"]) > 1 else f"{parts} alone"
     return f"λ₁ = {record['l1']:g}, λ₂ = {record['group']:.3g}{', one joint group' if record['joint'] else ''}"
+
+
+def describe_members(members: Sequence[Mapping[str, Any]], written: Callable[[str], str] = str) -> str:
+    """Format the candidates that a model is the mean of, the best first, given their records as dicts.
+
+    Returns
+    -------
+    str
+        The penalties of the best, and those of the others after it.
+    """
+    first, *others = [describe(member, written) for member in members]
+    return f"{first}; averaged with {'; '.join(others)}" if others else first
 
 
 def series_of(records: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:

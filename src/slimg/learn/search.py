@@ -1,15 +1,15 @@
 """The search for the penalties: candidates on the labelled rows, compared on validation rows or by folds.
 
-    rows P_L (m × p) of the labelled nodes, codes y (m)  ─▶  candidates, solved loosely  ─▶  records  ─▶  the best few, solved
-    to ``tol`` on all rows  ─▶  their mean
+    rows P_L (m × p), codes y (m)  ─▶  candidates, solved loosely  ─▶  records  ─▶  the best few, solved to ``tol``  ─▶  mean
 
 Candidates are the pairs (λ₁, λ₂) of a path (`learn.path`) and components fitted separately (`learn.separate`). To compare
-them a gap of `LOOSE` is enough. The first fold tries all of them; those that its rows show to be worse than the best are left
-there, the others start on the next folds where they ended on the last one. The scores that folds give to the rows they held
+them a gap of `LOOSE` is enough. The first fold tries all of them; those that its rows show to be worse than the best are
+left, the others start on the next folds where they ended on the last one. The scores that folds give to the rows they held
 out are kept.
 
-The model is the mean of the best few candidates: W = (1/k) Σ W_j, b = (1/k) Σ b_j. Their log-probabilities are averaged, and
-it is still one linear model. Each of them is certified; a component is zero if it is zero in all of them.
+The model is the mean of the best few candidates, W = (1/k) Σ W_j, b = (1/k) Σ b_j, without those that are surely worse than
+the best. Their log-probabilities are averaged, and it is still one linear model. Each of them is certified; a component is
+zero if it is zero in all of them.
 
 Folds and warm-start groups do not depend on one another: where products are too small to be cut into blocks, the engine's
 threads share them.
@@ -212,7 +212,7 @@ def _race(config: SearchConfig, labelled: Labelled, checks: Sequence[Check], fam
         found = [(family, _scored(config, checks, each)) for family in families for each in family.candidates()]
         if end >= len(checks):
             return found + left
-        reached = _within_reach(config, checks, [candidate for _, candidate in found])
+        reached = _within_reach(checks, [candidate for _, candidate in found])
         left += [entry for entry, kept in zip(found, reached, strict=True) if not kept and entry[1].record.separate is None]
         for family in families:
             mine = zip(found, reached, strict=True)
@@ -230,16 +230,16 @@ def _scored(config: SearchConfig, checks: Sequence[Check], candidate: Candidate)
     return replace(candidate, record=replace(candidate.record, val_score=score))
 
 
-def _within_reach(config: SearchConfig, checks: Sequence[Check], candidates: Sequence[Candidate]) -> list[bool]:
-    """Whether each candidate is among the best few, or not behind the best by `REACH` standard errors."""
+def _within_reach(checks: Sequence[Check], candidates: Sequence[Candidate]) -> list[bool]:
+    """Whether each candidate is not behind the best by `REACH` standard errors of the difference in accuracy."""
     order = ranked([candidate.record for candidate in candidates])
     right = [_right(checks, candidate) for candidate in candidates]
     best = candidates[order[0]].record
     reached = [False] * len(candidates)
-    for position, place in enumerate(order):
+    for place in order:
         behind = right[order[0]] - right[place]
         sure = behind.mean() > REACH * np.sqrt(behind.var() / max(len(behind) - 1, 1))
-        reached[place] = position < config.average or not sure or candidates[place].record.score >= best.score
+        reached[place] = not sure or candidates[place].record.score >= best.score
     return reached
 
 
@@ -252,13 +252,15 @@ def _mean_of_best(config: SearchConfig, labelled: Labelled, checks: Sequence[Che
     """Solve the best few candidates on all rows, and take their mean."""
     records = [candidate.record for _, candidate in found]
     complete = [place for place in ranked(records) if len(found[place][1].scores) == len(checks)]
-    members, solutions = complete[: config.average], []
+    reached = _within_reach(checks, [found[place][1] for place in complete])
+    members = [place for place, kept in zip(complete, reached, strict=True) if kept][: config.average]
+    solutions = []
     for place in members:
         family, candidate = found[place]
         solutions.append(family.solve(candidate))
         records[place] = _final(config, labelled, checks, candidate.record, solutions[-1])
-    chosen = members[ranked([records[place] for place in members])[0]]
-    solution, scoring = _mean(solutions), config.scoring or "accuracy"
+    members = [members[at] for at in ranked([records[place] for place in members])]
+    solution, scoring, chosen = _mean(solutions), config.scoring or "accuracy", members[0]
     if checks[0].rows is None:
         return SearchResult(solution, records, chosen, None, tuple(members), scoring)
     scores = np.full((len(labelled.codes), labelled.classes), np.nan, np.float32)

@@ -132,8 +132,9 @@ class SeparateFits:
         parts = [self._parts[name, penalty] for name, penalty in separate.items()]
         for place in parts[0]:
             check, several = self.checks[place], [part[place].record for part in parts]
-            shares = (len(parts) - 1) * self.labelled.log_shares(check.fit).astype(np.float32)
-            scores[place] = np.sum([part[place].scores for part in parts], axis=0) - shares
+            shares = self.labelled.log_shares(check.fit)
+            scores[place] = np.sum([part[place].scores for part in parts], axis=0)
+            scores[place] -= ((len(parts) - 1) * (shares - shares.mean())).astype(np.float32)
             records.append(
                 replace(
                     several[0],

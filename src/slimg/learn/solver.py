@@ -38,7 +38,7 @@ ACCURACY, FINE, FINER = 0.3, 1e-3, 0.1
 ``FINER``: there the model is good, and a more accurate step saves one."""
 SMALL = 0.02
 """The share of the largest group's norm below which a group is tested for zero."""
-UNDECIDED, DECIDED = 100, 0.03
+UNDECIDED, DECIDED = 10, 0.03
 """In units of the gap to reach: a group is in doubt if the objective rises by no more when it is set to zero; and the gap to
 which the others are solved without it."""
 FIRST = 0.7
