@@ -37,6 +37,7 @@ from slimg.learn.path import (
     record_of,
     resolve_pairs,
     solve_path,
+    starts_for,
     warm_start_groups,
     zero_groups,
 )
@@ -332,9 +333,12 @@ class PathFits:
         self._pairs = [pair for pair in self._pairs if pair in kept]
 
     def solve(self, candidate: Candidate) -> Solution:
-        pair, config = candidate.record.pair, self._config
-        start = {pair: self._starts[pair]}
-        ((_, solution),) = solve_path(self._problem, [pair], config.tol, config.max_iter, starts=start)
+        pair, config, problem, starts = candidate.record.pair, self._config, self._problem, dict(self._starts)
+        if self._checks[0].fit is not None and not starts_for(problem, starts):  # from strong penalties with the same λ₁
+            series = [each for each in self._records if each[::2] == pair[::2] and each.group > pair.group]
+            found = [each for _, each in solve_path(problem, series, _loose(config), config.max_iter, exact_zeros=False)]
+            starts = {pair: found[-1]} if found else {}
+        ((_, solution),) = solve_path(problem, [pair], config.tol, config.max_iter, starts=starts)
         return solution
 
     def _fit(
@@ -343,6 +347,7 @@ class PathFits:
         config, stop, names = self._config, _Patience(self._config.patience), list(self._labelled.widths)
         problem = self._problem if check.fit is None else self._labelled.problem(check.fit)
         found = []
+        starts = starts_for(problem, starts)
         path = solve_path(problem, group, _loose(config), config.max_iter, stop.reached, starts, exact_zeros=False)
         for pair, solution in path:
             zero, scores = zero_groups(solution.weights, names, self._labelled.group_of), solution.scores(check.matrix)

@@ -25,7 +25,7 @@ from slimg.engine.base import Array
 from slimg.errors import InputError, choices
 from slimg.learn.labelled import Labelled
 from slimg.learn.objective import log_loss
-from slimg.learn.path import Pair, Record, merge, record_of, rounded, solve_path
+from slimg.learn.path import Pair, Record, merge, record_of, rounded, solve_path, starts_for
 from slimg.learn.scoring import accuracy
 from slimg.learn.solver import Solution
 
@@ -119,6 +119,7 @@ class SeparateFits:
         self, name: str, starts: Mapping[Pair, Solution], fit: Array | None, tol: float, exact_zeros: bool
     ) -> list[Solution]:
         problem, pairs = self.labelled.only(name).problem(fit), _alone(self.penalties[name])
+        starts = starts_for(problem, starts)
         path = solve_path(problem, pairs, tol, self._max_iter, starts=starts, exact_zeros=exact_zeros)
         return [solution for _, solution in path]
 
