@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
@@ -26,7 +27,7 @@ def accuracy(codes: Array, scores: Array) -> float:
     return float((scores.argmax(axis=1) == codes).mean())
 
 
-def _of_predictions(metric: Callable[..., float], codes: Array, scores: Array, **options: str) -> float:
+def _of_predictions(metric: Callable[..., float], codes: Array, scores: Array, **options: Any) -> float:
     found = scores.argmax(axis=1)
     return float(metric(codes, found, **options))
 

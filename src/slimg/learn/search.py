@@ -102,7 +102,7 @@ class SearchResult:
         The position of the best candidate in ``records``.
     held_out_scores : ndarray of shape (m, c) or None
         With folds, the scores of each row from the fold that held it out, NaN for rows that none did.
-    members : list of int
+    members : tuple of int
         Positions of the members, the best first.
     scoring : str
         What candidates were compared by.
@@ -291,8 +291,8 @@ def _mean(solutions: Sequence[Solution]) -> Solution:
     if len(solutions) == 1:
         return solutions[0]
     return Solution(
-        np.mean([each.weights for each in solutions], axis=0, dtype=np.float64).astype(np.float32),
-        np.mean([each.intercept for each in solutions], axis=0),
+        np.asarray(np.mean([each.weights for each in solutions], axis=0, dtype=np.float64), solutions[0].weights.dtype),
+        np.asarray(np.mean([each.intercept for each in solutions], axis=0)),
         objective=float(np.mean([each.objective for each in solutions])),
         gap=max(each.gap for each in solutions),
         converged=all(each.converged for each in solutions),
