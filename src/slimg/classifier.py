@@ -22,8 +22,10 @@ from slimg.components.screening import screen_paths
 from slimg.engine.base import Array, check_engine
 from slimg.errors import InputError
 from slimg.fitted import FittedModel
+from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import Labelled, class_weights
+from slimg.learn.scoring import check_scoring
 from slimg.learn.search import SearchConfig, SearchResult, search
 from slimg.learn.solver import check_stopping, warn_unconverged
 from slimg.progress import progress_for, reporting
@@ -46,14 +48,20 @@ class SlimG(FittedModel):
         (l1, group) and mappings {component: λ} of components learned separately. "unpenalized" drops both penalties; then no
         minimiser exists on separable data, so L-BFGS is stopped early on the validation accuracy, without a certificate.
     cv : int, default=5
-        Folds when no validation rows are given (fewer if a class has fewer labelled nodes).
+        Folds when no validation rows are given. A class with fewer labelled nodes is held out in some of them only, and the
+        only labelled node of a class in none, with a note.
+    average : int, default=3
+        The model is the mean of this many of the best candidates, without those that are surely worse than the best. The
+        mean of linear models is one linear model; 1 takes the best candidate alone.
+    scoring : str or None, default=None
+        What candidates are compared by: "accuracy", "balanced_accuracy", "f1_macro", "average_precision", "roc_auc" or
+        "log_loss". None is the accuracy, and the average precision if one of two classes has under 10 % of the labels.
     early_stopping : int or None, default=None
         Leave a λ₁ after this many pairs in a row without a better validation accuracy; None solves every pair.
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the loss.
     tol : float, default=1e-4
-        The duality gap to reach, as a share of the loss at W = 0. Rarely a component that is zero in the solution still has
-        a small weight at the default gap; ``tol=1e-6`` decides.
+        The duality gap to reach, as a share of the loss at W = 0.
     max_iter : int, default=200
         The most Newton steps for one pair.
     engine : str, Engine or Dask client, default="memory"
@@ -70,13 +78,14 @@ class SlimG(FittedModel):
     classes_ : array of shape (c,)
         The labels, sorted.
     coef_ : dict of str to array of shape (width, c)
-        Weights of each component; a component that the penalty removed is exactly zero.
+        Weights of each component, the mean over the members; a component that the penalty removed from all of them is
+        exactly zero.
     intercept_ : array of shape (c,)
         The intercept of each class.
     zero_components_ : tuple of str
         Components whose weights are exactly zero.
     dual_gap_ : float
-        How far from the optimum the weights can be at most, as a share of the loss at W = 0.
+        How far from its optimum any member can be at most, as a share of the loss at W = 0.
     converged_ : bool
         Whether ``tol`` was reached.
     n_iter_ : int
@@ -84,7 +93,11 @@ class SlimG(FittedModel):
     selection_ : list of dict
         One record for each candidate that was tried.
     chosen_ : dict
-        The record of the candidate that was chosen; `l1_`, `group_`, `joint_` are its penalties.
+        The record of the best candidate; `l1_`, `group_`, `joint_` are its penalties.
+    members_ : list of dict
+        The records of the candidates that the model is the mean of, the best first.
+    scoring_ : str
+        What candidates were compared by.
     rank_ : int
         The largest number of columns that a component was to have.
     components_ : Components
@@ -102,7 +115,8 @@ class SlimG(FittedModel):
     trained_on_ : array of int
         Rows that were learned from.
     held_out_scores_ : array or None
-        Scores of ``trained_on_``, each from the fold that did not learn from it; None with validation rows.
+        Scores of ``trained_on_``, each from the fold that did not learn from it, NaN where no fold held a node out; None
+        with validation rows.
     fold_in_agreement_ : float or None
         None until `measure_fold_in`.
 
@@ -116,6 +130,8 @@ class SlimG(FittedModel):
     ['left', 'left', 'left', 'right', 'right', 'right']
     """
 
+    members_: list[dict[str, Any]]
+    scoring_: str
     zero_components_: tuple[str, ...]
     dual_gap_: float
     converged_: bool
@@ -133,6 +149,8 @@ class SlimG(FittedModel):
         components: Sequence[Component] | None = None,
         grid: str | Sequence[Any] = "path",
         cv: int = 5,
+        average: int = 3,
+        scoring: str | None = None,
         early_stopping: int | None = None,
         class_weight: Any = None,
         tol: float = 1e-4,
@@ -145,6 +163,8 @@ class SlimG(FittedModel):
         self.components = components
         self.grid = grid
         self.cv = cv
+        self.average = average
+        self.scoring = scoring
         self.early_stopping = early_stopping
         self.class_weight = class_weight
         self.tol = tol
@@ -199,6 +219,7 @@ class SlimG(FittedModel):
             validation = parts.labelled_rows(rows.val), rows.val_codes
         with progress_for(self.verbose).stage("learning"):
             self._keep(graph, parts, search(self._search(), labelled, validation))
+        self.notes_ += self._selection_notes(rows)
         self.trained_on_, self.fold_in_agreement_ = rows.train, None
         self.seconds_ = {**parts.seconds, "learning": time.perf_counter() - begun}
         return self
@@ -258,7 +279,7 @@ class SlimG(FittedModel):
     def measure_fold_in(self, share: float = 0.1) -> float:
         """Measure how often a node that is folded in has the class that a fit which saw it gives it.
 
-        Hides a share of the nodes that were not learned from, fits the rest again with the chosen penalties, folds the
+        Hides a share of the nodes that were not learned from, fits the rest again with the members' penalties, folds the
         hidden ones in, and compares with this model. Takes about as long as one pair's fit.
 
         Parameters
@@ -282,8 +303,9 @@ class SlimG(FittedModel):
         hidden[np.random.default_rng(self.random_state).choice(others, count, replace=False)] = True
         train = np.cumsum(~hidden)[self.trained_on_] - 1
         used = [each.component for each in self.components_.fitted.values()]
-        grid = self.grid if self._is_unpenalized else self.chosen_grid()
-        rest = clone(self).set_params(grid=grid, components=used)
+        rest = clone(self).set_params(components=used)
+        if not self._is_unpenalized:
+            rest.set_params(grid=self.chosen_grid(), average=len(self.members_))
         folded = rest.fit(self.graph_.subgraph(~hidden), train=train).predict(self.graph_)
         self.fold_in_agreement_ = float((folded == self.predict())[hidden].mean())
         return self.fold_in_agreement_
@@ -298,6 +320,8 @@ class SlimG(FittedModel):
         check_engine(self.engine, self.memory)
         progress_for(self.verbose)
         check_whole_number(self.cv, "cv", 2)
+        check_whole_number(self.average, "average", 1)
+        check_scoring(self.scoring)
         check_stopping(self.tol, self.max_iter)
         check_whole_number(self.random_state, "random_state", 0, 2**32 - 1)
         if self.early_stopping is not None:
@@ -306,7 +330,23 @@ class SlimG(FittedModel):
     def _search(self) -> SearchConfig:
         penalized, patience = not self._is_unpenalized, self.early_stopping
         grid = self.grid if penalized else "path"
-        return SearchConfig(grid, self.cv, penalized, patience, self.tol, self.max_iter, self.random_state)
+        options = self.tol, self.max_iter, self.random_state, self.average, self.scoring
+        return SearchConfig(grid, self.cv, penalized, patience, *options)
+
+    def _selection_notes(self, rows: FitRows) -> tuple[str, ...]:
+        """What is unusual in how the candidates were compared."""
+        counts, notes = np.bincount(rows.codes), []
+        single = rows.classes[counts == 1]
+        if rows.val is None and len(single):
+            having = "has one labelled node" if len(single) == 1 else "have one labelled node each"
+            notes.append(f"{show(single)} {having}: it is learned from, but no fold can hold it out")
+        if self.scoring is None and self.scoring_ != "accuracy":
+            rare = rows.classes[counts.argmin()]
+            notes.append(
+                f"only {counts.min() / counts.sum():.1%} of the labels are {rare!s}: penalties were chosen by its average"
+                " precision instead of the accuracy (scoring='accuracy' changes that)"
+            )
+        return tuple(notes)
 
     def _keep(self, graph: Graph, parts: Components, found: SearchResult) -> None:
         solution = found.solution
@@ -318,7 +358,8 @@ class SlimG(FittedModel):
         self._scores = self._nodes = self._scorer = None
         self.data_ = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
         self.selection_ = [record.as_dict() for record in found.records]
-        self.chosen_ = self.selection_[found.chosen]
+        self.chosen_, self.scoring_ = self.selection_[found.chosen], found.scoring
+        self.members_ = [self.selection_[place] for place in found.members]
         self.dual_gap_, self.converged_, self.n_iter_ = solution.gap, solution.converged, solution.iterations
         self.zero_components_ = tuple(name for name, weights in self.coef_.items() if not weights.any())
         self.notes_ = (*graph.notes, *parts.notes)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from slimg.report.plots import Plots
 
 KEPT = (
-    "rank_", "chosen_", "dual_gap_", "converged_", "zero_components_", "selection_", "notes_", "seconds_",
-    "fold_in_agreement_",
+    "rank_", "chosen_", "members_", "scoring_", "dual_gap_", "converged_", "zero_components_", "selection_", "notes_",
+    "seconds_", "fold_in_agreement_",
 )  # fmt: skip
 """Fitted attributes that a model's file keeps as they are."""
 
@@ -59,6 +59,8 @@ class FittedModel(BaseNodeClassifier):
     intercept_: Array
     data_: dict[str, Any]
     chosen_: dict[str, Any]
+    members_: list[dict[str, Any]]
+    scoring_: str
     feature_names_: tuple[str, ...] | None
     fold_in_agreement_: float | None
     graph_: Graph
@@ -99,15 +101,15 @@ class FittedModel(BaseNodeClassifier):
         return self._scorer
 
     def chosen_grid(self) -> list[Any]:
-        """Give the chosen penalties as a ``grid`` of one candidate: a `fit` with it tries nothing else.
+        """Give the members' penalties as a ``grid``: a `fit` with it tries nothing else.
 
         Returns
         -------
         list
-            One triple (l1, group, joint), or one mapping {component: λ}.
+            For each member a triple (l1, group, joint), or a mapping {component: λ}.
         """
         check_is_fitted(self)
-        return [self.separate_penalties_ or (self.l1_, self.group_, self.joint_)]
+        return [each["separate"] or (each["l1"], each["group"], each["joint"]) for each in self.members_]
 
     def decision_function(self, graph: Graph | None = None) -> Array:
         """Scores of all nodes.
@@ -244,8 +246,9 @@ class FittedModel(BaseNodeClassifier):
 
         saved = load(path)
         model = cls(**saved.params)
+        alone = {"members_": [saved.fitted["chosen_"]], "scoring_": "accuracy"}  # as in files from before there were members
         for name in KEPT:
-            setattr(model, name, saved.fitted[name])
+            setattr(model, name, (alone | saved.fitted)[name])
         model._scorer, model.classes_ = saved.scorer, saved.scorer.classes
         model.coef_, model.intercept_ = saved.scorer.weights, saved.scorer.intercept
         model.data_, model.feature_names_ = saved.data, saved.feature_names

@@ -109,7 +109,7 @@ def test_train_and_val_become_rows():
         ([0, 2], [], "val has no rows"),
         ([[0, 2]], None, "shape"),
         ([0, 1], [2], "every labelled node is 0"),
-        ([0, 1, 2], None, r"each class needs two labelled nodes, but 1 has one \(id 'c'\)"),
+        ([0, 1, 2], None, r"two classes with two labelled nodes each, but 1 has one \(id 'c'\)"),
         (None, [0, 1, 2, 3, 5], "nothing is left"),
     ],
 )
@@ -121,7 +121,7 @@ def test_bad_rows_are_named(train, val, words):
 def test_one_node_of_a_class_will_do_when_val_is_given():
     train, val = check_train_val(ring(labels=LABELS), [0, 2], [1, 3])
     assert train.tolist() == [0, 2] and val.tolist() == [1, 3]
-    with pytest.raises(InputError, match="each class needs two"):
+    with pytest.raises(InputError, match="two classes with two"):
         check_train_val(ring(labels=LABELS), [0, 2])
 
 

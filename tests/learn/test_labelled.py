@@ -39,7 +39,7 @@ def test_shares_of_the_classes_are_by_weight():
 def test_every_row_is_checked_once_and_every_class_is_learned():
     labelled = labelled_rows({"a": 2})
     folds = stratified_folds(labelled.codes, 10, 0)
-    assert len(folds) == 4  # as many as the smallest class has rows
+    assert len(folds) == 4  # as many as the largest class has rows
     assert sorted(np.concatenate([check for _, check in folds]).tolist()) == list(range(12))
     assert all(set(labelled.codes[fit]) == {0, 1, 2} for fit, _ in folds)
 

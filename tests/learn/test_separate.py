@@ -78,8 +78,9 @@ def test_independent_components_give_the_posterior():
 
 def test_all_components_are_taken_where_all_predict_and_noise_is_left_out():
     labelled, check = halves(two_views(rows=1200, noise=60))
-    fits = SeparateFits(labelled, [check], 1e-4, 200)
-    candidates = fits.candidates(labelled.each(fits.tasks()))
+    fits = SeparateFits(labelled, [check], 1e-4, 1e-4, 200)
+    fits.add(0, labelled.each(fits.tasks(0)))
+    candidates = fits.candidates()
     assert [len(each.record.separate) for each in candidates] == [1, 2, 3]
     assert set(candidates[1].record.separate) == {"a", "b"}
     accuracies = [each.record.val_accuracy for each in candidates]
@@ -90,21 +91,24 @@ def test_all_components_are_taken_where_all_predict_and_noise_is_left_out():
 
 def test_the_record_is_that_of_the_scores():
     labelled, check = halves(two_views())
-    fits = SeparateFits(labelled, [check], 1e-4, 200, PENALTIES)
-    (candidate,) = fits.candidates(labelled.each(fits.tasks()))
-    scores = candidate.solutions[0].scores(check.matrix)
+    fits = SeparateFits(labelled, [check], 1e-4, 1e-4, 200, PENALTIES)
+    fits.add(0, labelled.each(fits.tasks(0)))
+    (candidate,) = fits.candidates()
+    scores = fits.solve(candidate).scores(check.matrix)
+    np.testing.assert_allclose(candidate.scores[0], scores, atol=1e-2)
     assert candidate.record.val_accuracy == pytest.approx((scores.argmax(axis=1) == check.codes).mean())
     assert candidate.record.separate == PENALTIES and candidate.record.group == 0.05
 
 
-def test_folds_give_each_row_the_score_of_a_fit_that_held_it_out():
+def test_folds_give_each_row_the_score_of_a_fit_that_held_it_out(monkeypatch):
+    monkeypatch.setattr("slimg.learn.search.LOOSE", 0.0)
     labelled = two_views(rows=150)
     found = search(SearchConfig([PENALTIES], folds=3), labelled, None)
     assert found.records[0].separate == PENALTIES
     for fit, check in stratified_folds(labelled.codes, 3, 0):
         own = solve_separately(part_of(labelled, fit), PENALTIES, 1e-4, 200).scores(labelled.matrix[check])
-        np.testing.assert_allclose(found.held_out_scores[check], own, atol=1e-5)
-    np.testing.assert_array_equal(found.solution.weights, solve_separately(labelled, PENALTIES, 1e-4, 200).weights)
+        np.testing.assert_allclose(found.held_out_scores[check], own, atol=0.02)
+    np.testing.assert_allclose(found.solution.weights, solve_separately(labelled, PENALTIES, 1e-4, 200).weights, atol=0.02)
 
 
 def test_the_default_path_tries_them_and_the_papers_grid_does_not():

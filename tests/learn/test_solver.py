@@ -140,6 +140,34 @@ def test_groups_and_coordinates_that_are_zero_are_exactly_zero(seed, dtype):
     assert surely_zero.any() and not solution.weights[surely_zero].any()
 
 
+def test_the_default_gap_has_the_zero_groups_of_a_thousandth_of_it():
+    """Groups that restate one another: within a gap of 1e-4 the weaker one can keep a weight that the solution has not."""
+    wrong, counts = 0, set()
+    for seed in range(3):
+        problem = twin_groups(seed)
+        largest = problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero())
+        for group in largest * np.geomspace(0.9, 0.02, 25):
+            start = solve(problem, 0.0, 0.8 * group)  # where more groups have weights
+            loose, exact = (solve(problem, 0.0, group, start, exact_zeros=decided) for decided in (False, True))
+            fine = solve(problem.in_double(), 0.0, group, tol=1e-7)
+            zero = [problem.penalty(0.0, group).norms(each.weights) == 0 for each in (loose, exact, fine)]
+            np.testing.assert_array_equal(zero[1], zero[2])
+            assert exact.converged and exact.gap <= 1e-4
+            wrong += (zero[0] != zero[2]).any()
+            counts.add(int(zero[2].sum()))
+    assert wrong and len(counts) > 1
+
+
+def twin_groups(seed):
+    """Four groups of twelve columns: the same view of the classes, each with its own noise."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(150) % 4
+    view = rng.standard_normal((150, 12)) + 1.5 * np.eye(4, 12)[codes]
+    matrix = np.hstack([view + 0.3 * rng.standard_normal(view.shape) for _ in range(4)]).astype(np.float32)
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    return Problem.build(matrix, codes, 4, np.repeat(np.arange(4), 12), MemoryEngine(1))
+
+
 def test_a_start_anywhere_ends_at_the_minimum():
     task = task_of(5, 1e-3, 0.01)
     problem = problem_of(task)

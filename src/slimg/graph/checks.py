@@ -235,8 +235,8 @@ def check_train_val(graph: Graph, train: Any = None, val: Any = None) -> tuple[n
     train : int or bool array-like, default=None
         Row numbers or mask of labelled nodes; by default all labelled nodes outside ``val``.
     val : int or bool array-like, default=None
-        Row numbers or mask of labelled nodes. Without it, validation is by folds, which needs two labelled nodes of each
-        class.
+        Row numbers or mask of labelled nodes. Without it, validation is by folds, which needs two labelled nodes of two
+        classes.
 
     Returns
     -------
@@ -292,11 +292,11 @@ def _check_classes(graph: Graph, train: np.ndarray, folds: bool) -> None:
             " label some nodes of another class"
         )
     single = np.flatnonzero(counts == 1)
-    if folds and len(single):
+    if folds and len(present) - len(single) < 2:
         node = graph.ids[train[graph.codes[train] == single[0]]]
         raise InputError(
-            f"each class needs two labelled nodes, but {show(graph.classes[single])} has one (id {show(node)}):"
-            " label another, drop the class, or choose validation rows with val="
+            f"folds need two classes with two labelled nodes each, but {show(graph.classes[single])} has one"
+            f" (id {show(node)}): label another, or choose validation rows with val="
         )
 
 

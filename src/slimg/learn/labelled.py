@@ -10,6 +10,7 @@ on the shape alone and are added in order: the bits do not depend on the number 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,12 +40,15 @@ SHARED_WORK = 1 << 27
 def stratified_folds(codes: Array, n_folds: int, random_state: int) -> list[tuple[Array, Array]]:
     """Split rows into folds that hold each class in its share.
 
+    A class with fewer rows than folds is held out in some folds only, and the only row of a class in none: every class is
+    among the rows to fit on of every fold.
+
     Parameters
     ----------
     codes : ndarray of shape (m,)
-        Classes in 0 … c − 1, each at least twice.
+        Classes in 0 … c − 1, at least two of them with two rows or more.
     n_folds : int
-        Number of folds at most; there are no more than the smallest class has rows.
+        Number of folds at most; there are no more than the largest class has rows.
     random_state : int
         Seed of the shuffle.
 
@@ -52,9 +56,21 @@ def stratified_folds(codes: Array, n_folds: int, random_state: int) -> list[tupl
     -------
     folds : list of (fit, check)
         Positions of the rows to fit on and of those held out, each ascending.
+
+    Raises
+    ------
+    InputError
+        If fewer than two classes have two rows.
     """
-    n_folds = min(n_folds, int(np.bincount(codes).min()))
-    return list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(codes, codes))
+    counts = np.bincount(codes)
+    if np.count_nonzero(counts > 1) < 2:
+        raise InputError("folds need two classes with at least two labelled rows each: label more, or give validation rows")
+    several = np.flatnonzero(counts[codes] > 1)
+    split = StratifiedKFold(min(n_folds, int(counts.max())), shuffle=True, random_state=random_state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds
+        checks = [several[check] for _, check in split.split(several, codes[several])]
+    return [(np.setdiff1d(np.arange(len(codes)), check, assume_unique=True), check) for check in checks]
 
 
 class Rows:

@@ -1,20 +1,23 @@
 """A path of pairs (λ₁, λ₂): which pairs, in what order, from which start, how each does, and which is the best.
 
-Pairs go from strong to weak penalties and each starts at the solution of the nearest pair solved so far. A *joint* pair
-has one group of all components, λ₂ ‖W‖_F: its path is that of ridge regression, which is what stopping early comes to, and
-it is the better one where every component predicts a little and none enough (Squirrel, Chameleon).
+Pairs go from strong to weak penalties and each starts at the solution of the nearest pair solved so far, or at its own
+solution on other rows. A *joint* pair has one group of all components, λ₂ ‖W‖_F: its path is that of ridge regression, which
+is what stopping early comes to, and it is the better one where every component predicts a little and none enough (Squirrel,
+Chameleon).
 
 Without an ℓ₁ part the problem does not change when a group is rotated, so only the span of its labelled rows matters: a
 group with more columns than there are rows is replaced by its m coordinates in that span (`Rotation`), and the weights are
 rotated back.
 
-The best candidate has the highest validation accuracy; among equals the least validation loss, then the fewest weights.
+The best candidate has the highest validation score (`learn.scoring`, by default the accuracy); among equals the least
+validation loss, then the fewest weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +27,7 @@ from slimg.engine.blas import one_thread
 from slimg.errors import InputError, choices
 from slimg.learn.labelled import Problem, Rows
 from slimg.learn.objective import log_loss
+from slimg.learn.scoring import accuracy
 from slimg.learn.solver import Solution, solve
 
 PAPER_L1 = (1e-3, 1e-4, 1e-5)
@@ -87,9 +91,18 @@ def warm_start_groups(pairs: Iterable[Pair]) -> list[list[Pair]]:
 
 
 def solve_path(
-    problem: Problem, pairs: Sequence[Pair], tol: float, max_iter: int, skip: Callable[[Pair], bool] = lambda pair: False
+    problem: Problem,
+    pairs: Sequence[Pair],
+    tol: float,
+    max_iter: int,
+    skip: Callable[[Pair], bool] = lambda pair: False,
+    starts: Mapping[Pair, Solution] = MappingProxyType({}),
+    exact_zeros: bool = True,
 ) -> Iterator[tuple[Pair, Solution]]:
-    """Yield solutions in the order of the pairs, without those for which ``skip(pair)`` is true when it is their turn."""
+    """Yield solutions in the order of the pairs, without those for which ``skip(pair)`` is true when it is their turn.
+
+    A pair in ``starts`` begins there; any other at the solution of the nearest pair.
+    """
     groups: dict[tuple[bool, bool], _WarmStarts] = {}
     for pair in pairs:
         if skip(pair):
@@ -97,7 +110,15 @@ def solve_path(
         kind = _kind(pair)
         if kind not in groups:
             groups[kind] = _WarmStarts(_joint(problem) if pair.joint else problem, rotate=pair.l1 == 0)
-        yield pair, groups[kind].solve(pair, tol, max_iter)
+        yield pair, groups[kind].solve(pair, starts.get(pair), tol, max_iter, exact_zeros)
+
+
+def starts_for(problem: Problem, starts: Mapping[Pair, Solution]) -> Mapping[Pair, Solution]:
+    """Solutions on the rows of another fold, if it pays to begin there: if rows outnumber columns.
+
+    With fewer rows than columns each row is fitted closely, and rows that the other fold did not have are far off.
+    """
+    return starts if problem.rows.shape[0] > problem.rows.shape[1] else {}
 
 
 def _kind(pair: Pair) -> tuple[bool, bool]:
@@ -113,8 +134,12 @@ class _WarmStarts:
         self.problem = problem if self.rotation is None else self.rotation.problem
         self.solved: dict[Pair, Solution] = {}
 
-    def solve(self, pair: Pair, tol: float, max_iter: int) -> Solution:
-        self.solved[pair] = solve(self.problem, pair.l1, pair.group, _nearest(self.solved, pair), tol, max_iter)
+    def solve(self, pair: Pair, start: Solution | None, tol: float, max_iter: int, exact_zeros: bool) -> Solution:
+        if start is None:
+            start = _nearest(self.solved, pair)
+        elif self.rotation is not None:
+            start = self.rotation.into(start)
+        self.solved[pair] = solve(self.problem, pair.l1, pair.group, start, tol, max_iter, exact_zeros)
         return self.solved[pair] if self.rotation is None else self.rotation.back(self.solved[pair])
 
 
@@ -148,6 +173,12 @@ class Rotation:
         rows = Rows(np.ascontiguousarray(np.hstack(parts)), problem.rows.engine)
         self.problem = replace(problem, rows=rows, group_of=group_of)
 
+    def into(self, solution: Solution) -> Solution:
+        """A point of the original problem as one of the rotated problem, with the same scores."""
+        pairs = zip(self.members, self.bases, strict=True)
+        parts = [solution.weights[mine] if basis is None else basis.T @ solution.weights[mine] for mine, basis in pairs]
+        return replace(solution, weights=np.ascontiguousarray(np.vstack(parts)))
+
     def back(self, solution: Solution) -> Solution:
         """A solution of the rotated problem as one of the original problem."""
         weights = np.zeros((self.size, solution.weights.shape[1]), solution.weights.dtype)
@@ -160,10 +191,11 @@ class Rotation:
 
 @dataclass
 class Record:
-    """How a candidate does on validation rows; with folds, means over them (``dual_gap`` is the largest).
+    """How a candidate does on validation rows; with folds, means over the ``folds`` it was tried on (``dual_gap`` is the
+    largest). ``member`` says that the model is made of it: then ``dual_gap`` and what follows are those of its final fit.
 
-    ``separate`` has λ of each component fitted separately (`slimg.learn.separate`), the others being zero; ``group`` is then
-    the largest of them.
+    ``val_score`` is what candidates are compared by; None is the accuracy. ``separate`` has λ of each component fitted
+    separately (`slimg.learn.separate`), the others being zero; ``group`` is then the largest of them.
     """
 
     l1: float
@@ -177,22 +209,36 @@ class Record:
     converged: bool
     seconds: float
     separate: dict[str, float] | None = None
+    val_score: float | None = None
+    folds: int = 1
+    member: bool = False
+
+    @property
+    def score(self) -> float:
+        return self.val_accuracy if self.val_score is None else self.val_score
 
     @property
     def pair(self) -> Pair:
         return Pair(self.l1, self.group, self.joint)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"val_score": self.score}
 
 
 def validate(pair: Pair, solution: Solution, names: Sequence[str], group_of: Array, rows: Array, codes: Array) -> Record:
     """Score a solution on validation rows (matrix, codes); −1 is a class without training rows: always wrong."""
-    scores = solution.scores(rows)
-    accuracy = float((scores.argmax(axis=1) == codes).mean())
-    zero = tuple(name for which, name in enumerate(names) if not solution.weights[group_of == which].any())
+    return record_of(pair, solution, zero_groups(solution.weights, names, group_of), solution.scores(rows), codes)
+
+
+def zero_groups(weights: Array, names: Sequence[str], group_of: Array) -> tuple[str, ...]:
+    """Names of the groups of columns whose weights are all zero."""
+    return tuple(name for which, name in enumerate(names) if not weights[group_of == which].any())
+
+
+def record_of(pair: Pair, solution: Solution, zero: tuple[str, ...], scores: Array, codes: Array) -> Record:
+    """The record of a solution that gives validation rows the scores."""
     loss, nonzero = log_loss(scores, codes), float(np.count_nonzero(solution.weights))
-    return Record(*pair, accuracy, loss, solution.gap, zero, nonzero, solution.converged, solution.seconds)
+    return Record(*pair, accuracy(codes, scores), loss, solution.gap, zero, nonzero, solution.converged, solution.seconds)
 
 
 def merge(records: Sequence[Record]) -> Record:
@@ -208,6 +254,7 @@ def merge(records: Sequence[Record]) -> Record:
         nonzero=float(np.mean([r.nonzero for r in records])),
         converged=all(r.converged for r in records),
         seconds=sum(r.seconds for r in records),
+        folds=len(records),
     )
 
 
@@ -219,8 +266,18 @@ def best(records: Sequence[Record]) -> int:
     int
         Its place in the records.
     """
-    order = [(-round(r.val_accuracy, 12), r.val_loss, r.nonzero) for r in records]
-    return min(range(len(records)), key=order.__getitem__)
+    return ranked(records)[0]
+
+
+def ranked(records: Sequence[Record]) -> list[int]:
+    """Positions of the records, the best first; those tried on fewer folds, because they were out of reach, last."""
+
+    def order(place: int) -> tuple[float, ...]:
+        record = records[place]
+        score = -round(record.score, 12) if np.isfinite(record.score) else np.inf
+        return -record.folds, score, record.val_loss, record.nonzero
+
+    return sorted(range(len(records)), key=order)
 
 
 def describe(record: Mapping[str, Any], written: Callable[[str], str] = str) -> str:
@@ -235,6 +292,18 @@ def describe(record: Mapping[str, Any], written: Callable[[str], str] = str) -> 
         parts = ", ".join(f"{written(name)} (λ = {penalty:.3g})" for name, penalty in record["separate"].items())
         return f"{parts}, fitted separately and added" if len(record["separate"]) > 1 else f"{parts} alone"
     return f"λ₁ = {record['l1']:g}, λ₂ = {record['group']:.3g}{', one joint group' if record['joint'] else ''}"
+
+
+def describe_members(members: Sequence[Mapping[str, Any]], written: Callable[[str], str] = str) -> str:
+    """Format the candidates that a model is the mean of, the best first, given their records as dicts.
+
+    Returns
+    -------
+    str
+        The penalties of the best, and those of the others after it.
+    """
+    first, *others = [describe(member, written) for member in members]
+    return f"{first}; averaged with {'; '.join(others)}" if others else first
 
 
 def series_of(records: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:

@@ -1,32 +1,54 @@
 """The search for the penalties: candidates on the labelled rows, compared on validation rows or by folds.
 
-    rows P_L (m × p) of the labelled nodes, codes y (m)  ─▶  each candidate's solution  ─▶  record  ─▶  the best solution
+    rows P_L (m × p), codes y (m)  ─▶  candidates, solved loosely  ─▶  records  ─▶  the best few, solved to ``tol``  ─▶  mean
 
-Candidates are the pairs (λ₁, λ₂) of a path (`learn.path`) and components fitted separately (`learn.separate`). With
-validation rows the best solution is taken as it is; with folds the best candidate is solved again on all rows, and the
-scores of its folds for the rows they held out are kept.
+Candidates are the pairs (λ₁, λ₂) of a path (`learn.path`) and components fitted separately (`learn.separate`). To compare
+them a gap of `LOOSE` is enough. The first fold tries all of them; those that its rows show to be worse than the best are
+left, the others start on the next folds where they ended on the last one. The scores that folds give to the rows they held
+out are kept.
 
-Folds and warm-start groups (`learn.path`) do not depend on one another: where products are too small to be cut into blocks,
-the engine's threads share them.
+The model is the mean of the best few candidates, W = (1/k) Σ W_j, b = (1/k) Σ b_j, without those that are surely worse than
+the best. Their log-probabilities are averaged, and it is still one linear model. Each of them is certified; a component is
+zero if it is zero in all of them.
+
+Folds and warm-start groups do not depend on one another: where products are too small to be cut into blocks, the engine's
+threads share them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
-from typing import Any
+from itertools import islice
+from typing import Any, Protocol
 
 import numpy as np
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
 from slimg.learn.labelled import Labelled, Problem, stratified_folds
-from slimg.learn.path import Pair, Record, best, merge, resolve_pairs, solve_path, validate, warm_start_groups
-from slimg.learn.separate import Check, SeparateFits, check_penalties_by_component, solve_separately
+from slimg.learn.path import (
+    Pair,
+    Record,
+    merge,
+    ranked,
+    record_of,
+    resolve_pairs,
+    solve_path,
+    starts_for,
+    warm_start_groups,
+    zero_groups,
+)
+from slimg.learn.scoring import METRICS, check_scoring, default_scoring
+from slimg.learn.separate import Candidate, Check, SeparateFits, check_penalties_by_component
 from slimg.learn.solver import Solution
+
+LOOSE = 3e-3
+"""The gap to which candidates are solved to be compared (``tol`` if that is larger)."""
+REACH = 2.0
+"""Standard errors of the difference in accuracy by which a candidate must be behind the best to be left."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +60,7 @@ class SearchConfig:
     grid : str or sequence, default "path"
         "path", "paper", or pairs (l1, group) and mappings {component: λ} of components fitted separately.
     folds : int, default 5
-        Folds when there are no validation rows (fewer if a class has fewer rows).
+        Folds when there are no validation rows (no more than the largest class has rows).
     sparsity : bool, default True
         False drops both penalties and stops early instead.
     patience : int, optional
@@ -49,6 +71,10 @@ class SearchConfig:
         Newton steps at most.
     random_state : int, default 0
         Seed of the folds.
+    average : int, default 3
+        Candidates of which the model is the mean.
+    scoring : str, optional
+        A name of `learn.scoring`; None is the accuracy, and average precision if one of two classes is rare.
     """
 
     grid: str | Sequence[Any] = "path"
@@ -58,6 +84,8 @@ class SearchConfig:
     tol: float = 1e-4
     max_iter: int = 200
     random_state: int = 0
+    average: int = 3
+    scoring: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,24 +95,49 @@ class SearchResult:
     Attributes
     ----------
     solution : Solution
-        Of the best candidate.
+        The mean of the members; its gap is the largest of theirs.
     records : list of Record
         One for each candidate.
     chosen : int
         The position of the best candidate in ``records``.
     held_out_scores : ndarray of shape (m, c) or None
-        With folds, the scores of each row from the fold that held it out.
+        With folds, the scores of each row from the fold that held it out, NaN for rows that none did.
+    members : tuple of int
+        Positions of the members, the best first.
+    scoring : str
+        What candidates were compared by.
     """
 
     solution: Solution
     records: list[Record]
     chosen: int
     held_out_scores: Array | None = None
+    members: tuple[int, ...] = (0,)
+    scoring: str = "accuracy"
+
+
+class Fits(Protocol):
+    """Candidates that are fitted together on the rows of each check."""
+
+    def tasks(self, place: int) -> list[Callable[[], Any]]:
+        """Fits on one check, to run in any order."""
+
+    def add(self, place: int, results: Sequence[Any]) -> None:
+        """Take the results of the tasks of a check."""
+
+    def candidates(self) -> list[Candidate]:
+        """Candidates and how they did so far."""
+
+    def keep(self, candidates: Sequence[Candidate]) -> None:
+        """Go on with these only."""
+
+    def solve(self, candidate: Candidate) -> Solution:
+        """A candidate on all rows, to ``tol``."""
 
 
 @one_thread()  # scores of validation rows are the same for any number of threads, too
 def search(config: SearchConfig, labelled: Labelled, validation: tuple[Array, Array] | None) -> SearchResult:
-    """Find the best candidate on validation rows, or by folds without them.
+    """Find the best candidates on validation rows, or by folds without them.
 
     Parameters
     ----------
@@ -97,14 +150,25 @@ def search(config: SearchConfig, labelled: Labelled, validation: tuple[Array, Ar
     Returns
     -------
     result : SearchResult
+
+    Raises
+    ------
+    InputError
+        If ``scoring`` or the grid is unknown, or fewer than two classes have two rows for folds.
     """
+    check_scoring(config.scoring)
+    config = replace(config, scoring=config.scoring or default_scoring(labelled.codes))
     if not config.sparsity:
         return _stopped_early(config, labelled, validation)
-    problem = labelled.problem()
-    pairs = _pairs(config, problem)
     if validation is not None:
-        return _best_on_path(config, labelled, problem, pairs, validation)
-    return _best_by_folds(config, labelled, problem, pairs)
+        checks = [Check(*validation)]
+    else:
+        folds = stratified_folds(labelled.codes, config.folds, config.random_state)
+        checks = [Check(labelled.matrix[check], labelled.codes[check], fit, check) for fit, check in folds]
+    problem = labelled.problem()
+    families: list[Fits] = [PathFits(config, labelled, problem, _pairs(config, problem), checks)]
+    families += _separate_fits(config, labelled, checks)
+    return _mean_of_best(config, labelled, checks, _race(config, labelled, checks, families))
 
 
 def _pairs(config: SearchConfig, problem: Problem) -> list[Pair]:
@@ -125,82 +189,172 @@ def _separate_fits(config: SearchConfig, labelled: Labelled, checks: Sequence[Ch
         given += [check_penalties_by_component(entry, names) for entry in config.grid if isinstance(entry, Mapping)]
     elif config.grid == "path" and len(labelled.widths) > 1:
         given.append(None)
-    return [SeparateFits(labelled, checks, config.tol, config.max_iter, penalties) for penalties in given]
+    gaps = config.tol, _loose(config)
+    return [SeparateFits(labelled, checks, *gaps, config.max_iter, penalties) for penalties in given]
 
 
-def _best_on_path(
-    config: SearchConfig, labelled: Labelled, problem: Problem, pairs: list[Pair], validation: tuple[Array, Array]
-) -> SearchResult:
-    separate = (
-        (candidate.record, candidate.solutions[0])
-        for fits in _separate_fits(config, labelled, [Check(*validation)])
-        for candidate in fits.candidates(labelled.each(fits.tasks()))
+def _loose(config: SearchConfig) -> float:
+    return max(config.tol, LOOSE)
+
+
+_Found = list[tuple[Fits, Candidate]]
+"""Candidates, each with the fits it belongs to."""
+
+
+def _race(config: SearchConfig, labelled: Labelled, checks: Sequence[Check], families: Sequence[Fits]) -> _Found:
+    """Try candidates on the first check, those within reach of the best on the second, and then on all others."""
+    places = range(len(checks))
+    left: _Found = []
+    for begin, end in ((0, 1), (1, 2), (2, len(checks))):
+        parts = [(family, place, family.tasks(place)) for place in places[begin:end] for family in families]
+        results = iter(labelled.each([task for *_, tasks in parts for task in tasks]))
+        for family, place, tasks in parts:
+            family.add(place, list(islice(results, len(tasks))))
+        found = [(family, _scored(config, checks, each)) for family in families for each in family.candidates()]
+        if end >= len(checks):
+            return found + left
+        reached = _within_reach(checks, [candidate for _, candidate in found])
+        left += [entry for entry, kept in zip(found, reached, strict=True) if not kept and entry[1].record.separate is None]
+        for family in families:
+            mine = zip(found, reached, strict=True)
+            family.keep([candidate for (owner, candidate), kept in mine if kept and owner is family])
+    return left
+
+
+def _scored(config: SearchConfig, checks: Sequence[Check], candidate: Candidate) -> Candidate:
+    """The candidate with its score: of all rows it was checked on together, unless that is the accuracy, a mean of folds."""
+    if config.scoring is None or config.scoring == "accuracy":
+        return candidate
+    seen = list(candidate.scores)
+    codes = np.concatenate([checks[place].codes for place in seen])
+    score = METRICS[config.scoring](codes, np.concatenate([candidate.scores[place] for place in seen]))
+    return replace(candidate, record=replace(candidate.record, val_score=score))
+
+
+def _within_reach(checks: Sequence[Check], candidates: Sequence[Candidate]) -> list[bool]:
+    """Whether each candidate is not behind the best by `REACH` standard errors of the difference in accuracy."""
+    order = ranked([candidate.record for candidate in candidates])
+    right = [_right(checks, candidate) for candidate in candidates]
+    best = candidates[order[0]].record
+    reached = [False] * len(candidates)
+    for place in order:
+        behind = right[order[0]] - right[place]
+        sure = behind.mean() > REACH * np.sqrt(behind.var() / max(len(behind) - 1, 1))
+        reached[place] = not sure or candidates[place].record.score >= best.score
+    return reached
+
+
+def _right(checks: Sequence[Check], candidate: Candidate) -> Array:
+    parts = [scores.argmax(axis=1) == checks[place].codes for place, scores in candidate.scores.items()]
+    return np.concatenate(parts).astype(np.float64)
+
+
+def _mean_of_best(config: SearchConfig, labelled: Labelled, checks: Sequence[Check], found: _Found) -> SearchResult:
+    """Solve the best few candidates on all rows, and take their mean."""
+    records = [candidate.record for _, candidate in found]
+    complete = [place for place in ranked(records) if len(found[place][1].scores) == len(checks)]
+    reached = _within_reach(checks, [found[place][1] for place in complete])
+    members = [place for place, kept in zip(complete, reached, strict=True) if kept][: config.average]
+    solutions = []
+    for place in members:
+        family, candidate = found[place]
+        solutions.append(family.solve(candidate))
+        records[place] = _final(config, labelled, checks, candidate.record, solutions[-1])
+    members = [members[at] for at in ranked([records[place] for place in members])]
+    solution, scoring, chosen = _mean(solutions), config.scoring or "accuracy", members[0]
+    if checks[0].rows is None:
+        return SearchResult(solution, records, chosen, None, tuple(members), scoring)
+    scores = np.full((len(labelled.codes), labelled.classes), np.nan, np.float32)
+    for at, check in enumerate(checks):
+        scores[check.rows] = np.mean([found[place][1].scores[at] for place in members], axis=0)
+    return SearchResult(solution, records, chosen, scores, tuple(members), scoring)
+
+
+def _final(
+    config: SearchConfig, labelled: Labelled, checks: Sequence[Check], record: Record, solution: Solution
+) -> Record:
+    """A member's record with the certificate of its final fit, which validation rows judge again."""
+    zero = zero_groups(solution.weights, list(labelled.widths), labelled.group_of)
+    nonzero, seconds = float(np.count_nonzero(solution.weights)), record.seconds + solution.seconds
+    final = replace(record, dual_gap=solution.gap, zero_components=zero, nonzero=nonzero, member=True)
+    final = replace(final, converged=solution.converged, seconds=seconds)
+    if checks[0].rows is not None:
+        return final
+    scores, codes = solution.scores(checks[0].matrix), checks[0].codes
+    judged = record_of(record.pair, solution, zero, scores, codes)
+    score = None if record.val_score is None else METRICS[config.scoring or "accuracy"](codes, scores)
+    return replace(final, val_accuracy=judged.val_accuracy, val_loss=judged.val_loss, val_score=score)
+
+
+def _mean(solutions: Sequence[Solution]) -> Solution:
+    """The mean of weights and intercepts; the gap is the largest, counts are added up."""
+    if len(solutions) == 1:
+        return solutions[0]
+    return Solution(
+        np.asarray(np.mean([each.weights for each in solutions], axis=0, dtype=np.float64), solutions[0].weights.dtype),
+        np.asarray(np.mean([each.intercept for each in solutions], axis=0)),
+        objective=float(np.mean([each.objective for each in solutions])),
+        gap=max(each.gap for each in solutions),
+        converged=all(each.converged for each in solutions),
+        iterations=sum(each.iterations for each in solutions),
+        products=sum(each.products for each in solutions),
+        seconds=sum(each.seconds for each in solutions),
     )
-    records: list[Record] = []
-    for record, solution in chain(_path(config, labelled, problem, pairs, validation), separate):
-        records.append(record)
-        if best(records) == len(records) - 1:
-            kept = solution
-    return SearchResult(kept, records, best(records))
 
 
-def _best_by_folds(config: SearchConfig, labelled: Labelled, problem: Problem, pairs: list[Pair]) -> SearchResult:
-    folds = stratified_folds(labelled.codes, config.folds, config.random_state)
-    checks = [Check(labelled.matrix[check], labelled.codes[check], fit) for fit, check in folds]
-    by_folds, separate = _ByFolds(config, labelled, pairs, checks), _separate_fits(config, labelled, checks)
-    several: list[Sequence[Callable[[], Any]]] = [by_folds.tasks(), *(fits.tasks() for fits in separate)]
-    results = iter(labelled.each([task for tasks in several for task in tasks]))
-    first, *rest = [list(islice(results, len(tasks))) for tasks in several]
-    records, scores_of = by_folds.records(first, [check for _, check in folds])
-    candidates = [each for fits, found in zip(separate, rest, strict=True) for each in fits.candidates(found)]
-    records += [candidate.record for candidate in candidates]
-    chosen = best(records)
-    record = records[chosen]
-    if record.separate is None:
-        ((_, solution),) = solve_path(problem, [record.pair], config.tol, config.max_iter)
-        return SearchResult(solution, records, chosen, scores_of[record.pair])
-    scores = np.zeros((len(labelled.codes), labelled.classes), np.float32)
-    for (_, check), fold, part in zip(folds, checks, candidates[chosen - len(records)].solutions, strict=True):
-        scores[check] = part.scores(fold.matrix)
-    return SearchResult(solve_separately(labelled, record.separate, config.tol, config.max_iter), records, chosen, scores)
+class PathFits:
+    """Pairs of a path: a task for each warm-start group (`learn.path`) on the rows of a check."""
 
+    def __init__(
+        self, config: SearchConfig, labelled: Labelled, problem: Problem, pairs: list[Pair], checks: Sequence[Check]
+    ):
+        self._config, self._labelled, self._problem, self._pairs, self._checks = config, labelled, problem, pairs, checks
+        self._records: dict[Pair, list[Record]] = {pair: [] for pair in pairs}
+        self._scores: dict[Pair, dict[int, Array]] = {pair: {} for pair in pairs}
+        self._starts: dict[Pair, Solution] = {}
 
-class _ByFolds:
-    """Warm-start groups of the path on the rows of each fold: ``tasks`` to run in any order, then their records."""
+    def tasks(self, place: int) -> list[Callable[[], Any]]:
+        groups = sorted(warm_start_groups(self._pairs), key=lambda group: -max(pair.l1 for pair in group))
+        return [partial(self._fit, group, self._checks[place], dict(self._starts)) for group in groups]
 
-    def __init__(self, config: SearchConfig, labelled: Labelled, pairs: list[Pair], checks: Sequence[Check]):
-        self._config, self._labelled, self._pairs, self._checks = config, labelled, pairs, checks
-        longest_first = sorted(warm_start_groups(pairs), key=lambda group: -max(pair.l1 for pair in group))
-        self._parts = [(group, place) for group in longest_first for place in range(len(checks))]
+    def add(self, place: int, results: Sequence[list[tuple[Pair, Solution, Record, Array]]]) -> None:
+        solved = [each for result in results for each in result]
+        for pair, solution, record, scores in solved:
+            self._records[pair].append(record)
+            self._scores[pair][place], self._starts[pair] = scores, solution
+        reached = {pair for pair, *_ in solved}
+        self._pairs = [pair for pair in self._pairs if pair in reached]  # patience may have left some
 
-    def tasks(self) -> list[Callable[[], list[tuple[Record, Array]]]]:
-        return [partial(self._validate, group, self._checks[place]) for group, place in self._parts]
+    def candidates(self) -> list[Candidate]:
+        return [Candidate(merge(self._records[pair]), self._scores[pair]) for pair in self._pairs]
 
-    def records(self, results: Sequence[Any], rows: Sequence[Array]) -> tuple[list[Record], dict[Pair, Array]]:
-        """Each pair's record over the folds, and its scores of the rows held out (m × c)."""
-        labelled = self._labelled
-        by_pair: dict[Pair, list[Record]] = {pair: [] for pair in self._pairs}
-        held_out = {pair: np.zeros((len(labelled.codes), labelled.classes), np.float32) for pair in self._pairs}
-        for (_, place), found in zip(self._parts, results, strict=True):
-            for record, scores in found:
-                by_pair[record.pair].append(record)
-                held_out[record.pair][rows[place]] = scores
-        return [merge(records) for records in by_pair.values() if len(records) == len(self._checks)], held_out
+    def keep(self, candidates: Sequence[Candidate]) -> None:
+        kept = {candidate.record.pair for candidate in candidates}
+        self._pairs = [pair for pair in self._pairs if pair in kept]
 
-    def _validate(self, group: list[Pair], check: Check) -> list[tuple[Record, Array]]:
-        labelled = self._labelled
-        path = _path(self._config, labelled, labelled.problem(check.fit), group, (check.matrix, check.codes))
-        return [(record, solution.scores(check.matrix)) for record, solution in path]
+    def solve(self, candidate: Candidate) -> Solution:
+        pair, config, problem, starts = candidate.record.pair, self._config, self._problem, dict(self._starts)
+        if self._checks[0].fit is not None and not starts_for(problem, starts):  # from strong penalties with the same λ₁
+            series = [each for each in self._records if each[::2] == pair[::2] and each.group > pair.group]
+            found = [each for _, each in solve_path(problem, series, _loose(config), config.max_iter, exact_zeros=False)]
+            starts = {pair: found[-1]} if found else {}
+        ((_, solution),) = solve_path(problem, [pair], config.tol, config.max_iter, starts=starts)
+        return solution
 
-
-def _path(
-    config: SearchConfig, labelled: Labelled, problem: Problem, pairs: list[Pair], validation: tuple[Array, Array]
-) -> Iterator[tuple[Record, Solution]]:
-    stop, names, group_of = _Patience(config.patience), list(labelled.widths), labelled.group_of
-    for pair, solution in solve_path(problem, pairs, config.tol, config.max_iter, skip=stop.reached):
-        record = validate(pair, solution, names, group_of, *validation)
-        stop.note(pair, record.val_accuracy)
-        yield record, solution
+    def _fit(
+        self, group: list[Pair], check: Check, starts: Mapping[Pair, Solution]
+    ) -> list[tuple[Pair, Solution, Record, Array]]:
+        config, stop, names = self._config, _Patience(self._config.patience), list(self._labelled.widths)
+        problem = self._problem if check.fit is None else self._labelled.problem(check.fit)
+        found = []
+        starts = starts_for(problem, starts)
+        path = solve_path(problem, group, _loose(config), config.max_iter, stop.reached, starts, exact_zeros=False)
+        for pair, solution in path:
+            zero, scores = zero_groups(solution.weights, names, self._labelled.group_of), solution.scores(check.matrix)
+            record = record_of(pair, solution, zero, scores, check.codes)
+            stop.note(pair, record.val_accuracy)
+            found.append((pair, solution, record, scores))
+        return found
 
 
 def _stopped_early(config: SearchConfig, labelled: Labelled, validation: tuple[Array, Array] | None) -> SearchResult:
@@ -217,13 +371,13 @@ def _stopped_early(config: SearchConfig, labelled: Labelled, validation: tuple[A
         runs = [
             fit_stopped(matrix[fit], codes[fit], classes, validation=(matrix[check], codes[check])) for fit, check in folds
         ]
-        held_out_scores = np.zeros((len(codes), classes), np.float32)
+        held_out_scores = np.full((len(codes), classes), np.nan, np.float32)
         for (_, check), run in zip(folds, runs, strict=True):
             held_out_scores[check] = matrix[check] @ run.weights + run.intercept
         final = fit_stopped(matrix, codes, classes, epochs=max(1, int(np.median([run.epoch for run in runs]))))
     accuracy, loss = (float(np.mean([getattr(run, key) for run in runs])) for key in ("val_accuracy", "val_loss"))
     seconds, nonzero = time.perf_counter() - begun, float(np.count_nonzero(final.weights))
-    record = Record(0.0, 0.0, False, accuracy, loss, np.nan, (), nonzero, False, seconds)
+    record = Record(0.0, 0.0, False, accuracy, loss, np.nan, (), nonzero, False, seconds, member=True)
     weights = final.weights.astype(np.float32)
     solution = Solution(weights, final.intercept, np.nan, np.nan, False, final.epoch, 0.0, seconds)
     return SearchResult(solution, [record], 0, held_out_scores)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,8 @@ from slimg.engine.base import Array
 from slimg.errors import InputError, choices
 from slimg.learn.labelled import Labelled
 from slimg.learn.objective import log_loss
-from slimg.learn.path import Pair, Record, merge, rounded, solve_path, validate
+from slimg.learn.path import Pair, Record, merge, record_of, rounded, solve_path, starts_for
+from slimg.learn.scoring import accuracy
 from slimg.learn.solver import Solution
 
 SHARES = (0.2, 0.05)
@@ -32,95 +34,135 @@ SHARES = (0.2, 0.05)
 
 
 class Check(NamedTuple):
-    """Validation rows (matrix, codes), and the positions of the rows to fit on (None: all)."""
+    """Validation rows (matrix, codes); for a fold, the positions of the rows to fit on, and of those held out."""
 
     matrix: Array
     codes: Array
     fit: Array | None = None
+    rows: Array | None = None
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Components added, their record, and their solution for each check."""
+    """A record, and the scores of the validation rows by the position of their check."""
 
     record: Record
-    solutions: list[Solution]
+    scores: Mapping[int, Array]
 
 
 class SeparateFits:
-    """Components fitted alone on the rows of each check: ``tasks`` to run in any order, then candidates from their results.
+    """Components fitted alone on the rows of each check, to the gap ``loose``; candidates are the sums of some of them.
 
     ``penalties`` has λ of each component; None tries `SHARES` of its own λ_max.
     """
-
-    labelled: Labelled
-    checks: Sequence[Check]
-    penalties: dict[str, list[float]]
 
     def __init__(
         self,
         labelled: Labelled,
         checks: Sequence[Check],
         tol: float,
+        loose: float,
         max_iter: int,
         penalties: Mapping[str, float] | None = None,
     ):
-        self.labelled, self.checks, self._tol, self._max_iter, self._given = labelled, checks, tol, max_iter, penalties
+        self.labelled, self.checks, self._tol, self._loose, self._max_iter = labelled, checks, tol, loose, max_iter
         given = {name: [penalty] for name, penalty in penalties.items()} if penalties else None
-        self.penalties = given or _default_penalties(labelled)
-        self._parts = [(name, place) for name in self.penalties for place in range(len(checks))]
+        self._given, self.penalties = penalties, given or _default_penalties(labelled)
+        self._parts: dict[tuple[str, float], dict[int, _Part]] = {
+            (name, penalty): {} for name, tried in self.penalties.items() for penalty in tried
+        }
+        self._starts: dict[str, dict[Pair, Solution]] = {name: {} for name in self.penalties}
 
-    def tasks(self) -> list[Callable[[], list[Solution]]]:
-        """One for each component and check."""
-        return [partial(self._fit, name, self.checks[place].fit) for name, place in self._parts]
+    def tasks(self, place: int) -> list[Callable[[], list[Solution]]]:
+        """One for each component."""
+        fit, loose = self.checks[place].fit, self._loose
+        return [partial(self._fit, name, self._starts[name], fit, loose, False) for name in self.penalties]
 
-    def candidates(self, results: Sequence[list[Solution]]) -> list[Candidate]:
+    def add(self, place: int, results: Sequence[list[Solution]]) -> None:
+        """Keep what candidates need of the solutions: scores of the validation rows, and where to start next."""
+        check = self.checks[place]
+        for (name, tried), solutions in zip(self.penalties.items(), results, strict=True):
+            self._starts[name] = dict(zip(_alone(tried), solutions, strict=True))
+            rows = np.ascontiguousarray(check.matrix[:, self.labelled.columns(name)])
+            for penalty, solution in zip(tried, solutions, strict=True):
+                scores = solution.scores(rows)
+                record = record_of(Pair(0.0, penalty), solution, (), scores, check.codes)
+                self._parts[name, penalty][place] = _Part(scores, record)
+
+    def candidates(self) -> list[Candidate]:
         """The first one, two, … components in the order of their validation loss, each with the best of its λ.
 
         With given penalties, one for each component, all components are the only candidate.
         """
-        alone = self._by_part(results)
+        if not self.penalties:
+            return []
         if self._given:
-            return [self._candidate(alone, {name: penalty for name, (penalty,) in self.penalties.items()})]
+            return [self._candidate({name: penalty for name, (penalty,) in self.penalties.items()})]
         best = [
-            min((self._loss(alone, name, penalty), at, name, penalty) for penalty in self.penalties[name])
+            min((self._loss(name, penalty), at, name, penalty) for penalty in self.penalties[name])
             for at, name in enumerate(self.penalties)
         ]
         order = [(name, penalty) for _, _, name, penalty in sorted(best)]
-        return [self._candidate(alone, dict(order[: k + 1])) for k in range(len(order))]
+        return [self._candidate(dict(order[: k + 1])) for k in range(len(order))]
 
-    def _fit(self, name: str, fit: Array | None) -> list[Solution]:
-        problem = self.labelled.only(name).problem(fit)
-        pairs = [Pair(0.0, penalty, True) for penalty in self.penalties[name]]
-        return [solution for _, solution in solve_path(problem, pairs, self._tol, self._max_iter)]
+    def keep(self, candidates: Sequence[Candidate]) -> None:
+        """Go on only with components of these candidates."""
+        kept = {name for candidate in candidates for name in candidate.record.separate or ()}
+        self.penalties = {name: tried for name, tried in self.penalties.items() if name in kept}
 
-    def _by_part(self, results: Sequence[list[Solution]]) -> _Solved:
-        return {
-            (name, penalty, place): solution
-            for (name, place), solutions in zip(self._parts, results, strict=True)
-            for penalty, solution in zip(self.penalties[name], solutions, strict=True)
-        }
+    def solve(self, candidate: Candidate) -> Solution:
+        """The sum of a candidate's components, fitted on all rows to the gap ``tol``."""
+        penalties = candidate.record.separate or {}
+        return solve_separately(self.labelled, penalties, self._tol, self._max_iter, self._starts)
 
-    def _loss(self, alone: _Solved, name: str, penalty: float) -> float:
+    def _fit(
+        self, name: str, starts: Mapping[Pair, Solution], fit: Array | None, tol: float, exact_zeros: bool
+    ) -> list[Solution]:
+        problem, pairs = self.labelled.only(name).problem(fit), _alone(self.penalties[name])
+        starts = starts_for(problem, starts)
+        path = solve_path(problem, pairs, tol, self._max_iter, starts=starts, exact_zeros=exact_zeros)
+        return [solution for _, solution in path]
+
+    def _loss(self, name: str, penalty: float) -> float:
         """Validation loss of a component alone, over the checks."""
-        columns, solutions = self.labelled.columns(name), [alone[name, penalty, at] for at in range(len(self.checks))]
-        scores = [each.scores(check.matrix[:, columns]) for each, check in zip(solutions, self.checks, strict=True)]
-        return float(np.mean([log_loss(each, check.codes) for each, check in zip(scores, self.checks, strict=True)]))
+        return float(np.mean([part.record.val_loss for part in self._parts[name, penalty].values()]))
 
-    def _candidate(self, alone: _Solved, separate: dict[str, float]) -> Candidate:
-        labelled, pair, records, solutions = self.labelled, Pair(0.0, max(separate.values())), [], []
-        names, group_of = list(labelled.widths), labelled.group_of
-        for place, check in enumerate(self.checks):
-            parts = {name: alone[name, penalty, place] for name, penalty in separate.items()}
-            solutions.append(_added(labelled, check.fit, parts))
-            records.append(validate(pair, solutions[-1], names, group_of, check.matrix, check.codes))
-        return Candidate(replace(merge(records), separate=separate), solutions)
+    def _candidate(self, separate: dict[str, float]) -> Candidate:
+        names, records, scores = list(self.labelled.widths), [], {}
+        zero = tuple(name for name in names if name not in separate)
+        parts = [self._parts[name, penalty] for name, penalty in separate.items()]
+        for place in parts[0]:
+            check, several = self.checks[place], [part[place].record for part in parts]
+            shares = self.labelled.log_shares(check.fit)
+            scores[place] = np.sum([part[place].scores for part in parts], axis=0)
+            scores[place] -= ((len(parts) - 1) * (shares - shares.mean())).astype(np.float32)
+            records.append(
+                replace(
+                    several[0],
+                    group=max(separate.values()),
+                    val_accuracy=accuracy(check.codes, scores[place]),
+                    val_loss=log_loss(scores[place], check.codes),
+                    dual_gap=max(record.dual_gap for record in several),
+                    zero_components=zero,
+                    nonzero=sum(record.nonzero for record in several),
+                    converged=all(record.converged for record in several),
+                    seconds=sum(record.seconds for record in several),
+                )
+            )
+        return Candidate(replace(merge(records), separate=separate), scores)
 
 
-def solve_separately(labelled: Labelled, penalties: Mapping[str, float], tol: float, max_iter: int) -> Solution:
+def solve_separately(
+    labelled: Labelled,
+    penalties: Mapping[str, float],
+    tol: float,
+    max_iter: int,
+    starts: Mapping[str, Mapping[Pair, Solution]] = MappingProxyType({}),
+) -> Solution:
     """The sum of components fitted separately on all rows."""
-    fits = SeparateFits(labelled, [Check(labelled.matrix[:0], labelled.codes[:0])], tol, max_iter, penalties)
-    results = labelled.each(fits.tasks())
+    fits = SeparateFits(labelled, [], tol, tol, max_iter, penalties)
+    tasks = [partial(fits._fit, name, starts.get(name, {}), None, tol, True) for name in penalties]
+    results = labelled.each(tasks)
     return _added(labelled, None, {name: solution for name, (solution,) in zip(penalties, results, strict=True)})
 
 
@@ -142,8 +184,15 @@ def largest_penalty(labelled: Labelled, name: str) -> float:
     return problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero())
 
 
-_Solved = dict[tuple[str, float, int], Solution]
-"""By component, λ and the position of the check."""
+class _Part(NamedTuple):
+    """What is kept of a component fitted alone: scores of the validation rows of a check, and its record."""
+
+    scores: Array
+    record: Record
+
+
+def _alone(penalties: Sequence[float]) -> list[Pair]:
+    return [Pair(0.0, penalty, True) for penalty in penalties]
 
 
 def _default_penalties(labelled: Labelled) -> dict[str, list[float]]:

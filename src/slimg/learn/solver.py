@@ -10,6 +10,10 @@ Each iteration
 4. takes a proximal Newton step over the groups that are not zero (`learn.quadratic`) with a line search;
 5. deactivates a group that is shrinking or small, that is sets it to exactly zero, if zero is optimal for it while the
    others stay as they are.
+
+At the gap that was asked for, a group that is zero in the solution can still have weights, or the other way round. So in the
+end groups that the objective would hardly miss are left out, the others are solved further, and only groups for which zero
+is then not optimal, ‖S(Z_g, λ₁)‖_F > λ₂, come back.
 """
 
 from __future__ import annotations
@@ -34,6 +38,11 @@ ACCURACY, FINE, FINER = 0.3, 1e-3, 0.1
 ``FINER``: there the model is good, and a more accurate step saves one."""
 SMALL = 0.02
 """The share of the largest group's norm below which a group is tested for zero."""
+UNDECIDED, DECIDED = 10, 0.03
+"""In units of the gap to reach: a group is in doubt if the objective rises by no more when it is set to zero; and the gap to
+which the others are solved without it."""
+FIRST = 0.7
+"""Groups are activated together if zero misses being optimal for them by at least this share of the largest miss."""
 STALLED = 12
 """Steps that must lower the objective together; if they do not, rounding is the limit."""
 
@@ -75,7 +84,13 @@ class Solution:
 
 @one_thread()  # here, because setting it costs more than a small product
 def solve(
-    problem: Problem, l1: float, group: float, start: Solution | None = None, tol: float = 1e-4, max_iter: int = 200
+    problem: Problem,
+    l1: float,
+    group: float,
+    start: Solution | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 200,
+    exact_zeros: bool = True,
 ) -> Solution:
     """Solve for one pair (λ₁, λ₂), from zero or from the solution of another pair.
 
@@ -92,24 +107,78 @@ def solve(
         The duality gap to reach, as a share of the loss at W = 0.
     max_iter : int, default 200
         Newton steps at most.
+    exact_zeros : bool, default True
+        Whether groups that are zero in the solution are to be exactly zero, not only within the gap.
 
     Returns
     -------
     solution : Solution
-        The iterate with the smallest gap.
+        The iterate with the smallest gap; with ``exact_zeros`` it may be a later one, whose gap is at most ``tol`` too.
     """
     solution = _verified(problem, l1, group, _descend(problem, l1, group, start, tol, max_iter), tol)
-    if solution.converged or problem.rows.dtype == np.float64 or solution.iterations >= max_iter:
+    if not solution.converged and problem.rows.dtype != np.float64 and solution.iterations < max_iter:
+        problem = problem.in_double()
+        finish = _descend(problem, l1, group, solution, tol, max_iter - solution.iterations)
+        solution = _after(solution, _verified(problem, l1, group, finish, tol))
+    return _decide_zeros(problem, l1, group, solution, tol, max_iter) if exact_zeros and solution.converged else solution
+
+
+def _after(first: Solution, second: Solution) -> Solution:
+    """The second solution, which was found from the first, with the cost of both."""
+    counts = {name: getattr(first, name) + getattr(second, name) for name in ("iterations", "products", "seconds")}
+    return replace(second, **counts)
+
+
+def _decide_zeros(problem: Problem, l1: float, group: float, solution: Solution, tol: float, max_iter: int) -> Solution:
+    """Leave out the groups in doubt, solve the others further, and take back those for which zero is not optimal."""
+    penalty, here = problem.penalty(l1, group), solution
+    zero = np.flatnonzero(penalty.norms(solution.weights) == 0)
+    doubt = _in_doubt(problem, penalty, solution, UNDECIDED * tol * problem.loss.at_zero())
+    out, excess = np.union1d(zero, doubt), _excess(problem, penalty, solution)
+    if not len(doubt) and (excess[zero] <= 0).all():
         return solution
-    double = problem.in_double()
-    finish = _descend(double, l1, group, solution, tol, max_iter - solution.iterations)
-    finish = _verified(double, l1, group, finish, tol)
-    return replace(
-        finish,
-        iterations=solution.iterations + finish.iterations,
-        products=solution.products + finish.products,
-        seconds=solution.seconds + finish.seconds,
-    )
+    while True:
+        here = _after(here, _solve_without(problem, l1, group, here, out, DECIDED * tol, max_iter))
+        excess = _excess(problem, penalty, here)[out]
+        if excess.max(initial=0.0) <= 0:
+            break
+        out = out[excess < 0.5 * excess.max()]
+    here = _verified(problem, l1, group, here, tol)
+    return here if here.converged else solution
+
+
+def _excess(problem: Problem, penalty: SparseGroup, solution: Solution) -> Array:
+    """‖S(Z_g, λ₁)‖_F − λ₂ of each group: zero is not optimal for a group where this is positive."""
+    scores = problem.rows.times(solution.weights.astype(problem.rows.dtype, copy=False))
+    probabilities = problem.loss.evaluate(scores, solution.intercept).probabilities
+    gradient = problem.rows.transposed_times(problem.loss.residual(probabilities))
+    return penalty.norms(soft(gradient, penalty.l1)) - penalty.group
+
+
+def _in_doubt(problem: Problem, penalty: SparseGroup, solution: Solution, allowed: float) -> Array:
+    """Groups that are not zero, and without which, the others as they are, the objective rises by at most ``allowed``."""
+    rows, loss, weights = problem.rows, problem.loss, solution.weights.astype(problem.rows.dtype, copy=False)
+    scores, norms = rows.times(weights), penalty.norms(weights)
+    before, found = loss.evaluate(scores, solution.intercept).value, []
+    for which in np.flatnonzero(norms):
+        mine = np.flatnonzero(penalty.group_of == which)
+        without = loss.with_intercept(scores - rows.select(mine).times(weights[mine]), solution.intercept).value
+        saved = penalty.group * norms[which] + penalty.l1 * float(np.abs(weights[mine]).sum(dtype=np.float64))
+        if without - before - saved <= allowed:
+            found.append(which)
+    return np.asarray(found, int)
+
+
+def _solve_without(
+    problem: Problem, l1: float, group: float, start: Solution, out: Array, tol: float, max_iter: int
+) -> Solution:
+    """The solution without some groups, whose weights are zero."""
+    kept = np.flatnonzero(~np.isin(problem.group_of, out))
+    part = replace(problem, rows=problem.rows.select(kept), group_of=problem.group_of[kept])
+    found = _descend(part, l1, group, replace(start, weights=start.weights[kept]), tol, max_iter)
+    weights = np.zeros_like(start.weights)
+    weights[kept] = found.weights
+    return replace(found, weights=weights)
 
 
 def _descend(problem: Problem, l1: float, group: float, start: Solution | None, tol: float, max_iter: int) -> Solution:
@@ -195,7 +264,8 @@ class _State:
         """Move each zero group for which zero is not optimal along −S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖)."""
         shrunk = soft(self.gradient, self.penalty.l1)
         sizes = self.penalty.norms(shrunk)
-        inactive = (self.penalty.norms(self.weights) == 0) & (sizes > self.penalty.group)
+        excess = np.where(self.penalty.norms(self.weights) == 0, sizes - self.penalty.group, 0.0)
+        inactive = (excess > 0) & (excess >= FIRST * excess.max(initial=0.0))
         for which in np.flatnonzero(inactive):
             mine = np.flatnonzero(self.penalty.group_of == which)
             self._start_group(mine, -shrunk[mine] * (1 - self.penalty.group / sizes[which]))

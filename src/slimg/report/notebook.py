@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slimg.graph.columns import number_of
-from slimg.learn.path import describe
+from slimg.learn.path import describe_members
 from slimg.report.page import templates
 from slimg.report.plots import MAIN
 
@@ -34,7 +34,7 @@ def model_html(model: Any) -> str:
         data=model.data_,
         counts=", ".join(sizes),
         classes=f"{number_of(len(classes), 'class', 'classes')}: {named}",
-        chosen=describe(model.chosen_),
+        chosen=describe_members(model.members_),
         accuracy=model.chosen_["val_accuracy"],
         weights=weights,
         total=sum(weights.values()) or 1.0,

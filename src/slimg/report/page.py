@@ -84,6 +84,7 @@ def _context(record: dict[str, Any], title: str | None) -> dict[str, Any]:
         "confusions": confusions(record["held_out"]["confusion"], record["classes"]),
         "weights": {labels[part["name"]]: part["norm"] for part in parts},
         "chosen": describe(fitted["chosen"], formula),
+        "averaged": [describe(member, formula) for member in fitted["members"] if member != fitted["chosen"]],
     }
 
 

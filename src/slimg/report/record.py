@@ -44,7 +44,7 @@ def held_out(model: Model) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     rows : ndarray of shape (m,)
-        Rows of the training nodes.
+        Rows of the training nodes that a fold held out.
     probabilities : ndarray of shape (m, c)
 
     Raises
@@ -54,7 +54,8 @@ def held_out(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """
     if model.held_out_scores_ is None:
         raise InputError("the model was fitted with validation rows, so no fold held out its labels: fit without val")
-    return model.trained_on_, softmax(model.held_out_scores_)
+    seen = np.isfinite(model.held_out_scores_).all(axis=1)  # the only labelled node of a class is never held out
+    return model.trained_on_[seen], softmax(model.held_out_scores_[seen])
 
 
 def confusion(truth: np.ndarray, found: np.ndarray, classes: int) -> np.ndarray:
@@ -144,7 +145,7 @@ TERMS = 6
 """Features and nodes that are named of each component of an explanation."""
 FEATURES = 8
 """Features that are named of each class."""
-_CANDIDATE = ("l1", "group", "joint", "separate", "val_accuracy")
+_CANDIDATE = ("l1", "group", "joint", "separate", "val_accuracy", "val_score")
 
 
 def fit_record(
@@ -298,6 +299,8 @@ def _model(model: Model) -> dict[str, Any]:
         "rank": int(model.rank_),
         "selection": [{key: record[key] for key in _CANDIDATE} for record in model.selection_],
         "chosen": {key: model.chosen_[key] for key in _CANDIDATE},
+        "members": [{key: record[key] for key in _CANDIDATE} for record in model.members_],
+        "scoring": model.scoring_,
         "gap": float(model.dual_gap_),
         "fold_in_agreement": model.fold_in_agreement_,
         "seconds": {name: float(value) for name, value in model.seconds_.items()},
