@@ -75,7 +75,7 @@ def three_classes():
 @pytest.mark.parametrize("how", [{"grid": [(0.0, 1e-2)]}, {"grid": [(0.0, 1e-1), (0.0, 1e-2), (1e-3, 1e-3)]}])
 def test_each_fold_is_the_prediction_of_a_fit_without_it(how):
     graph = three_classes()
-    model = SlimG(cv=3, **how).fit(graph)
+    model = SlimG(cv=3, average=1, **how).fit(graph)
     rows, chances = held_out(model)
     pair = [(model.l1_, model.group_)]
     for fit, check in StratifiedKFold(3, shuffle=True, random_state=0).split(rows, graph.codes):

@@ -45,7 +45,7 @@ from slimg.learn.scoring import METRICS, check_scoring, default_scoring
 from slimg.learn.separate import Candidate, Check, SeparateFits, check_penalties_by_component
 from slimg.learn.solver import Solution
 
-LOOSE = 3e-3
+LOOSE = 1e-3
 """The gap to which candidates are solved to be compared (``tol`` if that is larger)."""
 REACH = 2.0
 """Standard errors of the difference in accuracy by which a candidate must be behind the best to be left."""
