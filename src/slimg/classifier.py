@@ -25,7 +25,7 @@ from slimg.fitted import FittedModel
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import Labelled, class_weights
-from slimg.learn.scoring import check_scoring
+from slimg.learn.objective import check_scoring
 from slimg.learn.search import SearchConfig, SearchResult, search
 from slimg.learn.solver import check_stopping, warn_unconverged
 from slimg.progress import progress_for, reporting

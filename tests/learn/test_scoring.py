@@ -9,8 +9,8 @@ from slimg import Graph, SlimG
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.learn.labelled import Labelled
+from slimg.learn.objective import METRICS, default_scoring
 from slimg.learn.path import ranked
-from slimg.learn.scoring import METRICS, default_scoring
 from slimg.learn.search import SearchConfig, search
 
 

@@ -9,7 +9,7 @@ Without an ℓ₁ part the problem does not change when a group is rotated, so o
 group with more columns than there are rows is replaced by its m coordinates in that span (`Rotation`), and the weights are
 rotated back.
 
-The best candidate has the highest validation score (`learn.scoring`, by default the accuracy); among equals the least
+The best candidate has the highest validation score (`learn.objective`, by default the accuracy); among equals the least
 validation loss, then the fewest weights.
 """
 
@@ -26,8 +26,7 @@ from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
 from slimg.errors import InputError, choices
 from slimg.learn.labelled import Problem, Rows
-from slimg.learn.objective import log_loss
-from slimg.learn.scoring import accuracy
+from slimg.learn.objective import accuracy, log_loss
 from slimg.learn.solver import Solution, solve
 
 PAPER_L1 = (1e-3, 1e-4, 1e-5)

@@ -29,6 +29,7 @@ import numpy as np
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
 from slimg.learn.labelled import Labelled, Problem, stratified_folds
+from slimg.learn.objective import METRICS, check_scoring, default_scoring
 from slimg.learn.path import (
     Pair,
     Record,
@@ -41,7 +42,6 @@ from slimg.learn.path import (
     warm_start_groups,
     zero_groups,
 )
-from slimg.learn.scoring import METRICS, check_scoring, default_scoring
 from slimg.learn.separate import Candidate, Check, SeparateFits, check_penalties_by_component
 from slimg.learn.solver import Solution
 
@@ -74,7 +74,7 @@ class SearchConfig:
     average : int, default 3
         Candidates of which the model is the mean.
     scoring : str, optional
-        A name of `learn.scoring`; None is the accuracy, and average precision if one of two classes is rare.
+        A name of `learn.objective`; None is the accuracy, and average precision if one of two classes is rare.
     """
 
     grid: str | Sequence[Any] = "path"

@@ -24,9 +24,8 @@ import numpy as np
 from slimg.engine.base import Array
 from slimg.errors import InputError, choices
 from slimg.learn.labelled import Labelled
-from slimg.learn.objective import log_loss
+from slimg.learn.objective import accuracy, log_loss
 from slimg.learn.path import Pair, Record, merge, record_of, rounded, solve_path, starts_for
-from slimg.learn.scoring import accuracy
 from slimg.learn.solver import Solution
 
 SHARES = (0.2, 0.05)
