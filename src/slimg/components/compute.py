@@ -256,7 +256,7 @@ def compute_components(
     names = _nonempty(result, [each.name for each in wanted])
     result.blocks = {name: result.blocks[name] for name in names}
     result.fitted = {name: result.fitted[name] for name in names}
-    result.rank = max(context.ranks.values(), default=max(result.widths.values()))
+    result.rank = max(*context.ranks.values(), *result.widths.values(), 0)
     result.seconds["total"] = time.perf_counter() - begun
     return result
 
