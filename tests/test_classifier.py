@@ -19,7 +19,8 @@ from slimg.lab.ablations import slimg_components, slimg_params
 from slimg.learn import SparseGroupLogisticRegression
 from slimg.learn.path import Record, best
 
-NAMES = ("U", "X", "A_row^2 X", "A_sym^2 X")
+PAPER_NAMES = ("U", "X", "A_row^2 X", "A_sym^2 X")
+NAMES = (*PAPER_NAMES, "S^10 X")
 
 
 def planted(n=240, c=3, d=12, shares=None, inside=0.12, outside=0.02, noise=1.0, seed=0):
@@ -228,14 +229,14 @@ def test_patience_leaves_a_series_after_pairs_without_gain(graph, split):
 @pytest.mark.parametrize(
     ("options", "names"),
     [
-        ({"components": ("X", "row", "sym")}, NAMES[1:]),
-        ({"components": ("U",)}, NAMES[:1]),
+        ({"components": ("X", "row", "sym")}, PAPER_NAMES[1:]),
+        ({"components": ("U",)}, PAPER_NAMES[:1]),
         ({"k_row": {2, 4}, "k_sym": {2, 3}}, ("U", "X", "A_row^2 X", "A_row^4 X", "A_sym^2 X", "A_sym^3 X")),
         ({"k_row": 1, "k_sym": 1}, ("U", "X", "A_row^1 X", "A_sym^1 X")),
-        ({"pca": False}, NAMES),
-        ({"max_rank": 3}, NAMES),
-        ({"normalize": None}, NAMES),
-        ({"energy": 0.5}, NAMES),
+        ({"pca": False}, PAPER_NAMES),
+        ({"max_rank": 3}, PAPER_NAMES),
+        ({"normalize": None}, PAPER_NAMES),
+        ({"energy": 0.5}, PAPER_NAMES),
     ],
 )
 def test_ablations(graph, split, options, names):
@@ -243,7 +244,7 @@ def test_ablations(graph, split, options, names):
     assert tuple(model.coef_) == names
     assert (model.predict() == graph.labels)[split.test].mean() > 0.6
     if options.get("pca") is False:
-        assert [len(model.coef_[name]) for name in NAMES[1:]] == [graph.d] * 3
+        assert [len(model.coef_[name]) for name in PAPER_NAMES[1:]] == [graph.d] * 3
     if "max_rank" in options:
         assert model.rank_ == 3 and {len(weights) for weights in model.coef_.values()} == {3}
 
@@ -317,7 +318,7 @@ def test_cora(load_real):
     strong.fit(graph, train=split.train, val=split.val, propagated=model.components_)
     assert strong.zero_components_ == ("U", "X", "A_sym^2 X") and not strong.coef_["U"].any()
     pair = SlimG(grid=[(1e-4, 1e-3)]).fit(graph, train=split.train, val=split.val, propagated=model.components_)
-    assert pair.rank_ == 1052 and pair.zero_components_ == ("U", "X") and pair.component_weights()["U"] == 0.0
+    assert pair.rank_ == 256 and "X" in pair.zero_components_ and pair.component_weights()["X"] == 0.0
     assert 100 * (pair.predict() == graph.labels)[split.test].mean() > 77
 
 

@@ -124,7 +124,7 @@ class SlimG(FittedModel):
     --------
     >>> from slimg import Graph, SlimG
     >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
-    >>> labels = {"a": "left", "b": "left", "e": "right", "f": "right"}
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
     >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, label=labels))
     >>> model.predict().tolist()
     ['left', 'left', 'left', 'right', 'right', 'right']

@@ -52,7 +52,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
     >>> from slimg import Graph, NodeClassifier, SlimG
     >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
     >>> classifier = NodeClassifier(Graph.from_edges(edges), SlimG(grid=[(0, 1e-2)]))
-    >>> classifier.fit(["a", "b", "e", "f"], ["left", "left", "right", "right"]).predict(["c", "d"]).tolist()
+    >>> classifier.fit(["a", "c", "d", "f"], ["left", "left", "right", "right"]).predict(["b", "e"]).tolist()
     ['left', 'right']
     """
 

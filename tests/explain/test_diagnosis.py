@@ -36,7 +36,7 @@ def test_cora_chameleon_and_actor(load_real):
     expected = {
         "cora": ("semantic-homophily", "Both help"),
         "chameleon": ("semantic-heterophily", "who is linked to whom predicts"),
-        "actor": ("semantic-uniform", "Features alone suffice"),
+        "actor": ("semantic-uniform", "Features alone"),
     }
     for name, (scenario, words) in expected.items():
         graph = load_real(name)

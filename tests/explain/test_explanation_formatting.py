@@ -19,7 +19,7 @@ def explanation():
 def test_the_text_names_what_matters(explanation):
     text = explanation.text()
     assert text.startswith(f"'n7' is classified as '{explanation.prediction}' (probability ")
-    assert "Its own features (" in text and "word" in text and "from " in text
+    assert "eatures within 2 steps" in text and "word" in text and "from " in text
     assert f"{explanation.components(against='mean')['bias']:+.2f}" in text
 
 

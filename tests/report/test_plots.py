@@ -75,7 +75,7 @@ def test_dollars_are_not_mathematics(model):
     names = ["$x^$", *graph.feature_names[1:]]
     labels = np.where(graph.labels == "ash", "$ash^$", graph.labels)
     named = SlimG(grid=[(1e-4, 1e-3)]).fit(Graph(graph.adjacency, graph.features, labels, feature_names=names))
-    ax = named.plot.features("$ash^$", "X", k=len(names))
+    ax = named.plot.features("$ash^$", "A_row^2 X", k=len(names))
     ax.figure.canvas.draw()
     assert r"\$x^\$" in [label.get_text() for label in ax.get_yticklabels()]
     assert r"\$ash^\$" in ax.get_title()

@@ -261,7 +261,7 @@ def compute_components(
     names = _nonempty(result, [each.name for each in wanted])
     result.blocks = {name: result.blocks[name] for name in names}
     result.fitted = {name: result.fitted[name] for name in names}
-    result.rank = max(context.ranks.values(), default=max(result.widths.values()))
+    result.rank = max(*context.ranks.values(), *result.widths.values(), 0)
     result.seconds["total"] = time.perf_counter() - begun
     return result
 
@@ -332,12 +332,9 @@ def _features(result: Components, context: Context, group: list[FeatureComponent
         note = "Features are measured numbers, not counts: each column is standardised."
         result.notes += () if note in result.notes else (note,)
     reduction = _timed(result, "features", _reduction, context, group, preparation)
-    start = partial(_timed, result, "features", _dense, engine, features, preparation)
+    start = partial(_timed, result, "features", _start, engine, features, preparation, reduction)
     solve = partial(_solve, result, context, preparation, reduction)
-    if reduction.columns is not None:
-        sources = _sources(result, context, group, lambda: reduction.columns, False)
-    else:
-        sources = _sources(result, context, group, start, not small)
+    sources = _sources(result, context, group, start, not small and reduction.columns is None)
     if small:
         engine.concurrently(*[partial(solve, *source) for source in sources])
         return
@@ -347,7 +344,10 @@ def _features(result: Components, context: Context, group: list[FeatureComponent
 
 
 class _Reduction(NamedTuple):
-    """V (d × l), X V, and for each component, by name, the mean of the rows of F X; nothing where X is not reduced."""
+    """V (d × l), X V, and for each component, by name, the mean of the rows of F X; nothing where X is not reduced.
+
+    X V of a sparse X is not kept: to make it again costs less than the memory.
+    """
 
     basis: Array | None = None
     columns: RowMatrix | None = None
@@ -366,7 +366,7 @@ def _reduction(context: Context, group: list[FeatureComponent], preparation: Pre
     sums = [_transposed(engine, graph, each, ones) for each in group]
     means = transposed_product(engine, x)(engine.map_rows(lambda *blocks: np.hstack(blocks), *sums))
     by_name = {each.name: mean for each, mean in zip(group, np.asarray(means, np.float64).T, strict=True)}
-    return _Reduction(basis, engine.combine(x, basis), by_name)
+    return _Reduction(basis, None if engine.is_sparse(x) else engine.combine(x, basis), by_name)
 
 
 def _transposed(engine: Engine, graph: Graph, component: FeatureComponent, ones: RowMatrix) -> RowMatrix:
@@ -379,9 +379,13 @@ def _transposed(engine: Engine, graph: Graph, component: FeatureComponent, ones:
     return ones
 
 
-def _dense(engine: Engine, features: Any, preparation: Preparation) -> RowMatrix:
-    """X as a dense row matrix."""
+def _start(engine: Engine, features: Any, preparation: Preparation, reduction: _Reduction) -> RowMatrix:
+    """X V, or X itself as a dense row matrix."""
+    if reduction.columns is not None:
+        return reduction.columns
     x = _prepared(engine, features, preparation)
+    if reduction.basis is not None:
+        return engine.combine(x, reduction.basis)
     return engine.map_rows(dense_rows, x) if engine.is_sparse(x) else x
 
 

@@ -23,7 +23,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
 
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.blas import matmul, one_thread, self_gram, tridiagonalise
@@ -213,10 +212,10 @@ def _orthonormal(columns: Array) -> Array:
         columns /= np.maximum(np.linalg.norm(columns, axis=0), np.finfo(np.float32).tiny)
         gram = self_gram(columns)
         try:
-            factor = cholesky(gram)
+            factor = np.linalg.cholesky(gram)
             if np.diagonal(factor).min() > 1e-5:
-                return matmul(columns, np.linalg.inv(factor)).astype(np.float32)
-        except LinAlgError:
+                return matmul(columns, np.linalg.inv(factor).T).astype(np.float32)
+        except np.linalg.LinAlgError:
             pass
         values, vectors = np.linalg.eigh(gram)
         if values[-1] <= 0:  # X is zero: any direction will do

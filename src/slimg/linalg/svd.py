@@ -162,7 +162,7 @@ def plan_svd(
     if adjacency.nnz > REDUCE_AT_MOST:
         if lanczos_layout(adjacency.n, rule.cap).is_sketched:
             return SketchedSVD(engine, adjacency, rule, random_state)
-        return KrylovSVD(engine, adjacency, None, rule, tolerance or TOLERANCES[1], random_state)
+        return KrylovSVD(engine, adjacency, None, rule, tolerance or TOLERANCES[1], random_state, adjacency)
     reduction = reduced(adjacency)
     size, matrix = len(reduction.parts[0]), _as_adjacency(reduction.matrix)
     is_fixed = np.isinf(rule.target)
@@ -172,7 +172,7 @@ def plan_svd(
     if lanczos_layout(len(matrix.indptr), rule.cap).is_sketched:
         return SketchedSVD(engine, adjacency, rule, random_state)
     tolerance = tolerance or TOLERANCES[size > DENSE_AT_MOST]
-    return KrylovSVD(engine, matrix, reduction, rule, tolerance, random_state, expected)
+    return KrylovSVD(engine, matrix, reduction, rule, tolerance, random_state, adjacency, expected)
 
 
 def squared_norm(weights: Array | None, count: int) -> float:
@@ -296,7 +296,8 @@ def _decompose_tiny(reduction: Reduction) -> list[_Tiny]:
 
 
 class KrylovSVD(SVDPlan):
-    """The rank is known when the pairs are."""
+    """The rank is known when the pairs are. Rows are A V, as new nodes have them: U Σ differs by the residuals, which may be
+    longer than the row of a node that the leading vectors hardly reach."""
 
     expected_rank: int
     rank: int
@@ -309,10 +310,11 @@ class KrylovSVD(SVDPlan):
         rule: RankRule,
         tolerance: float,
         random_state: int,
+        adjacency: Sparse,
         expected: int | None = None,
     ):
         self._engine, self._matrix, self._reduction, self._rule = engine, matrix, reduction, rule
-        self._tolerance, self._random_state = tolerance, random_state
+        self._tolerance, self._random_state, self._adjacency = tolerance, random_state, adjacency
         self.expected_rank = rule.cap if expected is None else expected
 
     def prepare(self) -> None:
@@ -330,6 +332,13 @@ class KrylovSVD(SVDPlan):
             scale = (1 / self._reduction.root_sizes[self._reduction.classes]).astype(np.float32)
             return _fix_signs(self._engine, self._engine.row_matrix(rows * scale[:, None]), values)
         return Spectrum(vectors, values)
+
+    def solve_rows(self, unit: Finish) -> tuple[Spectrum, RowMatrix]:
+        spectrum = self.solve()
+        sign, sigma = np.sign(spectrum.eigenvalues).astype(np.float32), spectrum.singular_values.astype(np.float32)
+        right = self._engine.map_rows(lambda block: block * sign, spectrum.vectors)
+        (rows,) = self._engine.products(self._adjacency, right, [Scaling()])
+        return spectrum, self._engine.map_rows(lambda block: unit(block, sigma), rows, overwrite_input=True)
 
 
 class SketchedSVD(SVDPlan):
