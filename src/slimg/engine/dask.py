@@ -251,9 +251,9 @@ class DaskEngine(Engine):
         place = stored_at(array)
         if place is None:
             require_room(self._place, array.nbytes, "handing an array to the workers")
-            path = self._place / f"{len(self._stored)}.bin"
-            np.ascontiguousarray(array).tofile(path)
-            place = path, 0
+            with tempfile.NamedTemporaryFile(dir=self._place, suffix=".bin", delete=False) as file:  # tasks may run at once
+                np.ascontiguousarray(array).tofile(file)
+            place = Path(file.name), 0
         columns = array.shape[1] if array.ndim == 2 else 1
         stored = work.Stored(str(place[0].absolute()), array.dtype.str, place[1], columns)
         self._stored[id(array)] = array, stored
