@@ -9,7 +9,8 @@ reads who follows whom and a table of users, some of whom have a team, and write
     report.html           a page that opens offline: accuracy, the model, and explanations of users
     record.json           the data of the page, for slimg report
 
-Guesses about the files are printed; the options below overrule them.
+Guesses about the files are printed; the options below overrule them. The four files appear together when all are
+complete; other files in the folder stay.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ from slimg.cli.inputs import (
     rows_of_nodes,
     write_predictions,
 )
+from slimg.cli.results import MODEL, PAGE, RECORD, existing_results, result_folder
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
-from slimg.io import make_folder, refuse_existing, write_text
+from slimg.io import refuse_existing, write_text
 from slimg.io.inputs import Inputs, read_inputs
 
 if TYPE_CHECKING:
@@ -70,19 +72,14 @@ def run(args: argparse.Namespace) -> int:
     progress, options = Progress(quiet=args.json), options_of(args)
     if options.nodes is None and options.edges is None:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both: see slimg fit --help")
-    files = {
-        "predictions": predictions_path(args.out, options),
-        "model": args.out / "model.slimg",
-        "page": args.out / "report.html",
-        "record": args.out / "record.json",
-    }
-    refuse_existing(list(files.values()), args.force)
-    with progress.whole("fit", STAGES):
+    names = {"predictions": predictions_path(Path(), options).name, "model": MODEL, "page": PAGE, "record": RECORD}
+    files = {name: args.out / file for name, file in names.items()}
+    refuse_existing(existing_results(args.out), args.force)
+    with result_folder(args.out) as draft, progress.whole("fit", STAGES):
         with progress.stage("reading"):
             inputs = read_inputs(options)
         graph = inputs.graph
         explain, measure = rows_of_nodes(graph, args.explain or ()), _measures_fold_in(args.measure_fold_in, graph)
-        make_folder(args.out)
         from slimg.classifier import SlimG
 
         model = SlimG(random_state=args.seed, verbose=progress).fit(graph).set_params(verbose=False)
@@ -91,12 +88,12 @@ def run(args: argparse.Namespace) -> int:
                 model.measure_fold_in()
         model.data_["reading"] = reading_record(args, inputs)
         with ThreadPoolExecutor(1, "saving") as executor:  # checksums and the disk do not need the interpreter
-            saved = executor.submit(model.save, files["model"])
+            saved = executor.submit(model.save, draft / MODEL)
             from slimg.report.record import fit_record
 
             record = fit_record(model, graph, facts=_facts(args, inputs, files), explain=explain, progress=progress)
             with progress.stage("writing"):
-                _write(files, inputs, model, record)
+                _write({name: draft / file for name, file in names.items()}, inputs, model, record)
                 saved.result()
     record["seconds"] = progress.seconds
     if args.json:

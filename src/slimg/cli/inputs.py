@@ -149,6 +149,9 @@ def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
     inputs : Inputs
     options : Options
     """
+    from slimg.cli.results import finish
+
+    finish(args.model.parent)
     if not args.model.exists():
         raise InputError(f"the model {args.model} does not exist: make one with slimg fit, or name it with --model")
     from slimg.classifier import SlimG
