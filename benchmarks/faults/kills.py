@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from slimg.inference.saving import read_model
+from slimg.inference.model_file import read_model
 
 NAMES = "first", "second"
 

@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from slimg.inference.fold_in import FittedNodes, FoldIn, Scorer, View
     from slimg.report.plots import Plots
 
-KEPT = (
-    "rank_", "chosen_", "dual_gap_", "converged_", "zero_components_", "selection_", "notes_", "seconds_",
-    "fold_in_agreement_",
-)  # fmt: skip
-"""Fitted attributes that a model's file keeps as they are."""
-
 
 class FittedModel(BaseNodeClassifier):
     """A linear model on P(A, X) after `fit` or `load`.
@@ -140,7 +134,7 @@ class FittedModel(BaseNodeClassifier):
         """
         check_is_fitted(self)
         if graph is None and self._scores is None and hasattr(self, "components_"):
-            from slimg.inference.saving import largest
+            from slimg.inference.predictions import largest
 
             return self.classes_[largest(self.components_.engine, self._linear(), self.intercept_)]
         return self.classes_[self.decision_function(graph).argmax(axis=1)]
@@ -178,7 +172,7 @@ class FittedModel(BaseNodeClassifier):
         Path
             The folder.
         """
-        from slimg.inference.saving import write_predictions
+        from slimg.inference.predictions import write_predictions
 
         self._check_fitted_here("write_predictions")
         engine, graph = self.components_.engine, self.graph_
@@ -220,11 +214,31 @@ class FittedModel(BaseNodeClassifier):
             The file.
         """
         from slimg.inference.saving import Saved, save
+        from slimg.inference.schema import FITTED
 
         check_is_fitted(self)
         params = {**self.get_params(deep=False), "engine": "memory", "verbose": False}
-        fitted = {name: getattr(self, name) for name in KEPT}
+        fitted = {name: getattr(self, name) for name in FITTED}
         return save(path, Saved(params, fitted, self.data_, self.feature_names_, self.scorer_, self._fitted_nodes()))
+
+    def to_onnx(self, path: str | PathLike[str]) -> Path:
+        """Write an ONNX model of "rows of the components → probabilities", whole or not at all.
+
+        Needs the extra ``onnx``. The rows of a node are those of `SlimGFeatures` with the same components.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from slimg.inference.onnx import write_onnx
+
+        return write_onnx(path, self.scorer_)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -242,10 +256,10 @@ class FittedModel(BaseNodeClassifier):
         """
         from slimg.inference.saving import load
 
-        saved = load(path)
+        saved = load(path, cls._get_param_names())
         model = cls(**saved.params)
-        for name in KEPT:
-            setattr(model, name, saved.fitted[name])
+        for name, value in saved.fitted.items():  # names and types as the schema has them
+            setattr(model, name, value)
         model._scorer, model.classes_ = saved.scorer, saved.scorer.classes
         model.coef_, model.intercept_ = saved.scorer.weights, saved.scorer.intercept
         model.data_, model.feature_names_ = saved.data, saved.feature_names

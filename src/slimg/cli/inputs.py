@@ -210,7 +210,7 @@ def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, 
     """
     import pandas as pd
 
-    from slimg.inference.saving import prediction_columns
+    from slimg.inference.predictions import prediction_columns
     from slimg.io import write_table
 
     table: pd.DataFrame = inputs.table
