@@ -256,7 +256,7 @@ class SlimG(FittedModel):
         if not 0 < share < 1:
             raise InputError(f"share must lie between 0 and 1, not {share!r}")
         others = np.setdiff1d(np.arange(self.graph_.n), self.trained_on_)
-        count = min(round(share * self.graph_.n), len(others))
+        count = min(max(round(share * self.graph_.n), 1), len(others))
         if count == 0:
             raise InputError("every node was learned from: there is none to hide and fold in again")
         hidden = np.zeros(self.graph_.n, bool)

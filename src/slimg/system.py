@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from slimg.errors import InputError
+from slimg.errors import DiskFull, InputError, is_exhausted
 
 try:
     import fcntl
@@ -137,7 +137,7 @@ def require_room(folder: Path, size: int, what: str) -> None:
     """Raise an error if the disk of a folder cannot hold ``size`` bytes."""
     free = shutil.disk_usage(folder).free
     if size + SPARE > free:
-        raise InputError(
+        raise DiskFull(
             f"{what} needs {show_bytes(size)} of disk in {folder}, which has {show_bytes(free)} free:"
             " free some or choose another folder"
         )
@@ -181,6 +181,8 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
     try:
         handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
+        if is_exhausted(error):
+            raise
         reason = error.strerror or error
         raise InputError(f"{target} cannot be written: {reason} ({target.parent}); choose another folder") from None
     try:

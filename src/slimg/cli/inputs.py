@@ -83,7 +83,9 @@ def options_of(args: argparse.Namespace) -> Options:
     -------
     Options
     """
-    separator = args.separator.encode().decode("unicode_escape") if args.separator else None
+    separator = {r"\t": "\t"}.get(args.separator, args.separator) or None
+    if separator is not None and (len(separator) != 1 or separator.isalnum() or separator in "\"\r\n"):
+        raise InputError(rf"--separator must be one character such as , ; | or \t, not {args.separator!r}")
 
     def source(given: str | None) -> Source | None:
         header = False if args.no_header else None

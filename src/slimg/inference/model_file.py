@@ -31,6 +31,8 @@ FORMAT, VERSION = "slimg-model", 3
 HEADER_FILE = "header.json"
 DIGEST_SIZE = 64
 """Characters of a SHA-256, the length of the comment."""
+ENCRYPTED = 1
+"""Bit of a zip member's flags."""
 CHUNK = 1 << 20
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The time that zip members are given: the same for equal models."""
@@ -88,6 +90,8 @@ def _check_members(archive: zipfile.ZipFile, length: int) -> None:
     members = archive.infolist()
     if any(each.compress_type != zipfile.ZIP_STORED or each.file_size != each.compress_size for each in members):
         raise ValueError("a member is compressed")
+    if any(each.flag_bits & ENCRYPTED for each in members):
+        raise ValueError("a member is encrypted")
     if sum(each.file_size for each in members) > length:
         raise ValueError("its members are longer than the file")
 
