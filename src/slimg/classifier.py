@@ -295,6 +295,7 @@ class SlimG(FittedModel):
         self.graph_, self.feature_names_ = graph, graph.feature_names
         self.held_out_scores_ = found.held_out_scores
         self._scores = self._nodes = self._scorer = None
+        vars(self).pop("_calibration", None)
         self.data_ = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
         self.selection_ = [record.as_dict() for record in found.records]
         self.chosen_ = self.selection_[found.chosen]

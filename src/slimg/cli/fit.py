@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from slimg.cli import Progress, add_command, echo, print_json
 from slimg.cli.inputs import (
+    add_coverage_option,
     add_input_options,
     options_of,
     predictions_path,
@@ -54,6 +55,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     output.add_argument("--out", metavar="DIR", type=Path, default=Path("slimg-out"), help="folder (default: slimg-out)")
     output.add_argument("--force", action="store_true", help="overwrite existing files")
     output.add_argument("--json", action="store_true", help="print the results as JSON")
+    add_coverage_option(output)
     output.add_argument("--title", metavar="TEXT", help="title of the page")
     output.add_argument("--explain", metavar="NODE", nargs="+", help="ids of further nodes to explain on the page")
     parser.add_argument(
@@ -93,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
             record = fit_record(model, graph, facts=_facts(args, inputs, files), explain=explain, progress=progress)
             with progress.stage("writing"):
-                _write({name: draft / file for name, file in names.items()}, inputs, model, record)
+                _write({name: draft / file for name, file in names.items()}, inputs, model, record, args.coverage)
                 saved.result()
     record["seconds"] = progress.seconds
     if args.json:
@@ -123,10 +125,11 @@ def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> 
     }
 
 
-def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any]) -> None:
+def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any], coverage: float | None) -> None:
     from slimg.report.page import render
 
-    prefix = write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"])
+    sets = None if coverage is None else model.predict_set(coverage)
+    prefix = write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"], sets)
     if prefix:
         record["read"]["notes"].append(f"New columns begin with {prefix}: the table has columns of these names already.")
     write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), files["record"])

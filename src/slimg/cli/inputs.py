@@ -194,7 +194,23 @@ def predictions_path(folder: Path, options: Options) -> Path:
     return folder / f"predictions{FORMATS.get(source.suffix if source else '', '.csv')}"
 
 
-def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path) -> str:
+def add_coverage_option(parser: Any) -> None:
+    """Add ``--coverage``."""
+    parser.add_argument("--coverage", type=_share, metavar="SHARE",
+                        help="add a column prediction_set: classes among which the true one is for this share of nodes, such"
+                        " as 0.9, if labels were drawn at random; empty where no class is likely enough")  # fmt: skip
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"it must be a number between 0 and 1, not {text!r}")
+    return value
+
+
+def write_predictions(
+    inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path, sets: np.ndarray | None = None
+) -> str:
     """Write the node table with the columns of predictions beside it, in the node table's own separator.
 
     Parameters
@@ -204,6 +220,8 @@ def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, 
     chances : ndarray of shape (n, c)
         Probabilities.
     path : Path
+    sets : ndarray of bool, shape (n, c), or None
+        Prediction sets, for a column of names of classes separated by ``|``.
 
     Returns
     -------
@@ -221,6 +239,9 @@ def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, 
         columns[name] = columns[name].astype("float32")
         if path.suffix != ".parquet":  # the fewest digits that give the same float32
             columns[name] = columns[name].astype(str).astype(float)
+    if sets is not None:
+        joined = ["|".join(str(name) for name in classes[each]) for each in sets]
+        columns["prediction_set"] = pd.Series(joined, dtype=object).to_numpy()
     prefix = "slimg_" if set(columns) & set(table.columns) else ""
     new = pd.DataFrame({prefix + name: column for name, column in columns.items()}, index=table.index)
     separator = inputs.separator if inputs.separator in (",", ";", "|", "\t") else ","

@@ -1,6 +1,6 @@
 """A fitted model as an ONNX graph: rows of the components (m × Σ widths, float32) → probabilities (m × c).
 
-    probabilities = softmax(rows · W + b)
+    probabilities = softmax((rows · W + b) / temperature), the division being in W and b
 
 Rows are those of `slimg.SlimGFeatures` or ``model.components_.labelled_rows``: computing them needs the graph and is not
 part of the ONNX file. Classes and widths are in its metadata, as JSON.
@@ -23,7 +23,7 @@ OPSET, IR_VERSION = 13, 8
 """Versions that onnxruntime has read since 2021."""
 
 
-def write_onnx(path: str | os.PathLike[str], scorer: Scorer) -> Path:
+def write_onnx(path: str | os.PathLike[str], scorer: Scorer, temperature: float = 1.0) -> Path:
     """Write the file, whole or not at all.
 
     Parameters
@@ -32,6 +32,8 @@ def write_onnx(path: str | os.PathLike[str], scorer: Scorer) -> Path:
         The file.
     scorer : Scorer
         Weights, intercept and classes.
+    temperature : float, default=1.0
+        What scores are divided by.
 
     Returns
     -------
@@ -40,8 +42,8 @@ def write_onnx(path: str | os.PathLike[str], scorer: Scorer) -> Path:
     """
     onnx = require("onnx", "onnx", "to_onnx")
     helper, numbers = onnx.helper, onnx.TensorProto.FLOAT
-    weights = np.concatenate([np.asarray(each, np.float32) for each in scorer.weights.values()])
-    held = {"W": weights, "b": np.asarray(scorer.intercept, np.float32)}
+    weights = (np.concatenate(list(scorer.weights.values())).astype(np.float64) / temperature).astype(np.float32)
+    held = {"W": weights, "b": (scorer.intercept.astype(np.float64) / temperature).astype(np.float32)}
     nodes = [
         helper.make_node("Gemm", ["rows", "W", "b"], ["scores"]),
         helper.make_node("Softmax", ["scores"], ["probabilities"], axis=1),

@@ -30,6 +30,7 @@ def write_predictions(
     classes: Array,
     ids: Array,
     probabilities: bool = False,
+    temperature: float = 1.0,
 ) -> Path:
     """Write the folder from scores without the intercept (n × c); ``probabilities`` adds a column for each class.
 
@@ -40,7 +41,7 @@ def write_predictions(
     """
     place = Path(folder)
     with atomic_folder(place) as part:
-        fixed = str(part.absolute()), np.asarray(intercept, np.float32), _one_type(classes), probabilities
+        fixed = str(part.absolute()), np.asarray(intercept, np.float32), _one_type(classes), probabilities, temperature
         for name in engine.for_each_row_chunk(partial(_write_part, *fixed), [scores], [_one_type(ids)]):
             if not (part / name).exists():
                 raise InputError(f"a worker wrote {part / name} where it is not seen here: choose a folder that all share")
@@ -103,7 +104,14 @@ def _one_type(values: Array) -> Array:
 
 
 def _write_part(
-    folder: str, intercept: Array, classes: Array, probabilities: bool, which: int, scores: Array, ids: Array
+    folder: str,
+    intercept: Array,
+    classes: Array,
+    probabilities: bool,
+    temperature: float,
+    which: int,
+    scores: Array,
+    ids: Array,
 ) -> str:
     """The name of the file, after it is complete: a task that a cluster repeats writes the same file again."""
     import pyarrow as pa
@@ -111,7 +119,8 @@ def _write_part(
 
     name = f"part-{which:05}.parquet"
     draft = Path(folder) / f"{name}.{os.getpid()}"
-    columns = prediction_columns(classes, softmax(scores + intercept), probabilities)
+    chances = softmax(np.divide(scores + intercept, temperature, dtype=np.float64))
+    columns = prediction_columns(classes, chances, probabilities)
     try:
         parquet.write_table(pa.table({"id": ids, **columns}), draft)
         draft.replace(Path(folder) / name)

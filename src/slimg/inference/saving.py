@@ -23,10 +23,12 @@ from slimg.components.component import Component, EnergyRank, FittedComponent
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import as_column
+from slimg.inference.calibration import Calibration
 from slimg.inference.fold_in import FittedNodes, Scorer, fingerprint
 from slimg.inference.model_file import FORMAT, VERSION, read_model, write_model
 from slimg.inference.schema import (
     ARRAYS,
+    CALIBRATION,
     FITTED,
     HEADER,
     MOST_DEPTH,
@@ -58,6 +60,7 @@ class Saved:
     feature_names: tuple[str, ...] | None
     scorer: Scorer
     fitted_nodes: FittedNodes
+    calibration: Calibration | None = None
 
 
 def save(path: str | os.PathLike[str], model: Saved) -> Path:
@@ -74,6 +77,10 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         "id_digests": model.fitted_nodes.ids,
         "node_digests": model.fitted_nodes.nodes,
     }
+    calibration = None
+    if model.calibration is not None:
+        calibration = {name: getattr(model.calibration, name) for name in ("temperature", "error_before", "error_after")}
+        arrays |= {"conformity": model.calibration.conformity, "conformity_codes": model.calibration.codes}
     components = []
     for k, (name, weights) in enumerate(scorer.weights.items()):
         arrays[f"weights{k}"] = weights
@@ -92,6 +99,7 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         "classes_dtype": scorer.classes.dtype.str if scorer.classes.dtype.kind in "biuf" else "O",
         "components": components,
         "feature_names": None if model.feature_names is None else list(model.feature_names),
+        "calibration": calibration,
         "metrics": {name: encode(value, name) for name, value in model.fitted.items()},
         "data": {**model.data, "fingerprint": fingerprint(model.fitted_nodes.nodes)},
     }
@@ -135,6 +143,7 @@ def _saved(header: dict[str, Any], arrays: dict[str, Array], params: Iterable[st
     kept = {name: _taken(rest, name, rule, sizes) for name, rule in ARRAYS.items()}
     if fingerprint(kept["node_digests"]) != data["fingerprint"]:
         raise InputError("the fingerprint of the graph is not that of its nodes")
+    calibration = _calibration(header["calibration"], rest, len(classes))
     known = {each.name: each for each in values["components"]}
     weights, components = {}, {}
     for entry in entries:
@@ -151,7 +160,17 @@ def _saved(header: dict[str, Any], arrays: dict[str, Array], params: Iterable[st
     titles, short = ({each["name"]: each[key] for each in entries} for key in ("title", "short_title"))
     scorer = Scorer(components, titles, short, weights, kept["intercept"], classes)
     nodes = FittedNodes(kept["id_digests"], kept["node_digests"], kept["scores"])
-    return Saved(values, fitted, data, None if names is None else tuple(names), scorer, nodes)
+    return Saved(values, fitted, data, None if names is None else tuple(names), scorer, nodes, calibration)
+
+
+def _calibration(stored: dict[str, float] | None, rest: dict[str, Array], classes: int) -> Calibration | None:
+    if stored is None:
+        return None
+    sizes = {"h": len(rest["conformity"]) if "conformity" in rest and rest["conformity"].ndim else 0}
+    conformity, codes = (_taken(rest, name, rule, sizes) for name, rule in CALIBRATION.items())
+    if not len(codes) or conformity.min() < 0 or conformity.max() > 1 or codes.min() < 0 or codes.max() >= classes:
+        raise InputError("the arrays of the calibration are not probabilities and classes")
+    return Calibration(**stored, conformity=conformity, codes=codes)
 
 
 def _zeros(weights: dict[str, Array]) -> list[str]:
@@ -198,7 +217,7 @@ def _fitted(
     unknown = [key for key in entry["state"] if rules is not None and key not in rules]
     if unknown:
         raise InputError(f"component {name!r} has no array {unknown[0]!r}")
-    state = {key: _taken(rest, at, rules and rules[key], sizes) for key, at in entry["state"].items()}
+    state = {key: _taken(rest, at, rules[key] if rules is not None else None, sizes) for key, at in entry["state"].items()}
     fitted = FittedComponent(component, _call(component.from_arrays, state))
     if rules is not None and set(component.to_arrays(fitted.state)) != set(state):
         raise InputError(f"component {name!r} has arrays that its options do not need")

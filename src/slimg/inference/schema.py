@@ -121,11 +121,14 @@ HEADER = {
     "data": {
         "nodes": count, "edges": count, "features": count, "labelled": count, "fingerprint": digest, "reading?": READING,
     },
+    "calibration": ({"temperature": positive, "error_before": share, "error_after": share}, None),
     "sha256": text_keys(digest),
 }  # fmt: skip
 ARRAYS = {"intercept": ("f", "c"), "scores": ("f", "nc"), "id_digests": ("u8", "n"), "node_digests": ("u8", "n")}
 """Name → type and shape of the arrays of every model; weights of a component: ("f", "kc"). f is float32 or float64."""
-STATES: dict[type[Component], dict[str, tuple[str, str]]] = {
+CALIBRATION = {"conformity": ("f", "h"), "conformity_codes": ("i8", "h")}
+"""Of h rows that were held out."""
+STATES: dict[Any, dict[str, tuple[str, str]]] = {
     Structure: {"vectors": ("f", "nk"), "eigenvalues": ("f", "k")},
     FeatureComponent: {
         "shifted": ("b1", ""), "column_mean": ("f", "d"), "column_scale": ("f", "d"),

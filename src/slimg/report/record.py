@@ -54,7 +54,7 @@ def held_out(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """
     if model.held_out_scores_ is None:
         raise InputError("the model was fitted with validation rows, so no fold held out its labels: fit without val")
-    return model.trained_on_, softmax(model.held_out_scores_)
+    return model.trained_on_, softmax(np.divide(model.held_out_scores_, model.temperature_, dtype=np.float64))
 
 
 def confusion(truth: np.ndarray, found: np.ndarray, classes: int) -> np.ndarray:
