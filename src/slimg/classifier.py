@@ -296,7 +296,7 @@ class SlimG(FittedModel):
         if not 0 < share < 1:
             raise InputError(f"share must lie between 0 and 1, not {share!r}")
         others = np.setdiff1d(np.arange(self.graph_.n), self.trained_on_)
-        count = min(round(share * self.graph_.n), len(others))
+        count = min(max(round(share * self.graph_.n), 1), len(others))
         if count == 0:
             raise InputError("every node was learned from: there is none to hide and fold in again")
         hidden = np.zeros(self.graph_.n, bool)
@@ -356,6 +356,7 @@ class SlimG(FittedModel):
         self.graph_, self.feature_names_ = graph, graph.feature_names
         self.held_out_scores_ = found.held_out_scores
         self._scores = self._nodes = self._scorer = None
+        vars(self).pop("_calibration", None)
         self.data_ = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
         self.selection_ = [record.as_dict() for record in found.records]
         self.chosen_, self.scoring_ = self.selection_[found.chosen], found.scoring

@@ -6,8 +6,13 @@ was given, and what to do.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from types import ModuleType
+
+EXHAUSTED = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EFBIG}
+EXHAUSTED_TEXTS = "cannot allocate memory", "failed to map segment", "can't start new thread", "Unable to allocate"
+"""What the dynamic linker, threading and numpy say when memory is exhausted."""
 
 
 class SlimgError(Exception):
@@ -29,6 +34,10 @@ class InputError(SlimgError, ValueError):
 
 class TooLarge(InputError, MemoryError):
     """The result would not fit into memory; raised before the computation begins. A benchmark counts it as O.O.M."""
+
+
+class DiskFull(InputError):
+    """The result would not fit on the disk; raised before the computation begins."""
 
 
 class MissingExtra(SlimgError, ImportError):
@@ -109,3 +118,23 @@ def check_names(kind: str, names: Iterable[str], options: Iterable[str]) -> None
     for name in names:
         if name not in known:
             raise choices(kind, name, known)
+
+
+def is_exhausted(error: BaseException) -> bool:
+    """Whether an error says that memory, disk, open files or threads are used up.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_exhausted(OSError(28, "No space left on device")), is_exhausted(KeyError("x"))
+    (True, False)
+    """
+    if isinstance(error, (MemoryError, DiskFull)):
+        return True
+    if isinstance(error, OSError) and error.errno in EXHAUSTED:
+        return True
+    text = str(error)  # of the dynamic linker, of threading
+    return isinstance(error, (ImportError, RuntimeError)) and any(words in text for words in EXHAUSTED_TEXTS)

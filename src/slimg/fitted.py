@@ -7,6 +7,7 @@ a fit loads none of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,14 +29,9 @@ if TYPE_CHECKING:
     from slimg.explain.counterfactual import Counterfactual
     from slimg.explain.explainer import Summary
     from slimg.explain.explanation import Explanation
+    from slimg.inference.calibration import Calibration
     from slimg.inference.fold_in import FittedNodes, FoldIn, Scorer, View
     from slimg.report.plots import Plots
-
-KEPT = (
-    "rank_", "chosen_", "members_", "scoring_", "dual_gap_", "converged_", "zero_components_", "selection_", "notes_",
-    "seconds_", "fold_in_agreement_",
-)  # fmt: skip
-"""Fitted attributes that a model's file keeps as they are."""
 
 
 class FittedModel(BaseNodeClassifier):
@@ -65,6 +61,9 @@ class FittedModel(BaseNodeClassifier):
     fold_in_agreement_: float | None
     graph_: Graph
     components_: Components
+    trained_on_: Array
+    held_out_scores_: Array | None
+    _calibration: Calibration | None
     _scores: Array | None
     _nodes: FittedNodes | None
     _scorer: Scorer | None
@@ -99,6 +98,24 @@ class FittedModel(BaseNodeClassifier):
             parts = self.components_
             self._scorer = Scorer(parts.fitted, parts.titles, parts.short_titles, self.coef_, self.intercept_, self.classes_)
         return self._scorer
+
+    @property
+    def calibration_(self) -> Calibration | None:
+        """Temperature, calibration error before and after it, and conformity of the held-out rows; None with ``val``."""
+        check_is_fitted(self)
+        if "_calibration" not in vars(self):
+            from slimg.inference.calibration import calibrate
+
+            place = {value: code for code, value in enumerate(self.classes_.tolist())}
+            code_of = np.array([place.get(value, -1) for value in self.graph_.classes.tolist()])
+            codes = code_of[self.graph_.codes[self.trained_on_]]
+            self._calibration = calibrate(self.held_out_scores_, codes)
+        return self._calibration
+
+    @property
+    def temperature_(self) -> float:
+        """What scores are divided by to give probabilities; fitted on held-out scores, 1 without them."""
+        return 1.0 if self.calibration_ is None else self.calibration_.temperature
 
     def chosen_grid(self) -> list[Any]:
         """Give the members' penalties as a ``grid``: a `fit` with it tries nothing else.
@@ -142,13 +159,13 @@ class FittedModel(BaseNodeClassifier):
         """
         check_is_fitted(self)
         if graph is None and self._scores is None and hasattr(self, "components_"):
-            from slimg.inference.saving import largest
+            from slimg.inference.predictions import largest
 
             return self.classes_[largest(self.components_.engine, self._linear(), self.intercept_)]
         return self.classes_[self.decision_function(graph).argmax(axis=1)]
 
     def predict_proba(self, graph: Graph | None = None) -> Array:
-        """Predict the probability of each class for every node.
+        """Predict the probability of each class for every node: softmax(scores / `temperature_`).
 
         Parameters
         ----------
@@ -160,7 +177,39 @@ class FittedModel(BaseNodeClassifier):
         array of shape (n, c)
             In the order of the nodes; columns as `classes_`.
         """
-        return softmax(self.decision_function(graph))
+        return softmax(np.divide(self.decision_function(graph), self.temperature_, dtype=np.float64))
+
+    def predict_set(
+        self, coverage: float = 0.9, graph: Graph | None = None, *, class_conditional: bool = False
+    ) -> Array:
+        """Predict for every node a set of classes that holds the true one with a stated probability.
+
+        This holds on average over nodes if the labelled nodes were chosen at random among all (conformal prediction,
+        `slimg.inference.calibration`). A set may be empty where no class is likely enough.
+
+        Parameters
+        ----------
+        coverage : float, default=0.9
+            Share of nodes whose set holds the true class, between 0 and 1.
+        graph : Graph or None, default=None
+            A graph that grew out of the fitted one (see `fold_in`); None is the fitted graph.
+        class_conditional : bool, default=False
+            Whether the share is to hold within each class, for rare classes; sets are larger.
+
+        Returns
+        -------
+        array of bool, shape (n, c)
+            Whether each class is in the set of each node; columns as `classes_`.
+
+        Raises
+        ------
+        InputError
+            If the model was fitted with validation rows, so that no labels were held out.
+        """
+        calibration = self.calibration_
+        if calibration is None:
+            raise InputError("the model was fitted with validation rows, so no fold held out its labels: fit without val")
+        return calibration.accepted(self.predict_proba(graph), coverage, class_conditional)
 
     def write_predictions(self, folder: str | PathLike[str], *, probabilities: bool = False) -> Path:
         """Write predictions of the fitted graph as a folder of Parquet files, whole or not at all.
@@ -180,11 +229,12 @@ class FittedModel(BaseNodeClassifier):
         Path
             The folder.
         """
-        from slimg.inference.saving import write_predictions
+        from slimg.inference.predictions import write_predictions
 
         self._check_fitted_here("write_predictions")
         engine, graph = self.components_.engine, self.graph_
-        return write_predictions(folder, engine, self._linear(), self.intercept_, self.classes_, graph.ids, probabilities)
+        fixed = self.intercept_, self.classes_, graph.ids, probabilities, self.temperature_
+        return write_predictions(folder, engine, self._linear(), *fixed)
 
     def fold_in(self, graph: Graph) -> FoldIn:
         """Score a graph that grew out of the fitted one, without fitting again.
@@ -206,7 +256,8 @@ class FittedModel(BaseNodeClassifier):
 
         check_is_fitted(self)
         check_alike(graph, self.data_["features"], self.feature_names_)
-        return fold_in(self.scorer_, self._fitted_nodes(), graph, self.fold_in_agreement_)
+        found = fold_in(self.scorer_, self._fitted_nodes(), graph, self.fold_in_agreement_)
+        return replace(found, temperature=self.temperature_)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the model to one file of arrays and JSON, whole or not at all.
@@ -222,11 +273,32 @@ class FittedModel(BaseNodeClassifier):
             The file.
         """
         from slimg.inference.saving import Saved, save
+        from slimg.inference.schema import FITTED
 
         check_is_fitted(self)
         params = {**self.get_params(deep=False), "engine": "memory", "verbose": False}
-        fitted = {name: getattr(self, name) for name in KEPT}
-        return save(path, Saved(params, fitted, self.data_, self.feature_names_, self.scorer_, self._fitted_nodes()))
+        fitted = {name: getattr(self, name) for name in FITTED}
+        known = self.data_, self.feature_names_, self.scorer_, self._fitted_nodes(), self.calibration_
+        return save(path, Saved(params, fitted, *known))
+
+    def to_onnx(self, path: str | PathLike[str]) -> Path:
+        """Write an ONNX model of "rows of the components → probabilities", whole or not at all.
+
+        Needs the extra ``onnx``. The rows of a node are those of `SlimGFeatures` with the same components.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from slimg.inference.onnx import write_onnx
+
+        return write_onnx(path, self.scorer_, self.temperature_)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -244,14 +316,14 @@ class FittedModel(BaseNodeClassifier):
         """
         from slimg.inference.saving import load
 
-        saved = load(path)
+        saved = load(path, cls._get_param_names())
         model = cls(**saved.params)
-        alone = {"members_": [saved.fitted["chosen_"]], "scoring_": "accuracy"}  # as in files from before there were members
-        for name in KEPT:
-            setattr(model, name, (alone | saved.fitted)[name])
+        for name, value in saved.fitted.items():  # names and types as the schema has them
+            setattr(model, name, value)
         model._scorer, model.classes_ = saved.scorer, saved.scorer.classes
         model.coef_, model.intercept_ = saved.scorer.weights, saved.scorer.intercept
         model.data_, model.feature_names_ = saved.data, saved.feature_names
+        model._calibration = saved.calibration
         model._nodes, model._scores = saved.fitted_nodes, saved.fitted_nodes.scores
         return model
 
@@ -290,7 +362,8 @@ class FittedModel(BaseNodeClassifier):
         from slimg.explain.explainer import explain_rows
 
         view = self._view(graph)
-        return explain_rows(self.scorer_, view, view.graph.positions(list(nodes), "node"))
+        found = explain_rows(self.scorer_, view, view.graph.positions(list(nodes), "node"))
+        return [replace(each, temperature=self.temperature_) for each in found]
 
     def counterfactual(
         self,
@@ -324,7 +397,7 @@ class FittedModel(BaseNodeClassifier):
         view = self._view(graph)
         row = int(view.graph.positions([node], "node")[0])
         pairs = counterfactuals.edges_of(view.graph, row, without_edges, without_neighbours)
-        return counterfactuals.without(self.scorer_, view, row, pairs)
+        return replace(counterfactuals.without(self.scorer_, view, row, pairs), temperature=self.temperature_)
 
     def find_counterfactual(
         self, node: Any, at_most: int = 5, to: Any = None, graph: Graph | None = None
@@ -354,7 +427,8 @@ class FittedModel(BaseNodeClassifier):
             raise InputError(f"no class {to!r}: the model knows {show(self.classes_)}")
         target = None if to is None else self.classes_.tolist().index(to)
         row = int(view.graph.positions([node], "node")[0])
-        return counterfactuals.search(self.scorer_, view, row, at_most, target)
+        found = counterfactuals.search(self.scorer_, view, row, at_most, target)
+        return None if found is None else replace(found, temperature=self.temperature_)
 
     def summary(self) -> Summary:
         """Summarise the weight of every component, feature and class.

@@ -2,7 +2,8 @@
 
 Sizes are given as text or bytes; `available_memory`, `cores`, `resident` and `require_room` say what the system has.
 
-Files and folders that appear whole or not at all: a draft beside the target takes its place when it is complete.
+Files and folders that appear whole or not at all: a draft beside the target takes its place when it is complete. Drafts
+that a killed process left are removed by the next one that writes to the same place.
 """
 
 from __future__ import annotations
@@ -11,20 +12,28 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from slimg.errors import InputError
+from slimg.errors import DiskFull, InputError, is_exhausted
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 SPARE = 64 << 20
 """Bytes that are left free on a disk."""
 PROC = Path("/proc")
+DRAFT = r"\.{}\.[a-z0-9_]{{8}}\.part"
+"""Pattern of the names of drafts, with the escaped name of their target."""
 
 
 def as_bytes(size: Any, name: str = "memory") -> int:
@@ -133,7 +142,7 @@ def require_room(folder: Path, size: int, what: str) -> None:
     """Raise an error if the disk of a folder cannot hold ``size`` bytes."""
     free = shutil.disk_usage(folder).free
     if size + SPARE > free:
-        raise InputError(
+        raise DiskFull(
             f"{what} needs {show_bytes(size)} of disk in {folder}, which has {show_bytes(free)} free:"
             " free some or choose another folder"
         )
@@ -173,13 +182,17 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder, not a file: give the name of a file to write")
+    remove_drafts(target, Path.is_file)
     try:
         handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
+        if is_exhausted(error):
+            raise
         reason = error.strerror or error
         raise InputError(f"{target} cannot be written: {reason} ({target.parent}); choose another folder") from None
     try:
         with os.fdopen(handle, "w+b") if binary else os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            lock(file.fileno())
             yield file
         os.chmod(draft, 0o644)
         os.replace(draft, target)
@@ -231,3 +244,29 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         draft.replace(target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def remove_drafts(target: Path, kind: Callable[[Path], bool]) -> None:
+    """Remove drafts of ``target`` that no process is writing any more."""
+    pattern = re.compile(DRAFT.format(re.escape(target.name)))
+    with suppress(OSError):
+        for each in [each for each in target.parent.iterdir() if pattern.fullmatch(each.name) and kind(each)]:
+            if each.is_dir():
+                shutil.rmtree(each, ignore_errors=True)
+            elif abs(time.time() - each.stat().st_mtime) > 1:  # one that was made just now may not be locked yet
+                with open(each, "rb") as file:
+                    if lock(file.fileno()):
+                        each.unlink()
+
+
+def lock(handle: int) -> bool:
+    """Lock an open file until it is closed or the process ends; False if another process has locked it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        pass
+    return True

@@ -48,7 +48,7 @@ def test_predictions_are_those_of_the_library(fitted):
 def test_what_is_there_is_not_written_over(fitted, slimg):
     code, _, err = slimg(*FIT)
     assert code == 2
-    assert "slimg-out/predictions.csv, slimg-out/model.slimg, slimg-out/report.html, slimg-out/record.json" in err
+    assert all(f"slimg-out/{name}" in err for name in ("predictions.csv", "model.slimg", "report.html", "record.json"))
     assert "--force" in err
 
 
@@ -122,3 +122,18 @@ def test_columns_that_are_there_stay(folder, slimg):
     table = pd.read_csv("slimg-out/predictions.csv", dtype=str)
     assert code == 0 and set(table["prediction"]) == {"mine"} and "slimg_prediction" in table.columns
     assert any("slimg_" in note for note in json.loads(out)["notes"])
+
+
+def test_a_coverage_adds_a_column_of_sets(folder, slimg):
+    """The sets of fit and predict are those of the library; they hold the class of most nodes."""
+    assert slimg(*FIT, "--coverage", "0.8")[0] == 0
+    fitted, model = pd.read_csv("slimg-out/predictions.csv", keep_default_na=False), SlimG.load("slimg-out/model.slimg")
+    expected = ["|".join(model.classes_[each]) for each in model.predict_set(0.8)]
+    assert list(fitted["prediction_set"]) == expected
+    hidden = folder.users["team"] == ""
+    held = np.array([truth in each.split("|") for truth, each in zip(folder.truth, expected, strict=True)])
+    assert held[hidden].mean() > 0.7 and {len(each.split("|")) for each in expected} != {3}, "sets are not all classes"
+    assert slimg("predict", "--coverage", "0.8", "--out", "again.csv")[0] == 0
+    assert list(pd.read_csv("again.csv", keep_default_na=False)["prediction_set"]) == expected
+    with pytest.raises(SystemExit, match="2"):
+        slimg(*FIT, "--coverage", "1.5")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slimg.errors import InputError
-from slimg.inference import saving
-from slimg.inference.saving import read_model, write_model
+from slimg.inference import model_file
+from slimg.inference.model_file import read_model, write_model
 
 ARRAYS = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([], np.int64), "c": np.array(2.5)}
 HEADER = {"slimg": "9", "words": ["ö", '"', "\n"]}
@@ -25,7 +25,7 @@ def saved(tmp_path_factory):
 
 def test_what_goes_in_comes_out(saved):
     header, arrays = read_model(saved)
-    assert header["words"] == HEADER["words"] and header["version"] == 2
+    assert header["words"] == HEADER["words"] and header["version"] == 3
     assert list(arrays) == list(ARRAYS)
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, ARRAYS[name])
@@ -66,7 +66,7 @@ def test_a_cut_file_is_refused(saved, tmp_path_factory, share):
 
 
 def test_another_version_is_refused_with_both_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(saving, "VERSION", 1)
+    monkeypatch.setattr(model_file, "VERSION", 1)
     path = write_model(tmp_path / "m.slimg", HEADER, ARRAYS)
     monkeypatch.undo()
     with pytest.raises(InputError, match=r"version 1 of the model format \(written by slimg 9\); this slimg reads"):

@@ -16,7 +16,7 @@ from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
-from slimg.inference.saving import largest, write_predictions
+from slimg.inference.predictions import largest, write_predictions
 
 N = 900
 GRID = [(1e-3, 1e-3)]
@@ -136,7 +136,7 @@ def test_writing_keeps_the_budget(tmp_path):
         import numpy as np
         from slimg.lab.bench.environment import peak_memory
         from slimg.engine.mapped import MappedEngine
-        from slimg.inference.saving import write_predictions
+        from slimg.inference.predictions import write_predictions
         import pyarrow.parquet, slimg.learn.sparse_group
         ids = np.arange(600_000)
         budget = peak_memory() + (96 << 20)

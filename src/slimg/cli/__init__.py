@@ -4,7 +4,8 @@ A command is a module with ``add_parser(subparsers)``, which adds its parser and
 function of the parsed arguments that returns the exit code. Only the module of the command that is called is imported, so
 that `slimg --help` answers at once.
 
-Exit codes: 0 done, 1 done but the answer is no, 2 wrong input (explained in one sentence), 130 interrupted.
+Exit codes: 0 done, 1 done but the answer is no, 2 wrong input (explained in one sentence), 3 memory or disk exhausted,
+70 internal error (the trace is written to a file), 130 interrupted. No command ends in a bare traceback.
 
 What a command prints: lines for a person, and progress bars on the error stream of a terminal.
 """
@@ -12,16 +13,21 @@ What a command prints: lines for a person, and progress bars on the error stream
 from __future__ import annotations
 
 import argparse
+import errno
 import json
+import os
 import sys
+import tempfile
 import time
+import traceback
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
 from slimg import __version__
-from slimg.errors import InputError, SlimgError
+from slimg.errors import InputError, SlimgError, is_exhausted
 from slimg.progress import progress_for
 
 __all__ = ["main"]
@@ -41,6 +47,9 @@ COMMANDS = {
     "sanity": ("slimg.lab.sanity.command", "run the sanity checks on models, or on your own"),
 }
 """Command → its module and what it does."""
+WRONG_INPUT, RESOURCES, INTERNAL, INTERRUPTED = 2, 3, 70, 130
+EPILOG = """exit codes: 0 done, 1 done but the answer is no, 2 wrong input, 3 memory or disk exhausted, 70 internal error,
+130 interrupted"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,17 +68,78 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in words if not word.startswith("-")), "")
     try:
-        args = command_parser([command]).parse_args(words, argparse.Namespace(words=words))
-        return int(args.run(args))
-    except SlimgError as error:
-        print(f"slimg: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("slimg: interrupted", file=sys.stderr)
-        return 130
+        _print_anything()
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            args = command_parser([command]).parse_args(words, argparse.Namespace(words=words))
+            code = int(args.run(args))
+        sys.stdout.flush()
+        return code
     except BrokenPipeError:  # the program that reads the output has ended
-        sys.stderr.close()
+        _discard_output()
         return 0
+    except KeyboardInterrupt:
+        return _end("interrupted", INTERRUPTED)
+    except Exception as error:
+        if is_exhausted(error):
+            _discard_output()
+            return _end(_exhausted(error), RESOURCES)
+        if isinstance(error, SlimgError):
+            return _end(str(error), WRONG_INPUT)
+        return _end(_internal(error), INTERNAL)
+
+
+def _discard_output() -> None:
+    """What is left to print goes nowhere, if it cannot be printed."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _end(sentence: str, code: int) -> int:
+    """Print why a command ends, and give its exit code."""
+    with suppress(OSError, ValueError):
+        print(f"slimg: {sentence}", file=sys.stderr, flush=True)
+    return code
+
+
+def _exhausted(error: Exception) -> str:
+    if isinstance(error, SlimgError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", 0), errno.EFBIG):
+        where = f" ({error.filename})" if error.filename else ""
+        return f"the disk is full{where}: free some space, or choose a folder of another disk"
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return f"too many files are open ({error.strerror}): raise the limit with ulimit -n"
+    what = str(error).split("\n")[0] or type(error).__name__
+    return f"memory is exhausted ({what}): slimg estimate says what a fit needs, and engine='mapped' works within a budget"
+
+
+def _internal(error: Exception) -> str:
+    """A sentence about an error that is slimg's own, after its trace was written to a file."""
+    what = f"internal error ({type(error).__name__}: {printable(error)[:200]}), which is a defect of slimg"
+    try:
+        handle, path = tempfile.mkstemp(prefix="slimg-error-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"slimg {__version__}, Python {sys.version}\n{sys.argv}\n")
+            traceback.print_exception(error, file=file)
+    except OSError:
+        return f"{what}; its trace could not be written"
+    return f"{what}: please report it with {path}"
+
+
+def _print_anything() -> None:
+    """Characters that the terminal's encoding does not have are printed as \\uXXXX."""
+    for stream in (sys.stdout, sys.stderr):
+        if getattr(stream, "errors", "") == "strict" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """A warning in one line, without the place in the source."""
+    print(f"slimg: warning: {printable(message)}", file=sys.stderr)
 
 
 class Once(argparse.Action):
@@ -106,6 +176,8 @@ def command_parser(loaded: Collection[str]) -> argparse.ArgumentParser:
         Of the whole command line.
     """
     parser = Parser(prog="slimg", description="Classify the nodes of a graph from a few labels.")
+    parser = argparse.ArgumentParser(prog="slimg", description="Classify the nodes of a graph from a few labels.",
+                                     epilog=EPILOG)  # fmt: skip
     parser.add_argument("--version", action="version", version=f"slimg {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, purpose) in COMMANDS.items():
@@ -191,4 +263,5 @@ def print_json(values: Any) -> None:
     """Print values as JSON."""
     from slimg.report.record import json_values
 
-    print(json.dumps(json_values(values), ensure_ascii=False, indent=1))
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    print(json.dumps(json_values(values), ensure_ascii=not unicode, indent=1))

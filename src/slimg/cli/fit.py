@@ -9,7 +9,8 @@ reads who follows whom and a table of users, some of whom have a team, and write
     report.html           a page that opens offline: accuracy, the model, and explanations of users
     record.json           the data of the page, for slimg report
 
-Guesses about the files are printed; the options below overrule them.
+Guesses about the files are printed; the options below overrule them. The four files appear together when all are
+complete; other files in the folder stay.
 
     slimg fit --edges follows.csv --edges pays.csv --directed pays --nodes users.csv --nodes items.csv --label team
 
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from slimg.cli import Progress, add_command, echo, print_json
 from slimg.cli.inputs import (
+    add_coverage_option,
     add_input_options,
     as_list,
     options_of,
@@ -36,9 +38,10 @@ from slimg.cli.inputs import (
     rows_of_nodes,
     write_predictions,
 )
+from slimg.cli.results import MODEL, PAGE, RECORD, existing_results, result_folder
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
-from slimg.io import make_folder, refuse_existing, write_text
+from slimg.io import refuse_existing, write_text
 from slimg.io.inputs import Inputs, read_inputs
 
 if TYPE_CHECKING:
@@ -58,6 +61,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     output.add_argument("--out", metavar="DIR", type=Path, default=Path("slimg-out"), help="folder (default: slimg-out)")
     output.add_argument("--force", action="store_true", help="overwrite existing files")
     output.add_argument("--json", action="store_true", help="print the results as JSON")
+    add_coverage_option(output)
     output.add_argument("--title", metavar="TEXT", help="title of the page")
     output.add_argument("--explain", metavar="NODE", nargs="+", action="extend",
                         help="ids of further nodes to explain on the page")  # fmt: skip
@@ -77,19 +81,14 @@ def run(args: argparse.Namespace) -> int:
     progress, options = Progress(quiet=args.json), options_of(args)
     if not options.nodes and not options.edges:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both: see slimg fit --help")
-    files = {
-        "predictions": predictions_path(args.out, options),
-        "model": args.out / "model.slimg",
-        "page": args.out / "report.html",
-        "record": args.out / "record.json",
-    }
-    refuse_existing(list(files.values()), args.force)
-    with progress.whole("fit", STAGES):
+    names = {"predictions": predictions_path(Path(), options).name, "model": MODEL, "page": PAGE, "record": RECORD}
+    files = {name: args.out / file for name, file in names.items()}
+    refuse_existing(existing_results(args.out), args.force)
+    with result_folder(args.out) as draft, progress.whole("fit", STAGES):
         with progress.stage("reading"):
             inputs = read_inputs(options)
         graph = inputs.graph
         explain, measure = rows_of_nodes(graph, args.explain or ()), _measures_fold_in(args.measure_fold_in, graph)
-        make_folder(args.out)
         from slimg.classifier import SlimG
 
         model = SlimG(random_state=args.seed, verbose=progress).fit(graph).set_params(verbose=False)
@@ -98,12 +97,12 @@ def run(args: argparse.Namespace) -> int:
                 model.measure_fold_in()
         model.data_["reading"] = reading_record(args, inputs)
         with ThreadPoolExecutor(1, "saving") as executor:  # checksums and the disk do not need the interpreter
-            saved = executor.submit(model.save, files["model"])
+            saved = executor.submit(model.save, draft / MODEL)
             from slimg.report.record import fit_record
 
             record = fit_record(model, graph, facts=_facts(args, inputs, files), explain=explain, progress=progress)
             with progress.stage("writing"):
-                _write(files, inputs, model, record)
+                _write({name: draft / file for name, file in names.items()}, inputs, model, record, args.coverage)
                 saved.result()
     record["seconds"] = progress.seconds
     if args.json:
@@ -134,10 +133,11 @@ def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> 
     }
 
 
-def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any]) -> None:
+def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any], coverage: float | None) -> None:
     from slimg.report.page import render
 
-    prefix = write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"])
+    sets = None if coverage is None else model.predict_set(coverage)
+    prefix = write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"], sets)
     if prefix:
         record["read"]["notes"].append(f"New columns begin with {prefix}: the table has columns of these names already.")
     write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), files["record"])

@@ -91,7 +91,9 @@ def options_of(args: argparse.Namespace) -> Options:
     -------
     Options
     """
-    separator = args.separator.encode().decode("unicode_escape") if args.separator else None
+    separator = {r"\t": "\t"}.get(args.separator, args.separator) or None
+    if separator is not None and (len(separator) != 1 or separator.isalnum() or separator in "\"\r\n"):
+        raise InputError(rf"--separator must be one character such as , ; | or \t, not {args.separator!r}")
 
     def source(given: str | None) -> Source | None:
         header = False if args.no_header else None
@@ -181,6 +183,9 @@ def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
     inputs : Inputs
     options : Options
     """
+    from slimg.cli.results import finish
+
+    finish(args.model.parent)
     if not args.model.exists():
         raise InputError(f"the model {args.model} does not exist: make one with slimg fit, or name it with --model")
     from slimg.classifier import SlimG
@@ -235,7 +240,23 @@ def predictions_path(folder: Path, options: Options) -> Path:
     return folder / f"predictions{FORMATS.get(files[0].suffix if files else '', '.csv')}"
 
 
-def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path) -> str:
+def add_coverage_option(parser: Any) -> None:
+    """Add ``--coverage``."""
+    parser.add_argument("--coverage", type=_share, metavar="SHARE",
+                        help="add a column prediction_set: classes among which the true one is for this share of nodes, such"
+                        " as 0.9, if labels were drawn at random; empty where no class is likely enough")  # fmt: skip
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"it must be a number between 0 and 1, not {text!r}")
+    return value
+
+
+def write_predictions(
+    inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path, sets: np.ndarray | None = None
+) -> str:
     """Write the node table with the columns of predictions beside it, in the node table's own separator.
 
     Parameters
@@ -245,6 +266,8 @@ def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, 
     chances : ndarray of shape (n, c)
         Probabilities.
     path : Path
+    sets : ndarray of bool, shape (n, c), or None
+        Prediction sets, for a column of names of classes separated by ``|``.
 
     Returns
     -------
@@ -253,7 +276,7 @@ def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, 
     """
     import pandas as pd
 
-    from slimg.inference.saving import prediction_columns
+    from slimg.inference.predictions import prediction_columns
     from slimg.io import write_table
 
     table: pd.DataFrame = inputs.table
@@ -262,6 +285,9 @@ def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, 
         columns[name] = columns[name].astype("float32")
         if path.suffix != ".parquet":  # the fewest digits that give the same float32
             columns[name] = columns[name].astype(str).astype(float)
+    if sets is not None:
+        joined = ["|".join(str(name) for name in classes[each]) for each in sets]
+        columns["prediction_set"] = pd.Series(joined, dtype=object).to_numpy()
     prefix = "slimg_" if set(columns) & set(table.columns) else ""
     new = pd.DataFrame({prefix + name: column for name, column in columns.items()}, index=table.index)
     separator = inputs.separator if inputs.separator in (",", ";", "|", "\t") else ","

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from slimg.cli import Progress, add_command, echo, print_json
-from slimg.cli.inputs import add_input_options, add_model_option, load_with_graph, predictions_path, write_predictions
+from slimg.cli.inputs import (
+    add_coverage_option,
+    add_input_options,
+    add_model_option,
+    load_with_graph,
+    predictions_path,
+    write_predictions,
+)
 from slimg.io import refuse_existing
 
 
@@ -26,6 +33,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     output.add_argument(
         "--out", metavar="FILE", type=Path, help="table to write (default: predictions, in the format of the nodes)"
     )
+    add_coverage_option(output)
     output.add_argument("--force", action="store_true", help="overwrite an existing file")
     output.add_argument("--json", action="store_true", help="print the results as JSON")
     return parser
@@ -42,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
         with progress.stage("scoring"):
             found = model.fold_in(inputs.graph)
         with progress.stage("writing"):
-            write_predictions(inputs, model.classes_, found.predict_proba(), path)
+            sets = None if args.coverage is None else model.predict_set(args.coverage, inputs.graph)
+            write_predictions(inputs, model.classes_, found.predict_proba(), path, sets)
     if args.json:
         counts = {"nodes": inputs.graph.n, "new": len(found.new), "changed": len(found.changed), "gone": found.gone}
         scored = {"scored_again": len(found.touched), "fold_in_agreement": found.agreement}

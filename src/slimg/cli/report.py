@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from slimg.cli import add_command, echo
+from slimg.cli.results import finish
 from slimg.errors import InputError
 from slimg.io import refuse_existing, write_text
 
@@ -28,6 +29,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Read the record, write the page."""
+    finish(args.folder)
     source, page = args.folder / "record.json", args.out or args.folder / "report.html"
     if not source.exists():
         raise InputError(f"the record {source} does not exist: slimg fit writes one into its folder")

@@ -141,7 +141,7 @@ class _Greedy:
         second = list(dict.fromkeys([*first, *map(opposite, first)]))
         if len(directions) * (len(directions) + 1) <= MOST:
             paths = [*((key,) for key in directions), *((a, b) for a in directions for b in directions)]
-            return Screening({path: gains[path[0]] if len(path) == 1 else self.gain(block(path)) for path in paths}, gains, reached)
+            return Screening({path: self.gain(block(path)) for path in paths}, gains, reached)
         pool |= {(a, b): block((a, b)) for a in first for b in second}
         chosen: dict[Path, float] = {}
         while pool and len(chosen) < MOST:

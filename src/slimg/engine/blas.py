@@ -32,7 +32,7 @@ import numpy as np
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from slimg.engine.base import Array
-from slimg.errors import SlimgError
+from slimg.errors import InputError
 
 
 def matmul(a: Array, b: Array, out: Array | None = None, alpha: float = 1.0, beta: float = 0.0) -> Array:
@@ -255,4 +255,7 @@ def _call(name: str, dtype: np.dtype, *arguments: object) -> None:
     report = [] if name == "larft" else [ctypes.byref(info)]
     routine("lapack", ("s" if dtype == np.float32 else "d") + name)(*addresses, *report)
     if info.value:
-        raise SlimgError(f"the eigenvalues did not converge (LAPACK {name} reports {info.value})")
+        raise InputError(
+            "the features or weights are too large or too small for a decomposition in float32 (LAPACK"
+            f" {name} reports {info.value}): divide them by their largest value"
+        )

@@ -111,8 +111,14 @@ def signed_rows(draws: Array, k: int) -> Array:
     return out
 
 
+_POOLS: dict[tuple[int, int], ThreadPoolExecutor] = {}
+"""(process, number of threads) → the pool that all engines of the process share: a fit leaves no threads of its own."""
+_POOLS_LOCK = threading.Lock()
+_WORKER = threading.local()
+
+
 class Threads:
-    """A pool of at most ``count`` threads, each with BLAS limited to one.
+    """A pool of at most ``count`` threads, each with BLAS limited to one; pools of one size are shared by the process.
 
     Parameters
     ----------
@@ -124,9 +130,6 @@ class Threads:
 
     def __init__(self, count: int | None = None):
         self.count = _checked(count)
-        self._pool: ThreadPoolExecutor | None = None
-        self._process = 0
-        self._worker = threading.local()
         self.progress: Progress = SILENT
 
     def for_each(self, fn: Callable[..., Any], blocks: Sequence[tuple[int, ...]], worth: float = 0.0) -> None:
@@ -150,7 +153,7 @@ class Threads:
     def in_order(self, fn: Callable[..., Any], blocks: Sequence[tuple[int, ...]]) -> Iterator[Any]:
         """Results of fn(*block) in the order of the blocks; at most two per thread are computed ahead."""
         with one_thread():
-            if self.count == 1 or len(blocks) < 2 or getattr(self._worker, "busy", False):
+            if self.count == 1 or len(blocks) < 2 or getattr(_WORKER, "busy", False):
                 for block in blocks:
                     yield fn(*block)
                 return
@@ -167,11 +170,22 @@ class Threads:
 
     def _threads(self) -> ThreadPoolExecutor:
         """The pool, made on first use and again in a forked process, which inherits the object but not its threads."""
-        if self._pool is None or self._process != os.getpid():
-            self._worker = threading.local()
-            self._pool = ThreadPoolExecutor(self.count, "slimg", lambda: setattr(self._worker, "busy", True))
-            self._process = os.getpid()
-        return self._pool
+        key = os.getpid(), self.count
+        with _POOLS_LOCK:
+            if key not in _POOLS:
+                _POOLS[key] = ThreadPoolExecutor(self.count, "slimg", lambda: setattr(_WORKER, "busy", True))
+            return _POOLS[key]
+
+
+def _after_fork() -> None:
+    """The forked process has none of the threads, and begins on one that is no worker; the lock may have been held."""
+    global _POOLS_LOCK, _WORKER
+    _POOLS.clear()
+    _POOLS_LOCK, _WORKER = threading.Lock(), threading.local()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _checked(count: int | None) -> int:

@@ -22,6 +22,9 @@ Each lane is one column: nothing is added across lanes, so the bits are those of
 
 Compiled functions, kept on disk so that a kernel is compiled once per machine.
 
+A file ends in the SHA-256 of what is before it. One that is damaged is compiled again, and one that cannot be written (a
+full or read-only disk) is passed over, each with a warning.
+
 Numba numbers the files of a function's versions in the order in which they are saved. Two processes that compile for the
 first time at once give one number to two versions, and from then on one is loaded in place of the other: wrong results,
 without a word. Here the name of a file is made from what it holds, so a name cannot stand for two things, and there is no
@@ -31,6 +34,8 @@ index that processes could overwrite for one another.
 from __future__ import annotations
 
 import hashlib
+import pickle
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -49,6 +54,12 @@ from slimg.engine.blocks import LINE as CACHE_LINE
 
 SUMS = {"reassoc", "contract"}
 """For ``fastmath``: sums may be taken in vectors; infinities and what is no number stay what they are."""
+
+
+LAYOUT = 2
+"""Of the files: those of another layout are not read."""
+DIGEST = 32
+"""Bytes of a SHA-256."""
 
 
 def compiled(name: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -74,24 +85,49 @@ class _Cache(FunctionCache):
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _FilesByContent(self._cache_path, self._impl.filename_base, stamp)
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:  # the folder cannot be made
+            _warn_once(f"compiled kernels are not kept: {self._cache_path} cannot be written ({error.strerror})")
+
 
 class _FilesByContent(IndexDataCacheFile):
     def save(self, key: Any, data: Any) -> None:
-        self._save_data(self._name(key), data)
+        content = self._dump(data)
+        path = self._data_path(self._name(key))
+        try:
+            with self._open_for_write(path) as file:
+                file.write(content + hashlib.sha256(content).digest())
+        except OSError as error:
+            _warn_once(f"compiled kernels are not kept: {self._cache_path} cannot be written ({error.strerror})")
 
     def load(self, key: Any) -> Any:
+        path = self._data_path(self._name(key))
         try:
-            return self._load_data(self._name(key))
-        except OSError:
+            with open(path, "rb") as file:
+                content = file.read()
+            if hashlib.sha256(content[:-DIGEST]).digest() == content[-DIGEST:]:
+                return pickle.loads(content[:-DIGEST])
+        except FileNotFoundError:
             return None
+        except Exception:  # what cannot be read is compiled again
+            pass
+        _warn_once(f"a compiled kernel in {self._cache_path} is damaged and is compiled again")
+        return None
 
     def flush(self) -> None:
         """Files of other keys are never read again: nothing has to be forgotten."""
 
     def _name(self, key: Any) -> str:
         """The key holds the types, the processor, the byte code and what the function closes over."""
-        digest = hashlib.sha256(repr((self._version, self._source_stamp, key)).encode()).hexdigest()
+        digest = hashlib.sha256(repr((LAYOUT, self._version, self._source_stamp, key)).encode()).hexdigest()
         return self._index_name.removesuffix(".nbi") + f".{digest[:32]}.nbc"
+
+
+@cache
+def _warn_once(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 class Vector(types.Type):

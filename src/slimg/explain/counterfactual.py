@@ -52,6 +52,8 @@ class Counterfactual:
         Scores with the edges.
     after : array of shape (c,)
         Scores without them.
+    temperature : float
+        What scores are divided by to give probabilities.
     """
 
     node: Any
@@ -59,6 +61,7 @@ class Counterfactual:
     classes: Array
     before: Array
     after: Array
+    temperature: float = 1.0
 
     @property
     def was(self) -> Any:
@@ -85,7 +88,7 @@ class Counterfactual:
         """
         which = "; ".join(f"{u} – {v}" for u, v in self.removed)
         first = f"Without {number_of(len(self.removed), 'edge')} ({which}) {self.node} would"
-        before, after = (softmax(scores[None])[0].max() for scores in (self.before, self.after))
+        before, after = (softmax(scores[None] / self.temperature)[0].max() for scores in (self.before, self.after))
         if self.changes:
             return f"{first} be {self.becomes} (probability {after:.2f}) instead of {self.was}."
         return f"{first} still be {self.was} (probability {after:.2f} instead of {before:.2f})."

@@ -117,6 +117,8 @@ class Explanation:
         What bias and parts lack to the scores.
     feature_names : tuple of str or None
         Names of the features of the graph, if it has them.
+    temperature : float
+        What scores are divided by to give probabilities.
 
     Examples
     --------
@@ -140,6 +142,7 @@ class Explanation:
     parts: tuple[Part, ...]
     rounding: Array
     feature_names: tuple[str, ...] | None
+    temperature: float = 1.0
 
     def __repr__(self) -> str:
         return self.text()
@@ -156,8 +159,8 @@ class Explanation:
 
     @property
     def probabilities(self) -> Array:
-        """Probabilities of the classes, shape (c,)."""
-        return softmax(self.scores[None])[0]
+        """Probabilities of the classes, shape (c,): softmax(scores / temperature)."""
+        return softmax(np.divide(self.scores[None], self.temperature, dtype=np.float64))[0]
 
     def part(self, component: str) -> Part:
         """Find the part of a component.

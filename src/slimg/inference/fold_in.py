@@ -313,6 +313,8 @@ class FoldIn:
     agreement : float or None
         How often, at fit time, a hidden node that was folded in had the class of a fit that saw it
         (`SlimG.measure_fold_in`); None if that was not measured.
+    temperature : float
+        What scores are divided by to give probabilities.
     """
 
     scores: Array
@@ -322,6 +324,7 @@ class FoldIn:
     touched: Array
     gone: int
     agreement: float | None = None
+    temperature: float = 1.0
 
     def __repr__(self) -> str:
         return self.text()
@@ -344,7 +347,7 @@ class FoldIn:
         array of shape (n, c)
             In the order of the nodes; columns as ``classes``.
         """
-        return softmax(self.scores)
+        return softmax(np.divide(self.scores, self.temperature, dtype=np.float64))
 
     def text(self) -> str:
         """Say in a sentence or two what was computed again.

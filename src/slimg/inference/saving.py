@@ -1,37 +1,18 @@
 """A fitted `SlimG` as a header and arrays, and back.
 
 Kept is what predicts: weights, the components whose weights are not all zero with their states, and of each node of the
-fitted graph its digests and scores. Not kept are the rows of
-P and the graph: a graph is given again to score what changed, or to explain.
-
-A model as one file: a zip of .npy arrays and a header in JSON, which `numpy.load` reads as it reads any .npz.
-
-    NAME.npy …      arrays, stored as they are, without pickled objects
-    header.json     {"format": "slimg-model", "version": 2, "sha256": {member: digest}, …}
-    zip comment     sha256 of all bytes before the comment: no byte of the file can change unnoticed
-
-Files are written next to their place and moved there when they are whole. Equal models give equal bytes.
-
-Predictions of all nodes as a folder of Parquet files, one for each run of rows.
-
-    predictions/part-00000.parquet    id, prediction, probability, margin[, p(CLASS) for each class]
-
-``prediction`` is the class of the largest probability, ``margin`` how far that is above the second largest. Files follow
-the order of the nodes and each run is scored by itself, where its rows are: in the engine of files within the budget, on a
-cluster by the worker that holds them. So scores of all nodes and classes are never in one place. The folder appears when
-it is complete, and what was written before an error or an interruption is removed.
+fitted graph its digests and scores. Not kept are the rows of P and the graph: a graph is given again to score what changed,
+or to explain. What header and arrays may hold is a table (`slimg.inference.schema`), checked before anything is used;
+docs/model-file.md describes it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import os
-import zipfile
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from inspect import isabstract
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +20,26 @@ import numpy as np
 
 from slimg import __version__
 from slimg.components.component import Component, EnergyRank, FittedComponent
-from slimg.engine.base import Array, Engine, RowMatrix
+from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import as_column
+from slimg.inference.calibration import Calibration
 from slimg.inference.fold_in import FittedNodes, Scorer, fingerprint
-from slimg.learn.objective import softmax
-from slimg.system import atomic_folder, atomic_write
+from slimg.inference.model_file import FORMAT, VERSION, read_model, write_model
+from slimg.inference.schema import (
+    ARRAYS,
+    CALIBRATION,
+    FITTED,
+    HEADER,
+    MOST_DEPTH,
+    anything,
+    check_array,
+    check_params,
+    check_rule,
+    state_rules,
+    text_keys,
+)
+from slimg.io.features import FeaturePlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +60,7 @@ class Saved:
     feature_names: tuple[str, ...] | None
     scorer: Scorer
     fitted_nodes: FittedNodes
+    calibration: Calibration | None = None
 
 
 def save(path: str | os.PathLike[str], model: Saved) -> Path:
@@ -81,7 +77,12 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         "id_digests": model.fitted_nodes.ids,
         "node_digests": model.fitted_nodes.nodes,
     }
+    calibration = None
+    if model.calibration is not None:
+        calibration = {name: getattr(model.calibration, name) for name in ("temperature", "error_before", "error_after")}
+        arrays |= {"conformity": model.calibration.conformity, "conformity_codes": model.calibration.codes}
     components = []
+    written: dict[int, str] = {}  # arrays that components share, such as the reduction of X, are written once
     for k, (name, weights) in enumerate(scorer.weights.items()):
         arrays[f"weights{k}"] = weights
         entry: dict[str, Any] = {"name": name, "weights": f"weights{k}"}
@@ -89,8 +90,9 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         if name in scorer.used:
             fitted = scorer.components[name]
             state = fitted.component.to_arrays(fitted.state)
-            arrays |= {f"{key}{k}": array for key, array in state.items()}
-            entry |= {"component": encode(fitted.component, name), "state": {key: f"{key}{k}" for key in state}}
+            places = {key: written.setdefault(id(array), f"{key}{k}") for key, array in state.items()}
+            arrays |= {places[key]: array for key, array in state.items()}
+            entry |= {"component": encode(fitted.component, name), "state": places}
         components.append(entry)
     header = {
         "slimg": __version__,
@@ -98,41 +100,153 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         "classes": [encode(value, "class") for value in scorer.classes.tolist()],
         "classes_dtype": scorer.classes.dtype.str if scorer.classes.dtype.kind in "biuf" else "O",
         "components": components,
-        "feature_names": model.feature_names,
+        "feature_names": None if model.feature_names is None else list(model.feature_names),
+        "calibration": calibration,
         "metrics": {name: encode(value, name) for name, value in model.fitted.items()},
         "data": {**model.data, "fingerprint": fingerprint(model.fitted_nodes.nodes)},
     }
+    _saved({"format": FORMAT, "version": VERSION, **header, "sha256": {}}, arrays, list(model.params))
     return write_model(path, header, arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Saved:
-    """Read a model's file; one that is damaged or of another version is refused with the reason.
+def load(path: str | os.PathLike[str], params: Iterable[str]) -> Saved:
+    """Read a model's file; one that is damaged, of another version or not as the schema has it is refused with the reason.
+
+    Parameters
+    ----------
+    path : path-like
+    params : iterable of str
+        Names of the parameters of the estimator.
 
     Returns
     -------
     Saved
     """
     header, arrays = read_model(path)
-    components = {each["name"]: _fitted(each, arrays) for each in header["components"] if "state" in each}
-    titles, short = ({each["name"]: each[key] for each in header["components"]} for key in ("title", "short_title"))
-    weights = {each["name"]: arrays[each["weights"]] for each in header["components"]}
-    classes = as_column([decode(value) for value in header["classes"]], "classes")
-    if header["classes_dtype"] != "O":
-        classes = classes.astype(header["classes_dtype"])
-    feature_names = header["feature_names"]
-    return Saved(
-        {name: decode(value) for name, value in header["params"].items()},
-        {name: decode(value) for name, value in header["metrics"].items()},
-        header["data"],
-        None if feature_names is None else tuple(feature_names),
-        Scorer(components, titles, short, weights, arrays["intercept"], classes),
-        FittedNodes(arrays["id_digests"], arrays["node_digests"], arrays["scores"]),
-    )
+    try:
+        return _saved(header, arrays, params)
+    except InputError as error:
+        raise InputError(f"{path} is not a model that slimg wrote: {error}; fit and save it again") from None
 
 
-def _fitted(entry: dict[str, Any], arrays: dict[str, Array]) -> FittedComponent:
+def _saved(header: dict[str, Any], arrays: dict[str, Array], params: Iterable[str]) -> Saved:
+    """The model of a header and arrays that follow the schema."""
+    check_rule(header, HEADER, "the header")
+    data, entries = header["data"], header["components"]
+    values, fitted = ({name: decode(value) for name, value in header[key].items()} for key in ("params", "metrics"))
+    check_params(values, params)
+    check_rule(fitted, FITTED, "metrics of the header")
+    classes = _classes(header)
+    sizes = {"n": data["nodes"], "c": len(classes), "d": data["features"]}
+    names = header["feature_names"]
+    if names is not None and len(names) != sizes["d"]:
+        raise InputError(f"the header names {len(names)} features of {sizes['d']}")
+    rest = dict(arrays)
+    kept = {name: _taken(rest, name, rule, sizes) for name, rule in ARRAYS.items()}
+    if fingerprint(kept["node_digests"]) != data["fingerprint"]:
+        raise InputError("the fingerprint of the graph is not that of its nodes")
+    calibration = _calibration(header["calibration"], rest, len(classes))
+    known = None if values["components"] is None else {each.name: each for each in values["components"]}
+    weights, components, shared = {}, {}, dict[str, Array]()
+    for entry in entries:
+        name = entry["name"]
+        columns = rest[entry["weights"]].shape[:1] if entry["weights"] in rest else (0,)
+        own = sizes | {"k": columns[0] if columns else 0}
+        weights[name] = _taken(rest, entry["weights"], ("f", "kc"), own)
+        if "component" in entry or weights[name].any():
+            components[name] = _fitted(entry, rest, shared, own, known)
+    if len(weights) != len(entries) or rest or fitted["zero_components_"] != tuple(_zeros(weights)):
+        raise InputError("components, weights and arrays do not belong together")
+    if data.get("reading") and data["reading"]["plan"] is not None:
+        _call(FeaturePlan.from_dict, data["reading"]["plan"])
+    titles, short = ({each["name"]: each[key] for each in entries} for key in ("title", "short_title"))
+    scorer = Scorer(components, titles, short, weights, kept["intercept"], classes)
+    nodes = FittedNodes(kept["id_digests"], kept["node_digests"], kept["scores"])
+    return Saved(values, fitted, data, None if names is None else tuple(names), scorer, nodes, calibration)
+
+
+def _calibration(stored: dict[str, float] | None, rest: dict[str, Array], classes: int) -> Calibration | None:
+    if stored is None:
+        return None
+    sizes = {"h": len(rest["conformity"]) if "conformity" in rest and rest["conformity"].ndim else 0}
+    conformity, codes = (_taken(rest, name, rule, sizes) for name, rule in CALIBRATION.items())
+    if not len(codes) or conformity.min() < 0 or conformity.max() > 1 or codes.min() < 0 or codes.max() >= classes:
+        raise InputError("the arrays of the calibration are not probabilities and classes")
+    return Calibration(**stored, conformity=conformity, codes=codes)
+
+
+def _zeros(weights: dict[str, Array]) -> list[str]:
+    """Names of the components whose weights are all zero."""
+    return [name for name, each in weights.items() if not each.any()]
+
+
+def _taken(rest: dict[str, Array], name: str, rule: tuple[str, str] | None, sizes: dict[str, int]) -> Array:
+    """The array of this name, checked, and removed from those that are left."""
+    if name not in rest:
+        raise InputError(f"there is no array {name!r}, or it is named twice")
+    check_array(name, rest[name], rule, sizes)
+    return rest.pop(name)
+
+
+def _classes(header: dict[str, Any]) -> Array:
+    values, kind = [decode(value) for value in header["classes"]], header["classes_dtype"]
+    if not values or len(_call(set, values)) != len(values):
+        raise InputError("the header has no classes, or one of them twice")
+    classes = as_column(values, "classes")
+    if kind == "O" and classes.dtype.kind not in "biuf":
+        return classes
+    if not re.fullmatch("[<>|=][biuf][1248]", kind) or kind[1] not in "biuf" or classes.dtype.kind not in "biuf":
+        raise InputError(f"classes of the header have type {kind!r}, which is not that of their values")
+    converted = _call(classes.astype, kind)
+    if converted.tolist() != values or [type(each) for each in converted.tolist()] != [type(each) for each in values]:
+        raise InputError(f"classes of the header are not values of type {kind!r}")
+    return converted
+
+
+def _fitted(
+    entry: dict[str, Any],
+    rest: dict[str, Array],
+    shared: dict[str, Array],
+    sizes: dict[str, int],
+    known: dict[str, Component] | None,
+) -> FittedComponent:
+    """The component of an entry with its state."""
+    name = entry["name"]
+    if "component" not in entry or "state" not in entry:
+        raise InputError(f"component {name!r} has weights and no state")
     component = decode(entry["component"])
-    return FittedComponent(component, component.from_arrays({key: arrays[name] for key, name in entry["state"].items()}))
+    if not isinstance(component, Component) or component.name != name or (known and component != known.get(name)):
+        raise InputError(f"component {name!r} is not the one that params have under this name")
+    if (component.title, component.short_title) != (entry["title"], entry["short_title"]):
+        raise InputError(f"component {name!r} has other titles than its kind")
+    rules = state_rules(component)
+    unknown = [key for key in entry["state"] if rules is not None and key not in rules]
+    if unknown:
+        raise InputError(f"component {name!r} has no array {unknown[0]!r}")
+    basis = {**shared, **rest}.get(entry["state"].get("basis", ""))
+    sizes = sizes | {"l": sizes["d"] if basis is None or basis.ndim != 2 else basis.shape[1]}
+    state = {}
+    for key, place in entry["state"].items():
+        rule = None if rules is None else rules[key]
+        if place not in shared:
+            shared[place] = _taken(rest, place, rule, sizes)
+        check_array(place, shared[place], rule, sizes)
+        state[key] = shared[place]
+    fitted = FittedComponent(component, _call(component.from_arrays, state))
+    if rules is not None and set(component.to_arrays(fitted.state)) != set(state):
+        raise InputError(f"component {name!r} has arrays that its options do not need")
+    return fitted
+
+
+def _call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """A function of values from a file, whatever it raises turned into an InputError."""
+    try:
+        return function(*arguments, **options)
+    except InputError:
+        raise
+    except Exception as error:  # of a class that need not be slimg's own
+        what = getattr(function, "__qualname__", str(function))
+        raise InputError(f"{what} refuses its values ({type(error).__name__}: {error})") from None
 
 
 def encode(value: Any, what: str) -> Any:
@@ -158,226 +272,45 @@ def encode(value: Any, what: str) -> Any:
     raise InputError(f"{what} cannot be saved: {value!r} is neither a number nor text, nor a tuple of those")
 
 
-def decode(value: Any) -> Any:
+def decode(value: Any, depth: int = MOST_DEPTH) -> Any:
     """The value that `encode` was given."""
+    if depth == 0:
+        raise InputError(f"the header has a value of more than {MOST_DEPTH} levels")
     if isinstance(value, list):
-        return [decode(each) for each in value]
-    if isinstance(value, dict):
-        ((kind, content),) = value.items()
-        return _DECODERS[kind](decode(content))
-    return value
+        return [decode(each, depth - 1) for each in value]
+    if not isinstance(value, dict):
+        return value
+    kind = next(iter(value), None)
+    rule, make = _DECODERS.get(kind, (None, None)) if len(value) == 1 else (None, None)
+    if make is None:
+        raise InputError(f"the header has a value of unknown kind {str(kind)[:40]!r}")
+    content = decode(value[kind], depth - 1)
+    check_rule(content, rule, f"a value of kind {kind!r}")
+    return _call(make, content)
 
 
 def _component(described: dict[str, Any]) -> Component:
     """A component from its kind, which must be a known class, and its options."""
+    check_rule(described, {"kind": str, "options": text_keys(anything)}, "a component")
     kind = described["kind"]
-    if kind not in Component.kinds:
+    if kind not in Component.kinds or isabstract(Component.kinds[kind]):
         known = ", ".join(Component.kinds)
         raise InputError(f"the model has a component of kind {kind!r}, but only {known} are known: import its class first")
-    return Component.kinds[kind](**described["options"])
+    made = _call(Component.kinds[kind], **described["options"])
+    check_rule(described["options"], dict.fromkeys(made.options(), anything), f"options of {kind}")
+    return made
 
 
-_DECODERS: dict[str, Callable[[Any], Any]] = {
-    "tuple": tuple,
-    "set": set,
-    "pairs": dict,
-    "float": float,
-    "energy_rank": lambda pair: EnergyRank(*pair),
-    "component": _component,
+def _pair(value: Any) -> str | None:
+    return None if isinstance(value, tuple) and len(value) == 2 else "a pair"
+
+
+_DECODERS: dict[Any, tuple[Any, Callable[[Any], Any]]] = {
+    "tuple": ([anything], tuple),
+    "set": ([anything], set),
+    "pairs": ([_pair], dict),
+    "float": (lambda value: None if value in ("nan", "inf", "-inf") else "nan, inf or -inf", float),
+    "energy_rank": ([float], lambda pair: EnergyRank(*pair)),
+    "component": (text_keys(anything), _component),
 }
-
-
-FORMAT, VERSION = "slimg-model", 2
-HEADER = "header.json"
-DIGEST_SIZE = 64
-"""Characters of a SHA-256, the length of the comment."""
-CHUNK = 1 << 20
-EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The time that zip members are given: the same for equal models."""
-
-
-def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> Path:
-    """Write the whole file or none of it.
-
-    Returns
-    -------
-    Path
-    """
-    members = {name: _npy(array) for name, array in arrays.items()}
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
-    full = {"format": FORMAT, "version": VERSION, **header, "sha256": digests}
-    with atomic_write(path, binary=True) as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(zipfile.ZipInfo(HEADER, EARLIEST), json.dumps(full, indent=1, ensure_ascii=False).encode())
-            for name, content in members.items():
-                archive.writestr(zipfile.ZipInfo(f"{name}.npy", EARLIEST), content)
-            archive.comment = b"0" * DIGEST_SIZE
-        end = file.seek(0, os.SEEK_END) - DIGEST_SIZE
-        digest = _digest(file, end)
-        file.seek(end)
-        file.write(digest.encode())
-    return Path(path)
-
-
-def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Header and arrays of a file that is whole and of this version; else the reason why not."""
-    source = Path(path)
-    try:
-        with open(source, "rb") as file:
-            _check_bytes(file, source)
-            with zipfile.ZipFile(file) as archive:
-                header = json.loads(archive.read(HEADER))
-                _check_header(header, source)
-                return header, {name: _array(archive, name, header, source) for name in header["sha256"]}
-    except OSError as error:
-        raise InputError(f"the model file {source} cannot be read: {error.strerror or error}") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{source} is not a whole slimg model file ({error}): save the model again") from None
-
-
-def _npy(array: Array) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, np.asarray(array, order="C"), allow_pickle=False)
-    return buffer.getvalue()
-
-
-def _check_bytes(file: Any, source: Path) -> None:
-    end = file.seek(0, os.SEEK_END) - DIGEST_SIZE
-    if end <= 0:
-        raise InputError(f"{source} is not a slimg model file: it has only {end + DIGEST_SIZE} bytes")
-    file.seek(0)
-    if file.read(2) != b"PK":
-        raise InputError(f"{source} is not a slimg model file: it is no zip archive")
-    file.seek(end)
-    stated = file.read(DIGEST_SIZE)
-    if _digest(file, end).encode() != stated:
-        raise InputError(
-            f"{source} is damaged or was cut short: its contents do not match the checksum at its end; copy or save it again"
-        )
-    file.seek(0)
-
-
-def _check_header(header: dict[str, Any], source: Path) -> None:
-    if header.get("format") != FORMAT:
-        raise InputError(f"{source} is not a slimg model file: its header says {header.get('format')!r}")
-    if header.get("version") != VERSION:
-        raise InputError(
-            f"{source} has version {header.get('version')} of the model format (written by slimg {header.get('slimg')});"
-            f" this slimg reads version {VERSION}: install that slimg or save the model again"
-        )
-
-
-def _array(archive: zipfile.ZipFile, name: str, header: dict[str, Any], source: Path) -> Array:
-    content = archive.read(f"{name}.npy")
-    if hashlib.sha256(content).hexdigest() != header["sha256"][name]:
-        raise InputError(f"{source} is damaged: the array {name!r} does not match its checksum; save the model again")
-    return np.load(io.BytesIO(content), allow_pickle=False)
-
-
-def _digest(file: Any, end: int) -> str:
-    """SHA-256 of the bytes before ``end``."""
-    file.seek(0)
-    found = hashlib.sha256()
-    for start in range(0, end, CHUNK):
-        found.update(file.read(min(CHUNK, end - start)))
-    return found.hexdigest()
-
-
-def write_predictions(
-    folder: str | os.PathLike[str],
-    engine: Engine,
-    scores: RowMatrix,
-    intercept: Array,
-    classes: Array,
-    ids: Array,
-    probabilities: bool = False,
-) -> Path:
-    """Write the folder from scores without the intercept (n × c); ``probabilities`` adds a column for each class.
-
-    Returns
-    -------
-    Path
-        The folder.
-    """
-    place = Path(folder)
-    with atomic_folder(place) as part:
-        fixed = str(part.absolute()), np.asarray(intercept, np.float32), _one_type(classes), probabilities
-        for name in engine.for_each_row_chunk(partial(_write_part, *fixed), [scores], [_one_type(ids)]):
-            if not (part / name).exists():
-                raise InputError(f"a worker wrote {part / name} where it is not seen here: choose a folder that all share")
-    return place
-
-
-def prediction_columns(classes: Array, chances: Array, probabilities: bool = True) -> dict[str, Array]:
-    """Columns of a table of predictions, in the precision of the probabilities.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (c,)
-    chances : ndarray of shape (n, c)
-        Probabilities.
-    probabilities : bool, default=True
-        Whether to add a column for each class.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n,)
-        ``prediction`` is the class of the largest probability, ``probability`` that probability, ``margin`` its distance
-        to the second largest, and ``p(CLASS)`` the probability of each class.
-
-    Examples
-    --------
-    >>> columns = prediction_columns(np.array(["a", "b"]), np.array([[0.25, 0.75]]))
-    >>> {name: column.tolist() for name, column in columns.items()}
-    {'prediction': ['b'], 'probability': [0.75], 'margin': [0.5], 'p(a)': [0.25], 'p(b)': [0.75]}
-    """
-    ordered = np.sort(chances, axis=1)
-    second = ordered[:, -2] if ordered.shape[1] > 1 else np.zeros(len(ordered), ordered.dtype)
-    columns = {
-        "prediction": classes[chances.argmax(axis=1)],
-        "probability": ordered[:, -1],
-        "margin": ordered[:, -1] - second,
-    }
-    return columns | ({f"p({name})": chances[:, k] for k, name in enumerate(classes)} if probabilities else {})
-
-
-def largest(engine: Engine, scores: RowMatrix, intercept: Array) -> Array:
-    """The column of each row's largest score, as int64; scores stay where they are.
-
-    Returns
-    -------
-    array of shape (n,), int64
-        Numbers of classes.
-    """
-
-    def column(block: Array) -> Array:
-        return (block + intercept).argmax(axis=1)[:, None].astype(np.float32)  # exact up to 2²⁴ classes
-
-    return engine.to_array(engine.map_rows(column, scores))[:, 0].astype(np.int64)
-
-
-def _one_type(values: Array) -> Array:
-    """Values of several types as text: a column of a file has one type."""
-    if values.dtype == object and len({type(value) for value in values}) > 1:
-        return np.array([str(value) for value in values], object)
-    return values
-
-
-def _write_part(
-    folder: str, intercept: Array, classes: Array, probabilities: bool, which: int, scores: Array, ids: Array
-) -> str:
-    """The name of the file, after it is complete: a task that a cluster repeats writes the same file again."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    name = f"part-{which:05}.parquet"
-    draft = Path(folder) / f"{name}.{os.getpid()}"
-    columns = prediction_columns(classes, softmax(scores + intercept), probabilities)
-    try:
-        parquet.write_table(pa.table({"id": ids, **columns}), draft)
-        draft.replace(Path(folder) / name)
-    finally:
-        draft.unlink(missing_ok=True)
-    return name
+"""Kind of a marked value → what it holds, and what is made of it."""

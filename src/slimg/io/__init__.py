@@ -34,7 +34,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.errors import InputError
+from slimg.errors import InputError, is_exhausted
 from slimg.system import atomic_write
 
 if TYPE_CHECKING:
@@ -300,6 +300,8 @@ def make_folder(folder: Path) -> Path:
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{folder} is a file, not a folder: choose another folder") from None
     except OSError as error:
+        if is_exhausted(error):
+            raise
         raise InputError(f"the folder {folder} cannot be made ({error.strerror}): choose another") from None
     if not os.access(folder, os.W_OK):
         raise InputError(f"{folder} may not be written to: choose another folder")

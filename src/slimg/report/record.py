@@ -55,7 +55,7 @@ def held_out(model: Model) -> tuple[np.ndarray, np.ndarray]:
     if model.held_out_scores_ is None:
         raise InputError("the model was fitted with validation rows, so no fold held out its labels: fit without val")
     seen = np.isfinite(model.held_out_scores_).all(axis=1)  # the only labelled node of a class is never held out
-    return model.trained_on_[seen], softmax(model.held_out_scores_[seen])
+    return model.trained_on_[seen], softmax(np.divide(model.held_out_scores_[seen], model.temperature_, dtype=np.float64))
 
 
 def confusion(truth: np.ndarray, found: np.ndarray, classes: int) -> np.ndarray:

@@ -1,0 +1,131 @@
+"""Model files that were tampered with, read by plain numpy, and as ONNX."""
+
+import json
+import re
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.fuzz import model_file as fuzz
+from explain_graphs import planted
+from slimg import Graph, SlimG
+from slimg.errors import InputError, MissingExtra
+
+DOCS = Path(__file__).parents[2] / "docs" / "model-file.md"
+
+
+def test_three_hundred_mutations_are_refused_or_predict_the_same(tmp_path):
+    counts, wrong = fuzz.run(300, 5, tmp_path)
+    assert wrong == [] and sum(counts.values()) == 300
+    assert sum(number for what, number in counts.items() if what.endswith("refused")) > 200
+
+
+@pytest.fixture(scope="module")
+def oracle(tmp_path_factory):
+    return fuzz.Oracle(tmp_path_factory.mktemp("oracle"))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "named"),
+    [
+        (("metrics", "predict"), 1, "predict"),
+        (("metrics", "__dict__"), {"pairs": []}, "__dict__"),
+        (("params", "coef_"), 1, "coef_"),
+        (("params", "engine"), "dask", "engine"),
+        (("data", "command"), "rm", "command"),
+        (("data", "nodes"), 59, "60"),
+        (("data", "features"), "6", "features"),
+        (("metrics", "rank_"), True, "rank_"),
+        (("feature_names",), ["a"], "1 features of 6"),
+        (("classes",), ["a", "b"], "3"),
+        (("classes",), ["a", "b", "b"], "twice"),
+        (("classes_dtype",), "<i8", "<i8"),
+        (("components", 1, "component"), {"component": {"pairs": [{"tuple": ["kind", "Engine"]}]}}, "options"),
+        (("version",), 2, "version 2"),
+        (("version",), 3.0, "version 3.0"),
+    ],
+    ids=str,
+)
+def test_a_header_that_does_not_fit_names_the_place(oracle, place, value, named):
+    header = json.loads(oracle.content["header.json"])
+    inner = header
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    oracle.path.write_bytes(fuzz.archived({**oracle.content, "header.json": json.dumps(header).encode()}))
+    with pytest.raises(InputError, match=re.escape(named)) as error:
+        SlimG.load(oracle.path)
+    assert "\n" not in str(error.value) and oracle.path.name in str(error.value)
+
+
+def test_sizes_are_compared_before_memory_is_taken(oracle):
+    raw = oracle.content["scores.npy"]
+    shape = re.search(rb"\(60, 3\)", raw)[0]
+    changed = raw[:10] + raw[10:128].replace(shape, b"(999999999, 3)")[:118] + raw[128:]
+    header = json.loads(oracle.content["header.json"])
+    header["sha256"]["scores"] = fuzz.hashlib.sha256(changed).hexdigest()
+    content = {**oracle.content, "scores.npy": changed, "header.json": json.dumps(header).encode()}
+    oracle.path.write_bytes(fuzz.archived(content))
+    tracemalloc.start()
+    with pytest.raises(InputError, match="999999999"):
+        SlimG.load(oracle.path)
+    assert tracemalloc.get_traced_memory()[1] < 20 * oracle.path.stat().st_size
+    tracemalloc.stop()
+
+
+def test_what_could_not_be_read_is_not_written(tmp_path):
+    model = SlimG(grid=[(1e-4, 1e-3)]).fit(planted())
+    model.intercept_[0] = np.nan
+    with pytest.raises(InputError, match="intercept"):
+        model.save(tmp_path / "m.slimg")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_the_lines_of_the_documentation_score_a_row(tmp_path, monkeypatch, measured):
+    """Rows from dense matrices: A_row² and Ã_sym² of the prepared features, and A V of U."""
+    graph = planted()
+    counts = np.random.default_rng(0).poisson(2.0, graph.features.shape).astype(np.float32) + graph.features
+    graph = graph if measured else Graph.from_arrays(graph.adjacency, np.round(np.abs(counts)), graph.labels)
+    model = SlimG(grid=[(1e-5, 1e-4)]).fit(graph)
+    model.save(tmp_path / "m.slimg")
+    monkeypatch.chdir(tmp_path)
+    lines = {}
+    exec(re.search(r"```python\n(.*?)```", DOCS.read_text(), re.S)[1], lines)
+    file, parts = lines["file"], {part["name"]: part for part in lines["header"]["components"]}
+    assert len(model.zero_components_) <= 1 and "U" not in model.zero_components_
+    A = graph.adjacency.to_scipy().toarray()
+    loops = A + np.eye(graph.n)
+    row, sym = A / np.maximum(A.sum(1, keepdims=True), 1), loops / np.sqrt(np.outer(loops.sum(1), loops.sum(1)))
+    X = lines["prepare"](np.asarray(graph.features, float), parts["A_row^2 X"]["state"])
+    U = A @ (file[parts["U"]["state"]["vectors"]] * np.sign(file[parts["U"]["state"]["eigenvalues"]]))
+    rows = {"U": U, "X": X, "A_row^2 X": row @ row @ X, "A_sym^2 X": sym @ sym @ X}
+    found = [lines["probabilities"]({name: each[i] for name, each in rows.items()}) for i in range(graph.n)]
+    np.testing.assert_allclose(found, model.predict_proba(), atol=1e-5)
+
+
+def test_onnxruntime_gives_the_probabilities(tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model = SlimG(grid=[(1e-4, 1e-3)]).fit(planted())
+    session = runtime.InferenceSession(str(model.to_onnx(tmp_path / "m.onnx")))
+    rows = model.components_.labelled_rows(np.arange(model.graph_.n))
+    (found,) = session.run(None, {"rows": rows})
+    np.testing.assert_allclose(found, model.predict_proba(), atol=1e-5)
+    described = session.get_modelmeta().custom_metadata_map
+    assert json.loads(described["classes"]) == ["ash", "elm", "oak"]
+    assert json.loads(described["widths"]) == model.components_.widths
+
+
+def test_without_onnx_the_extra_is_named(tmp_path):
+    code = (
+        "import sys; sys.modules['onnx'] = None; sys.path.insert(0, sys.argv[1]);"
+        "from explain_graphs import planted; from slimg import SlimG;"
+        "SlimG(grid=[(1e-4, 1e-3)]).fit(planted()).to_onnx('m.onnx')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(Path(__file__).parents[1])], capture_output=True, text=True)
+    assert MissingExtra.__name__ in done.stderr and "slimg[onnx]" in done.stderr
