@@ -30,9 +30,9 @@ CHOSEN_ON = ("cora", "chameleon", "pubmed", "squirrel")
 PAPER_NAMES = {"citeseer": "CiteSeer", "pubmed": "PubMed"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "path": {},
-    "paper": {"grid": "paper"},
+    "paper": {"grid": "paper", "components": paper_components()},
     "path, early stopping": {"early_stopping": 2},
-    "no sparsity": {"grid": "unpenalized"},
+    "no sparsity": {"grid": "unpenalized", "components": paper_components()},
     **{f"rank{cap}": {"components": paper_components(rank=EnergyRank(max_rank=cap))} for cap in (64, 128, 256, 512, 1024)},
 }
 

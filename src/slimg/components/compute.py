@@ -278,12 +278,12 @@ def _nonempty(result: Components, names: list[str]) -> list[str]:
 
 
 def _compute_all(result: Components, context: Context, wanted: list[Component], featured: list[FeatureComponent]) -> None:
-    """U and the like, then the components of features; on a small graph at the same time."""
+    """U and the like, then the components of features; on a small graph in memory at the same time."""
     others = [each for each in wanted if not isinstance(each, FeatureComponent)]
     tasks: list[Callable[[], Any]] = [partial(_compute, result, context, each) for each in others]
     groups = _groups(featured, context)
     small = _is_small(context, featured)
-    if small and context.graph.adjacency.n <= TASK_NODES:
+    if small and context.graph.adjacency.n <= TASK_NODES and isinstance(result.engine, MemoryEngine):
         result.engine.concurrently(*tasks, *(partial(_features, result, context, group, small) for group in groups))
         return
     for task in tasks:
