@@ -423,7 +423,7 @@ def as_float32(weights: np.ndarray) -> np.ndarray | None:
     with np.errstate(over="ignore", under="ignore"):
         small = weights.astype(np.float32)
     if not np.all((small >= 1e-15) & (small <= 1e15)):  # their squares and sums are float32 too
-        raise InputError("edge weights must lie between 1e-15 and 1e15 once merged: divide them by their mean")
+        raise InputError("edge weights must lie between 1e-15 and 1e15 once merged: rescale them, for example by their mean")
     return small
 
 
