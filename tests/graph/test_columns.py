@@ -16,7 +16,6 @@ from slimg.graph.columns import (
     list_names,
     missing,
     show,
-    text_of,
 )
 
 
@@ -105,8 +104,12 @@ def test_labels():
 
 
 def test_ids_as_text():
-    assert text_of(pd.array([1, None], "Int64").astype(object)).tolist() == ["1", None]
-    assert list(as_text(pd.Series([1.0, 2.5, float("nan"), "x"], dtype=object))) == ["1", "2.5", None, "x"]
+    def texts(values):
+        return as_text(values).to_numpy(dtype=object, na_value=None).tolist()
+
+    assert texts(pd.Series([1, None], dtype="Int64")) == ["1", None]
+    assert texts(pd.Series([1.0, 2.5, float("nan"), "x"], dtype=object)) == ["1", "2.5", None, "x"]
+    assert texts(pd.Series(["a", ""])) == ["a", None]
 
 
 def test_long_lists_of_columns_end():

@@ -19,7 +19,7 @@ from slimg.graph.graph import Graph
 from slimg.io import Source
 from slimg.io.features import FeaturePlan
 from slimg.io.inputs import Inputs, Options, read_inputs
-from slimg.io.text import MISSING
+from slimg.io.values import MISSING
 
 if TYPE_CHECKING:
     import numpy as np

@@ -73,13 +73,13 @@ def missing(column: np.ndarray) -> np.ndarray:
     -------
     bool array of shape (n,)
     """
-    if column.dtype.kind in "biuSU":
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuSU":
         return np.zeros(len(column), bool)
-    if column.dtype.kind == "f":
+    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
         return np.isnan(column)
     import pandas as pd
 
-    return pd.isna(column)
+    return np.asarray(pd.isna(column), bool)
 
 
 def codes_of(column: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
@@ -110,6 +110,7 @@ def codes_of(column: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
     except TypeError:
         culprit = _first_unhashable(present)
         raise InputError(f"{what} must be hashable values (text, numbers, tuples), not {culprit}") from None
+    distinct = np.asarray(distinct, object) if is_text(distinct) else distinct
     order = _sorted_order(distinct)
     rank = np.empty(len(distinct), np.int64)
     rank[order] = np.arange(len(distinct))
@@ -122,18 +123,75 @@ def rows_in(known: Any, what: str, *columns: np.ndarray) -> list[np.ndarray]:
     """Return the places of the ids of each column among the known ones (an array or index), -1 where one is not there."""
     import pandas as pd
 
-    index = pd.Index(known, tupleize_cols=False)
+    if columns and all(map(is_text, columns)):
+        text = arrow_text(known)
+        if text is not None:
+            return _rows_in_text(text, columns)
+    index = pd.Index(np.asarray(known, object) if is_text(known) else known, tupleize_cols=False)
     try:
-        return [index.get_indexer(pd.Index(column, tupleize_cols=False)) for column in columns]
+        return [index.get_indexer(pd.Index(_plain(column), tupleize_cols=False)) for column in columns]
     except TypeError:
         raise InputError(f"{what} must be hashable values (text, numbers, tuples)") from None
 
 
 def stacked(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Concatenate two columns; if their types differ, as objects, so that no value changes."""
+    if is_text(first) and is_text(second) and first.dtype == second.dtype:
+        return first._concat_same_type([first, second])  # type: ignore[attr-defined]
     if first.dtype == second.dtype:
         return np.concatenate([first, second])
-    return as_column(np.concatenate([first.astype(object), second.astype(object)]), "values")
+    return as_column(np.concatenate([_plain(first).astype(object), _plain(second).astype(object)]), "values")
+
+
+def is_text(column: Any) -> bool:
+    """Return whether a column is text in arrow's layout (`text_column`), which functions of this module take unchanged."""
+    kinds = ("string[pyarrow]", "large_string[pyarrow]")
+    return type(column).__name__ == "ArrowExtensionArray" and str(column.dtype) in kinds
+
+
+def text_column(text: Any) -> Any:
+    """Return a pandas array of arrow's strings, which holds no Python objects."""
+    import pandas as pd
+
+    return pd.array(text, dtype=pd.ArrowDtype(text.type))
+
+
+def arrow_text(values: Any) -> Any:
+    """Return the strings of a column as one arrow array, null where missing; None if it holds anything but strings."""
+    import pandas as pd
+    import pyarrow as pa
+
+    array = getattr(values, "array", values)
+    if isinstance(array.dtype, pd.CategoricalDtype) and len(array.categories) and arrow_text(array.categories) is not None:
+        array = array.astype(object)
+    if isinstance(array.dtype, (pd.StringDtype, pd.ArrowDtype)):
+        text = pa.array(array, from_pandas=True) if not hasattr(array, "__arrow_array__") else array.__arrow_array__()
+        text = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+        if not (pa.types.is_string(text.type) or pa.types.is_large_string(text.type)):
+            return None
+        return text
+    plain = np.asarray(array)
+    if plain.dtype != object or pd.api.types.infer_dtype(plain, skipna=True) not in ("string", "empty"):
+        return None
+    return pa.array(plain, pa.string(), from_pandas=True)
+
+
+def _plain(column: Any) -> Any:
+    return column.to_numpy(dtype=object, na_value=None) if is_text(column) else column
+
+
+def _rows_in_text(known: Any, columns: Sequence[Any]) -> list[np.ndarray]:
+    """Places by arrow's hash table, one thread for each column."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import pyarrow.compute as pc
+
+    def rows(column: Any) -> np.ndarray:
+        places = pc.index_in(column.__arrow_array__(), value_set=known.cast(column.__arrow_array__().type))
+        return pc.fill_null(places, -1).to_numpy()
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(rows, columns))
 
 
 def show(values: Iterable[Any]) -> str:
@@ -282,37 +340,35 @@ def find_column(frame: pd.DataFrame, names: Sequence[str]) -> Any:
     return next((lower[name] for name in names if name in lower), None)
 
 
-def as_text(values: pd.Series) -> pd.Index:
-    """Return ids as an index of text, so that those of a CSV file can be compared with those of a typed table.
+def as_text(values: Any) -> Any:
+    """Return ids as text: floats that are whole numbers as integers, missing values and empty texts as missing.
+
+    Ids of a CSV file can then be compared with those of a typed table.
 
     Returns
     -------
-    pandas Index
-        One text for each id.
+    pandas array of n strings, in arrow's layout
     """
     import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    return pd.Index(text_of(values.astype(object).to_numpy()), dtype=object)
+    text = arrow_text(values)
+    if text is None:
+        array = getattr(values, "array", values)
+        try:
+            codes, distinct = pd.factorize(array)
+        except TypeError:  # lists
+            codes, distinct = np.where(missing(np.asarray(array)), -1, np.arange(len(array))), array
+        texts = pa.array([_text_of(value) for value in distinct], pa.string())
+        text = texts.take(pa.array(codes, mask=np.asarray(codes) < 0))
+    empty = pc.equal(text, "")
+    return text_column(pc.if_else(empty, pa.scalar(None, text.type), text) if pc.any(empty).as_py() else text)
 
 
-def text_of(values: np.ndarray) -> np.ndarray:
-    """Return each value as text: floats that are whole numbers as integers, missing values as None.
-
-    Returns
-    -------
-    array of shape (n,), object
-        One text or None for each value.
-    """
-    import pandas as pd
-
-    def text(value: object) -> str | None:
-        if isinstance(value, str):
-            return value
-        if isinstance(value, (float, np.floating)):
-            return None if value != value else str(int(value)) if float(value).is_integer() else str(value)
-        return None if value is None or value is pd.NA else str(value)
-
-    return np.fromiter((text(value) for value in values), object, len(values))
+def _text_of(value: Any) -> str:
+    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)
 
 
 def _by_overlap(frame: pd.DataFrame, known: pd.Index | None) -> list[Any]:
@@ -323,7 +379,8 @@ def _by_overlap(frame: pd.DataFrame, known: pd.Index | None) -> list[Any]:
 
 
 def _share(column: pd.Series, known: pd.Index) -> float:
-    return float(as_text(column.iloc[:1000]).isin(known).mean())
+    (rows,) = rows_in(as_text(known), "ids", as_text(column.iloc[:1000]))
+    return float((rows >= 0).mean())
 
 
 def is_distinct(column: Any) -> bool:
@@ -356,17 +413,13 @@ def _natural(column: np.ndarray) -> np.ndarray:
         return column.astype(object)
     if column.dtype != object or len(column) == 0:
         return column
-    kinds = {type(v) for v in column}
-    if kinds <= {bool, np.bool_}:
-        return column.astype(bool)
-    if all(issubclass(k, (int, np.integer)) and k is not bool for k in kinds):
-        try:
-            return column.astype(np.int64)
-        except OverflowError:
-            return column
-    if all(issubclass(k, (float, np.floating)) for k in kinds):
-        return column.astype(np.float64)
-    return column
+    import pandas as pd
+
+    kind = pd.api.types.infer_dtype(column, skipna=False)
+    try:
+        return column.astype({"boolean": bool, "integer": np.int64, "floating": np.float64}.get(kind, object), copy=False)
+    except OverflowError:
+        return column
 
 
 def _sorted_order(distinct: np.ndarray) -> np.ndarray:

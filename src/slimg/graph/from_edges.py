@@ -27,6 +27,7 @@ from slimg.graph.columns import (
     find_column,
     from_torch,
     id_column,
+    is_text,
     number_of,
     require_column,
     rows_in,
@@ -230,7 +231,7 @@ def as_id_column(values: Any, what: str) -> np.ndarray:
     array of shape (n,)
         One id for each row.
     """
-    column = as_column(values, what)
+    column = values if is_text(values) else as_column(values, what)
     check_present(column, what)
     if column.dtype.kind == "f" and np.all(column == np.floor(column)) and np.all(np.abs(column) < 2**53):
         return column.astype(np.int64)

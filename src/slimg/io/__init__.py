@@ -48,6 +48,7 @@ else:
 
 __all__ = ["Inputs", "Options", "Reading", "Source", "read", "read_inputs"]
 
+PACKINGS = (".gz", ".zst", ".zip")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 READERS: dict[str, tuple[str, str]] = {
@@ -120,14 +121,15 @@ class Source:
     def suffix(self) -> str:
         """The ending that names the format: ``.csv`` for ``a.csv`` and for ``a.csv.gz``."""
         endings = [ending.lower() for ending in self.path.suffixes]
-        if len(endings) > 1 and endings[-1] == ".gz":
+        if len(endings) > 1 and endings[-1] in PACKINGS:
             endings.pop()
         return endings[-1] if endings else ""
 
     @property
-    def compressed(self) -> bool:
-        """Whether the file is gzipped."""
-        return self.path.suffix.lower() == ".gz"
+    def packing(self) -> str:
+        """``.gz``, ``.zst`` or ``.zip`` if the file is packed, else an empty string."""
+        ending = self.path.suffix.lower()
+        return ending if ending in PACKINGS else ""
 
     def __str__(self) -> str:
         return f"{self.path}:{self.table}" if self.table else str(self.path)
@@ -236,7 +238,8 @@ def _advice(path: Path) -> str:
 def _reader(source: Source) -> Callable[[Source], Reading]:
     if source.suffix not in READERS:
         ending = f"the ending {source.suffix!r} of {source.path}" if source.suffix else f"{source.path} without an ending"
-        raise InputError(f"{ending} names no format slimg reads: use one of {' '.join(READERS)} (text may be .gz)")
+        packed = f"text may be packed: {' '.join(PACKINGS)}"
+        raise InputError(f"{ending} names no format slimg reads: use one of {' '.join(READERS)} ({packed})")
     module, function = READERS[source.suffix]
     return getattr(import_module(f"slimg.io.{module}"), function)
 

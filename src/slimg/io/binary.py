@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from slimg.errors import InputError
 from slimg.graph.columns import show
 from slimg.io import Reading, Source
+from slimg.io.values import frame_of
 
 _EDGES = ("edges", "edge_index")
 _FEATURES = ("features", "x", "node_features", "node_feat", "attr", "attr_matrix")
@@ -33,7 +34,7 @@ def read_parquet(source: Source) -> Reading:
     import pyarrow.parquet as pq
 
     try:
-        return Reading(pq.read_table(source.path).to_pandas(integer_object_nulls=True))
+        return Reading(frame_of(pq.read_table(source.path)))
     except pa.ArrowInvalid as error:
         raise InputError(f"it is no Parquet file, or damaged ({str(error).splitlines()[0]}): write it again") from None
 

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 
 from slimg.errors import InputError
-from slimg.graph.columns import as_text, edge_columns, id_column, label_column, list_names, require_column, show, text_of
+from slimg.graph.columns import as_text, edge_columns, id_column, label_column, list_names, require_column, rows_in, show
 from slimg.graph.from_edges import EdgeTable, NodeTable, as_id_column, graph_of
 from slimg.graph.graph import Graph
 from slimg.io import Reading, Source, read, with_name
 from slimg.io.features import FeaturePlan, encode_features
-from slimg.io.text import MISSING, as_numbers, check_label, cleaned, markers, without
+from slimg.io.values import MISSING, Column
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Options:
     ignore : tuple of str, default=()
         Columns of the nodes that are not.
     kinds : dict of str to str, default={}
-        Kinds of columns (`slimg.io.text.KINDS`) that are not to be guessed.
+        Kinds of columns (`slimg.io.values.KINDS`) that are not to be guessed.
     missing : tuple of str
         Strings read as missing.
     unlabelled : str, default=None
@@ -229,9 +230,10 @@ class _Joiner:
         only = rest[0] if len(rest) == 1 and label not in frame.columns else None
         name = only or with_name(source, label_column, frame, label, "--")
         keys = as_text(frame[own_id])
-        if keys.duplicated().any():
-            raise InputError(f"{source}: ids are there more than once: {show(keys[keys.duplicated()].unique())}")
-        rows = keys.get_indexer(ids)
+        twice = pd.Series(keys).duplicated().to_numpy()
+        if twice.any():
+            raise InputError(f"{source}: ids are there more than once: {show(keys[twice].unique())}")
+        (rows,) = rows_in(keys, "ids", ids)
         found = frame[name].astype(object).to_numpy(dtype=object, na_value=None)
         lost = len(keys) - len(set(rows[rows >= 0]))
         if lost:
@@ -242,13 +244,15 @@ class _Joiner:
     def _labels(self, table: pd.DataFrame, name: str) -> np.ndarray:
         options, mark = self.options, self.options.unlabelled
         absent = options.missing if mark is None else (*options.missing, mark)
-        labels = cleaned(table[name], absent)
-        if mark is not None:
-            labels = without(labels, text_of(labels) == mark)
-        found = markers(table[name], absent)
-        if found:
-            self.notes.append(f"Labels that are read as missing: {', '.join(f'{m} ({c:,})' for m, c in found.items())}.")
-        with_name(options.nodes or options.labels or self.where, check_label, name, labels)
+        column = Column(name, table[name], absent)
+        labels = column.labels
+        if mark is not None and column.text is None:  # a number that means unlabelled
+            marked = pc.fill_null(pc.equal(as_text(pd.Series(labels)).__arrow_array__(), mark), False)
+            labels = np.where(np.asarray(marked), None, labels)
+        if column.markers:
+            found = ", ".join(f"{m} ({c:,})" for m, c in column.markers.items())
+            self.notes.append(f"Labels that are read as missing: {found}.")
+        with_name(options.nodes or options.labels or self.where, column.check_label)
         return labels
 
     def _features(
@@ -283,7 +287,7 @@ class _Joiner:
         return matrix
 
     def _weights(self, name: str) -> np.ndarray:
-        numbers = as_numbers(cleaned(self.edges[name], self.options.missing))
+        numbers = Column(name, self.edges[name], self.options.missing).numbers
         if numbers is None or np.isnan(numbers).any():
             raise InputError(
                 f"{self.options.edges}: weights in column {name!r} must be numbers: name another column with --weight, or"
@@ -294,12 +298,15 @@ class _Joiner:
 
 def comparable(ids: pd.Series, ends: list[pd.Series]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return ids of nodes and ends of edges in one type: as they are if all are of one type, else as text."""
-    columns = [column.astype(object).to_numpy(dtype=object, na_value=None) for column in (ids, *ends)]
-    kinds = {type(value) for column in columns for value in column if value is not None}
-    if len(kinds) > 1 or any(issubclass(kind, (float, np.floating)) for kind in kinds):
-        columns = [text_of(column) for column in columns]
-    columns = [without(column, column == "") for column in columns]
-    return columns[0], columns[1:]
+    columns = (ids, *ends)
+    if all(pd.api.types.is_integer_dtype(column.dtype) for column in columns):
+        return _integers(ids), [_integers(end) for end in ends]
+    texts = [as_text(column) for column in columns]
+    return np.asarray(texts[0].to_numpy(dtype=object, na_value=None)), texts[1:]
+
+
+def _integers(column: pd.Series) -> np.ndarray:
+    return column.to_numpy(dtype=object, na_value=None) if column.isna().any() else column.to_numpy(dtype=np.int64)
 
 
 def with_unknown_ids(table: pd.DataFrame, id_name: str, graph: Graph) -> pd.DataFrame:
@@ -313,4 +320,6 @@ def with_unknown_ids(table: pd.DataFrame, id_name: str, graph: Graph) -> pd.Data
 def distinct(ends: Sequence[pd.Series]) -> np.ndarray:
     """Return the ids in the edges, in order if they are of one type."""
     found = pd.unique(pd.concat(list(ends), ignore_index=True))
-    return np.sort(found) if len({type(value) for value in found}) <= 1 else found
+    if isinstance(found, np.ndarray) and pd.api.types.infer_dtype(found) not in ("string", "integer", "floating"):
+        return found
+    return np.sort(found) if isinstance(found, np.ndarray) else found[found.argsort()]
