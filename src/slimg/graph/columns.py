@@ -126,7 +126,7 @@ def rows_in(known: Any, what: str, *columns: np.ndarray) -> list[np.ndarray]:
     if columns and all(map(is_text, columns)):
         text = arrow_text(known)
         if text is not None:
-            return _rows_in_text(text, columns)
+            return _rows_in_text(text.combine_chunks() if hasattr(text, "chunks") else text, columns)
     index = pd.Index(np.asarray(known, object) if is_text(known) else known, tupleize_cols=False)
     try:
         return [index.get_indexer(pd.Index(_plain(column), tupleize_cols=False)) for column in columns]
@@ -157,7 +157,7 @@ def text_column(text: Any) -> Any:
 
 
 def arrow_text(values: Any) -> Any:
-    """Return the strings of a column as one arrow array, null where missing; None if it holds anything but strings."""
+    """Return the strings of a column as arrow's, null where missing; None if it holds anything but strings."""
     import pandas as pd
     import pyarrow as pa
 
@@ -166,7 +166,6 @@ def arrow_text(values: Any) -> Any:
         array = array.astype(object)
     if isinstance(array.dtype, (pd.StringDtype, pd.ArrowDtype)):
         text = pa.array(array, from_pandas=True) if not hasattr(array, "__arrow_array__") else array.__arrow_array__()
-        text = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
         if not (pa.types.is_string(text.type) or pa.types.is_large_string(text.type)):
             return None
         return text
@@ -188,7 +187,7 @@ def _rows_in_text(known: Any, columns: Sequence[Any]) -> list[np.ndarray]:
 
     def rows(column: Any) -> np.ndarray:
         places = pc.index_in(column.__arrow_array__(), value_set=known.cast(column.__arrow_array__().type))
-        return pc.fill_null(places, -1).to_numpy()
+        return pc.fill_null(places, -1).to_numpy(zero_copy_only=False)
 
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(rows, columns))

@@ -37,7 +37,7 @@ HASHED = 1 << 18
 FEW_COUNTS = 20
 """Fewer columns of counts than this are encoded as numbers."""
 Columns = Mapping[str, Column]
-CHUNK = 1 << 16
+CHUNK = 1 << 13
 """Rows that are encoded at a time."""
 MOST_WORDS = 10_000
 """Words kept of a column: those that occur most often."""
@@ -164,18 +164,16 @@ class FeaturePlan:
         if not self.blocks:
             return None
         encoded = [block.encode(values) for block in self.blocks]
-        data, indices, counts = [], [], [np.zeros(1, np.int64)]
-        for start in range(0, max(encoded[0].shape[0], 1), CHUNK):
+        n, most = encoded[0].shape[0], sum(2 * part.size if isinstance(part, np.ndarray) else part.nnz for part in encoded)
+        index = np.int32 if most < 2**31 else np.int64
+        data, indices, indptr = np.empty(most, np.float32), np.empty(most, index), np.zeros(n + 1, index)
+        for start in range(0, n, CHUNK):
             rows = slice(start, start + CHUNK)
             part = _side_by_side([block.encode_rows(e, rows) for block, e in zip(self.blocks, encoded, strict=True)])
-            data.append(part.data)
-            indices.append(part.indices)
-            counts.append(np.diff(part.indptr))
-        del encoded
-        indptr = np.cumsum(np.concatenate(counts), dtype=np.int64)
-        index = np.int32 if indptr[-1] < 2**31 else np.int64
-        shape = (len(indptr) - 1, len(self.names))
-        return sp.csr_array((_joined(data, np.float32), _joined(indices, index), indptr.astype(index)), shape=shape)
+            filled = int(indptr[start])
+            data[filled : filled + part.nnz], indices[filled : filled + part.nnz] = part.data, part.indices
+            indptr[start + 1 : start + 1 + part.shape[0]] = filled + part.indptr[1:]
+        return sp.csr_array((data[: indptr[n]], indices[: indptr[n]], indptr), shape=(n, len(self.names)))
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, from which `from_dict` makes the plan again."""
@@ -334,7 +332,7 @@ def _moments(numbers: np.ndarray) -> tuple[float, float]:
 def _one_hot(block: Block, column: Column) -> sp.csr_array:
     """A value that was not there when the model was fitted counts as missing."""
     text = column.categories
-    place = pc.fill_null(pc.index_in(text, value_set=pa.array(block.keys, text.type)), -1).to_numpy()
+    place = pc.fill_null(pc.index_in(text, value_set=pa.array(block.keys, text.type)), -1).to_numpy(zero_copy_only=False)
     rows = np.flatnonzero(place >= 0)
     return _ones(rows, place[rows], (column.n, len(block.names)))
 
@@ -373,13 +371,6 @@ def _as_sparse(dense: np.ndarray) -> sp.csr_array:
     indptr = np.concatenate([[0], np.cumsum(full.sum(axis=1))])
     indices = np.broadcast_to(np.arange(dense.shape[1], dtype=np.int32), dense.shape)[full]
     return sp.csr_array((dense[full], indices, indptr.astype(np.int32)), shape=dense.shape)
-
-
-def _joined(parts: list[np.ndarray], dtype: Any) -> np.ndarray:
-    """Concatenate arrays and empty their list, so that at most one copy is held beside the result."""
-    whole = np.concatenate(parts).astype(dtype, copy=False)
-    parts.clear()
-    return whole
 
 
 def _places(words: Iterable[str]) -> np.ndarray:

@@ -69,7 +69,7 @@ class Column:
 
     Attributes
     ----------
-    text : arrow array of n strings, or None
+    text : arrow array or chunked array of n strings, or None
         Null where missing; None if the column holds numbers or objects.
     missing : bool array of shape (n,)
     markers : dict of str to int
@@ -89,7 +89,7 @@ class Column:
         self.name, self.decimal = str(name), decimal
         self.odd: dict[str, int] = {}
         self.markers: dict[str, int] = {}
-        self.text: pa.Array | None = None
+        self.text: pa.Array | pa.ChunkedArray | None = None
         self._typed: np.ndarray | None = None
         series = values if isinstance(values, pd.Series) else pd.Series(values, dtype=getattr(values, "dtype", object))
         self._objects = None
@@ -105,7 +105,9 @@ class Column:
         self.n = len(series)
 
     def _set_text(self, text: pa.Array, absent: Sequence[str]) -> None:
-        text = pc.utf8_trim_whitespace(text)
+        bare = pc.utf8_trim_whitespace(text)
+        if not pc.all(pc.equal(pc.binary_length(bare), pc.binary_length(text))).as_py():
+            text = bare  # else the table's own values are kept, not a copy
         gone = pc.fill_null(pc.is_in(text, value_set=pa.array(absent, text.type)), False)
         if pc.any(gone).as_py():
             counts = pc.value_counts(pc.filter(text, gone)).to_pylist()
@@ -331,14 +333,16 @@ def tokens(column: Column, kind: str) -> tuple[np.ndarray, np.ndarray, list[str]
     distinct : list of str
         In order of first appearance.
     """
-    if kind == "words" and pc.all(pc.string_is_ascii(column.categories)).as_py() is not False:
-        bare = pc.replace_substring_regex(pc.ascii_lower(column.categories), "[^a-z0-9]+", " ")
+    text = column.categories
+    text = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    if kind == "words" and pc.all(pc.string_is_ascii(text)).as_py() is not False:
+        bare = pc.replace_substring_regex(pc.ascii_lower(text), "[^a-z0-9]+", " ")
         lists = pc.ascii_split_whitespace(bare)
         rows, words = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False), pc.list_flatten(lists)
         long = pc.greater_equal(pc.binary_length(words), 2).to_numpy(zero_copy_only=False)
         rows, encoded = rows[long], words.filter(pa.array(long)).dictionary_encode()
         return rows.astype(np.int64), encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_pylist()
-    values = column.categories.to_pylist() if kind == "words" else column.labels
+    values = text.to_pylist() if kind == "words" else column.labels
     lists = [[] if v is None else words_of(v) if kind == "words" else list(map(str, v)) for v in values]
     rows = np.repeat(np.arange(len(lists)), [len(members) for members in lists])
     codes, distinct = pd.factorize(np.array([word for members in lists for word in members], object))
