@@ -189,7 +189,7 @@ def predictions_path(folder: Path, options: Options) -> Path:
     return folder / f"predictions{FORMATS.get(source.suffix if source else '', '.csv')}"
 
 
-def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path) -> str:
+def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path) -> list[str]:
     """Write the node table with the columns of predictions beside it, in the node table's own separator.
 
     Parameters
@@ -202,22 +202,27 @@ def write_predictions(inputs: Inputs, classes: np.ndarray, chances: np.ndarray, 
 
     Returns
     -------
-    str
-        The prefix of the new columns: empty unless the table has columns of these names.
+    list of str
+        Notes: new columns whose names begin with slimg_, ids that a spreadsheet would run as formulas.
     """
     import pandas as pd
 
     from slimg.inference.saving import prediction_columns
-    from slimg.io import write_table
+    from slimg.io import FORMULA_STARTS, write_table
 
     table: pd.DataFrame = inputs.table
     columns = prediction_columns(classes, chances)
     for name in list(columns)[1:]:
         columns[name] = columns[name].astype("float32")
-        if path.suffix != ".parquet":  # the fewest digits that give the same float32
+        if path.suffix not in (".parquet", ".csv", ".tsv"):  # the fewest digits that give the same float32
             columns[name] = columns[name].astype(str).astype(float)
     prefix = "slimg_" if set(columns) & set(table.columns) else ""
     new = pd.DataFrame({prefix + name: column for name, column in columns.items()}, index=table.index)
     separator = inputs.separator if inputs.separator in (",", ";", "|", "\t") else ","
-    write_table(pd.concat([table, new], axis=1), path, separator=separator)
-    return prefix
+    write_table(pd.concat([table, new], axis=1), path, separator=separator, keep=[inputs.id])
+    notes = [f"New columns begin with {prefix}: the table has columns of these names already."] if prefix else []
+    formulas = table[inputs.id].astype(str).str.startswith(FORMULA_STARTS)
+    if formulas.any():
+        count = f"{int(formulas.sum()):,} ids begin with a sign by which a spreadsheet knows a formula"
+        notes.append(f"{count}: they are written as they are, so that tables can be joined by them.")
+    return notes

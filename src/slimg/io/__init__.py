@@ -17,15 +17,15 @@ Reading  what: a frame of edges, a frame of nodes, a feature matrix (each may be
 read     calls the reader of the format; every error names the file
 
 Tables and texts are written whole or not at all, and are safe to open in a spreadsheet: a text that a spreadsheet would run
-as a formula (it begins with = + - @, a tab or a return) gets a leading quote; text that is a number, such as -3.5, stays.
+as a formula (it begins with = + - @, a tab or a return) gets a leading quote; text that is a number, such as -3.5, stays,
+and so do ids.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -50,11 +50,20 @@ __all__ = ["Inputs", "Options", "Reading", "Source", "read", "read_inputs"]
 
 PACKINGS = (".gz", ".zst", ".zip")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+WRITTEN = {
+    **dict.fromkeys((".csv", ".txt", ".dat", ""), ".csv"),
+    **dict.fromkeys((".tsv", ".tab"), ".tsv"),
+    ".xlsx": ".xlsx",
+    **dict.fromkeys((".jsonl", ".ndjson"), ".jsonl"),
+    **dict.fromkeys((".parquet", ".pq"), ".parquet"),
+}
+"""Ending → ending of the format that such a file is written in."""
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 READERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".dat"), ("text", "read_separated")),
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), ("text", "read_json_lines")),
     **dict.fromkeys((".parquet", ".pq"), ("binary", "read_parquet")),
+    ".xlsx": ("binary", "read_excel"),
     ".npz": ("binary", "read_npz"),
     ".npy": ("binary", "read_npy"),
     ".mtx": ("binary", "read_matrix_market"),
@@ -74,7 +83,7 @@ class Source:
     path : Path
         Where the file is.
     table : str, default=None
-        Table of a database; may be left out if it has one.
+        Table of a database, which may be left out if it has one, or sheet of a workbook, by default the first.
     separator, encoding : str, default=None
         Of a text file; guessed by default.
     header : bool, default=None
@@ -102,7 +111,7 @@ class Source:
         Parameters
         ----------
         given : str
-            ``follows.csv``, or ``shop.db:follows`` for a table of a database.
+            ``follows.csv``, or ``shop.db:follows`` for a table of a database or a sheet of a workbook.
         separator, encoding : str, default=None
             As in `Source`.
         header : bool, default=None
@@ -113,7 +122,7 @@ class Source:
         Source
         """
         name, colon, table = given.rpartition(":")
-        if colon and Path(name).suffix.lower() in DATABASES and not Path(given).exists():
+        if colon and Path(name).suffix.lower() in (*DATABASES, ".xlsx") and not Path(given).exists():
             return cls(Path(name), table, separator, encoding, header)
         return cls(Path(given), None, separator, encoding, header)
 
@@ -244,34 +253,50 @@ def _reader(source: Source) -> Callable[[Source], Reading]:
     return getattr(import_module(f"slimg.io.{module}"), function)
 
 
-def write_table(frame: pd.DataFrame, path: Path, *, separator: str = ",") -> Path:
+def write_table(frame: pd.DataFrame, path: Path, *, separator: str = ",", keep: Sequence[str] = ()) -> Path:
     """Write a table in the format of the path's ending; its folder is made if need be.
 
     Parameters
     ----------
     frame : DataFrame
     path : Path
-        A name that ends in .parquet, .jsonl or .tsv; any other ending is written as CSV.
+        A name that ends in .parquet, .jsonl, .tsv, .xlsx, or, for CSV, in .csv, .txt or nothing.
     separator : str, default=","
         Of a CSV file.
+    keep : sequence of str, default=()
+        Columns that are written as they are, though a spreadsheet may run what is in them: ids, by which tables are joined.
 
     Returns
     -------
     Path
         ``path``
     """
+    ending = output_format(path)
     make_folder(path.parent)
-    with atomic_write(path, binary=path.suffix == ".parquet") as file:
-        if path.suffix == ".parquet":
-            _as_arrow(frame).to_parquet(file, index=False)
-        elif path.suffix == ".jsonl":
-            _write_lines(frame, file)
+    with atomic_write(path, binary=ending != ".jsonl") as file:
+        if ending == ".jsonl":
+            _write_lines(frame, file)  # type: ignore[arg-type]
         else:
-            safe = frame.map(_inert)
-            safe.columns = [_inert(name) for name in frame.columns]
-            separator = "\t" if path.suffix == ".tsv" else separator
-            safe.to_csv(file, sep=separator, index=False, quoting=csv.QUOTE_NONNUMERIC)
+            import_module("slimg.io.binary").WRITERS[ending](frame, file, separator, keep)
     return path
+
+
+def output_format(path: Path) -> str:
+    """Return the ending of the format that a table of this name is written in.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        If the name is that of a format slimg does not write.
+    """
+    ending = path.suffix.lower()
+    if ending not in WRITTEN:
+        raise InputError(f"{path}: tables are written as {' '.join(filter(None, WRITTEN))}, not as {ending}")
+    return WRITTEN[ending]
 
 
 def write_text(text: str, path: Path) -> Path:
@@ -303,16 +328,6 @@ def refuse_existing(paths: list[Path], force: bool) -> None:
         raise InputError(f"{names} would be written over: choose another folder with --out, or allow it with --force")
 
 
-def _inert(value: Any) -> Any:
-    if not isinstance(value, str) or not value.startswith(FORMULA_STARTS):
-        return value
-    try:
-        float(value)
-    except ValueError:
-        return f"'{value}"
-    return value
-
-
 def _write_lines(frame: pd.DataFrame, file: IO[str]) -> None:
     plain = frame.astype(object).where(frame.notna(), None)
     for row in plain.to_dict("records"):
@@ -321,13 +336,3 @@ def _write_lines(frame: pd.DataFrame, file: IO[str]) -> None:
 
 def _members(array: np.ndarray) -> list[Any]:
     return [None if member != member else member for member in array.tolist()]
-
-
-def _as_arrow(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns of mixed types as text, which Parquet needs."""
-    changed = {}
-    for name in frame.columns:
-        column = frame[name]
-        if column.dtype == object and len({type(value) for value in column if value is not None}) > 1:
-            changed[name] = column.map(lambda value: None if value is None else str(value))
-    return frame.assign(**changed) if changed else frame

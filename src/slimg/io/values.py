@@ -44,7 +44,7 @@ LOOKED_AT = 1000
 
 _WORD = re.compile(r"[^\W_]{2,}")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( \d{1,2}:\d{2}.*)?")
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _UNITS = r"^([+-]?)\s*(?:[€$£¥]|EUR|USD|GBP|CHF)\s*|\s*(?:[€$£¥%]|EUR|USD|GBP|CHF)$"
 _BLANKS = " '’\u00a0\u202f"
 _COMMA = rf"^[+-]?(\d{{1,3}}([.{_BLANKS}]\d{{3}})+|\d+),(\d{{1,2}}|\d{{4,}})$"
@@ -183,7 +183,7 @@ class Column:
         bare = pc.if_else(grouped, pc.replace_substring_regex(bare, f"[{_BLANKS}{other}]", ""), bare)
         if self.decimal == ",":
             bare = pc.if_else(pc.match_substring(bare, "."), "?", pc.replace_substring(bare, ",", "."))
-        right = pc.match_substring_regex(bare, _NUMBER)
+        right = pc.match_substring_regex(bare, NUMBER)
         wrong = pc.filter(text, pc.invert(right)).drop_null()
         numbers, present = pc.sum(right).as_py() or 0, len(self.present)
         odd = {item["values"]: item["counts"] for item in pc.value_counts(wrong).to_pylist()}
@@ -333,16 +333,16 @@ def tokens(column: Column, kind: str) -> tuple[np.ndarray, np.ndarray, list[str]
     distinct : list of str
         In order of first appearance.
     """
-    text = column.categories
+    text = column.categories if kind == "words" else None
     text = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
-    if kind == "words" and pc.all(pc.string_is_ascii(text)).as_py() is not False:
+    if text is not None and pc.all(pc.string_is_ascii(text)).as_py() is not False:
         bare = pc.replace_substring_regex(pc.ascii_lower(text), "[^a-z0-9]+", " ")
         lists = pc.ascii_split_whitespace(bare)
         rows, words = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False), pc.list_flatten(lists)
         long = pc.greater_equal(pc.binary_length(words), 2).to_numpy(zero_copy_only=False)
         rows, encoded = rows[long], words.filter(pa.array(long)).dictionary_encode()
         return rows.astype(np.int64), encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_pylist()
-    values = text.to_pylist() if kind == "words" else column.labels
+    values = column.labels if text is None else text.to_pylist()
     lists = [[] if v is None else words_of(v) if kind == "words" else list(map(str, v)) for v in values]
     rows = np.repeat(np.arange(len(lists)), [len(members) for members in lists])
     codes, distinct = pd.factorize(np.array([word for members in lists for word in members], object))
