@@ -114,7 +114,7 @@ def test_edges_to_unknown_ids(sources):
 @pytest.mark.parametrize(
     ("nodes", "more", "told"),
     [
-        (pd.concat([NODES, NODES.iloc[:1]]), {"label": "kind"}, "ids of the nodes must be distinct, but 1 value is there"),
+        (pd.concat([NODES, NODES[:1].assign(x=9)]), {"label": "kind"}, "ids of the nodes must be distinct, but 1 value is"),
         (NODES, {}, "with --label: the columns are key, kind, x"),
         (NODES, {"label": "sort"}, "there is no column 'sort' for --label: the columns are key, kind, x"),
         (NODES, {"label": "key"}, "column 'key' cannot be both id and label"),

@@ -2,7 +2,7 @@
 
 A model's file records how its tables were read, so that later commands read tables in the same way:
 
-data_["reading"] = {"options": as given, "plan": how columns became features, "id" and "label": names of columns}
+data_["reading"] = {"options": as given, "plan": how columns became features, "id", "label" and "columns": their names}
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.io import Source
 from slimg.io.features import FeaturePlan
-from slimg.io.inputs import Inputs, Options, read_inputs
+from slimg.io.inputs import Inputs, Options, read_inputs, with_recorded_columns
 from slimg.io.values import MISSING
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ KINDS = {"number": "number", "category": "category", "text": "words", "counts": 
 """Option → kind of feature."""
 _RECORDED = (
     *("edges", "nodes", "labels", "feature_matrix", "source", "target", "weight", "no_weight", "id", "label", "features"),
-    *("ignore", *KINDS, "separator", "encoding", "no_header", "missing", "unlabelled", "directed", "unknown"),
+    *("ignore", *KINDS, "separator", "encoding", "no_header", "missing", "decimal", "unlabelled", "directed", "unknown"),
 )
 
 
@@ -47,7 +47,9 @@ def add_model_option(parser: argparse.ArgumentParser) -> None:
 def add_input_options(parser: argparse.ArgumentParser) -> None:
     """Add ``--edges``, ``--nodes`` and the options that describe these files."""
     files = parser.add_argument_group(
-        "files", "CSV, TSV, JSON lines, Parquet, npz, Matrix Market, GraphML, GEXF, SQLite, DuckDB"
+        "files",
+        "CSV, TSV, JSON lines, Parquet, Excel, npz, Matrix Market, GraphML, GEXF, SQLite, DuckDB; text as .gz, .zst, .zip;"
+        " folders of Parquet; patterns such as 'edges/*.csv'; - for CSV from the standard input",
     )
     files.add_argument("--edges", metavar="FILE", help="edges; FILE:TABLE for a table of a database")
     files.add_argument("--nodes", metavar="FILE", help="one row per node: id, label, features")
@@ -59,16 +61,18 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     columns.add_argument("--no-weight", action="store_true", help="ignore weights")
     columns.add_argument("--id", metavar="COLUMN", help="id of a node")
     columns.add_argument("--label", metavar="COLUMN", help="what to predict; empty for nodes whose label is unknown")
-    columns.add_argument("--features", metavar="COLUMNS", help="columns to use as features, as A,B (default: all others)")
-    columns.add_argument("--ignore", metavar="COLUMNS", help="columns to ignore")
+    columns.add_argument("--features", metavar="COLUMNS", action="append",
+                         help="columns to use as features, as A,B (default: all others)")  # fmt: skip
+    columns.add_argument("--ignore", metavar="COLUMNS", action="append", help="columns to ignore, as A,B or given again")
     for kind, what in (("number", "numbers"), ("category", "categories"), ("text", "text"), ("counts", "counts")):
-        columns.add_argument(f"--{kind}", metavar="COLUMNS", help=f"read these columns as {what}")
+        columns.add_argument(f"--{kind}", metavar="COLUMNS", action="append", help=f"read these columns as {what}")
     reading = parser.add_argument_group("reading")
     reading.add_argument("--separator", metavar="CHAR", help=r"separator of text files: , ; | \t")
     reading.add_argument("--encoding", metavar="NAME", help="encoding of text files (default: utf-8)")
     reading.add_argument("--no-header", action="store_true", help="text files begin with values, not with column names")
     missing = f"strings read as missing, as A,B (default: {','.join(MISSING)})"
     reading.add_argument("--missing", metavar="STRINGS", help=missing)
+    reading.add_argument("--decimal", choices=(".", ","), help="decimal mark of numbers (default: guessed for each column)")
     reading.add_argument("--unlabelled", metavar="VALUE", help="value of the label that means unknown")
     reading.add_argument("--directed", action=argparse.BooleanOptionalAction, default=None,
                          help="whether (u, v) and (v, u) are two edges, of which the larger weight counts")  # fmt: skip
@@ -89,7 +93,7 @@ def options_of(args: argparse.Namespace) -> Options:
         header = False if args.no_header else None
         return None if given is None else Source.parse(given, separator=separator, encoding=args.encoding, header=header)
 
-    same = ("source", "target", "weight", "id", "label", "unlabelled", "directed")
+    same = ("source", "target", "weight", "id", "label", "unlabelled", "directed", "decimal")
     given: dict[str, Any] = {name: getattr(args, name) for name in same}
     return Options(
         **given,
@@ -106,14 +110,15 @@ def options_of(args: argparse.Namespace) -> Options:
     )
 
 
-def names_in(given: str | None) -> tuple[str, ...]:
-    """Split names at commas.
+def names_in(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Split names at commas, of an option that may be given several times.
 
     Returns
     -------
     tuple of str
     """
-    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
+    words = [given] if isinstance(given, str) else given or ()
+    return tuple(name.strip() for word in words for name in word.split(",") if name.strip())
 
 
 def reading_record(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
@@ -126,7 +131,7 @@ def reading_record(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
     """
     plan = None if inputs.plan is None else inputs.plan.as_dict()
     options = {name: getattr(args, name) for name in _RECORDED}
-    return {"options": options, "plan": plan, "id": inputs.id, "label": inputs.label}
+    return {"options": options, "plan": plan, "id": inputs.id, "label": inputs.label, "columns": inputs.columns}
 
 
 def with_recorded(args: argparse.Namespace, recorded: dict[str, Any]) -> argparse.Namespace:
@@ -159,6 +164,7 @@ def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
     if options.edges is None and options.nodes is None:
         raise InputError(f"{args.model} does not say which files it was fitted on: name them with --edges and --nodes")
     plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None
+    options = with_recorded_columns(options, reading)
     if options.labels is None:  # a label is not needed to predict, and a table of new nodes may lack the column
         options = replace(options, label=None)
     return model, read_inputs(options, need_label=False, plan=plan), options

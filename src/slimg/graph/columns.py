@@ -5,7 +5,8 @@ A column is a one-dimensional numpy array. Columns of integers, floats or boolea
 
 Columns of a table that are not named by the user are chosen by name, else by their values:
 
-    source, target   the usual names; else the two columns whose values are most often ids of nodes; else the first two
+    source, target   the usual names; else the two columns whose values are most often ids of nodes, or, if no ids are known,
+                     are most often in each other; else the first two that are not different in every row
     weight           the usual names
     id               the usual names; else the column of distinct values that are most often ends of edges; else the first
     label            the usual names
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 5
-SOURCES = ("source", "src", "from", "follower", "start", "head")
-TARGETS = ("target", "dst", "to", "followee", "followed", "end", "tail")
+SOURCES = ("source", "src", "from", "follower", "start", "head", "source_id", "from_id", "sender", "payer")
+TARGETS = ("target", "dst", "to", "followee", "followed", "end", "tail", "target_id", "to_id", "receiver", "payee")
 WEIGHTS = ("weight", "weights", "w")
 IDS = ("id", "node", "node_id", "nodeid", "ids", "name")
 LABELS = ("label", "class", "labels", "y")
@@ -266,6 +267,8 @@ def edge_columns(
     second = find_column(frame, TARGETS) if target is None else target
     weight = find_column(frame, WEIGHTS) if weight is None else weight
     candidates = [name for name in _by_overlap(frame, ids) if name not in (first, second, weight)]
+    if ids is None and first is None and second is None:
+        candidates = _likely_ends(frame, candidates)
     if (first is None) + (second is None) > len(candidates):
         raise InputError(f"source and target cannot be guessed among the columns {list_names(frame.columns)}: name both")
     first = candidates.pop(0) if first is None else first
@@ -298,7 +301,10 @@ def id_column(frame: pd.DataFrame, name: Any, ends: pd.Index | None, prefix: str
     if likely is not None and (ends is None or _share(frame[likely], ends) > 0):
         return likely
     distinct = [column for column in frame.columns if is_distinct(frame[column])]
-    return next(iter(_by_overlap(frame[distinct], ends)), frame.columns[0] if likely is None else likely)
+    best = next(iter(_by_overlap(frame[distinct], ends)), frame.columns[0] if likely is None else likely)
+    if ends is not None and _share(frame[best], ends) == 0:  # ids that are there twice are told as such
+        best = max([best, *frame.columns], key=lambda column: _share(frame[column], ends))
+    return best
 
 
 def label_column(frame: pd.DataFrame, name: Any, prefix: str = "") -> Any:
@@ -375,6 +381,22 @@ def _by_overlap(frame: pd.DataFrame, known: pd.Index | None) -> list[Any]:
     if known is None:
         return list(frame.columns)
     return sorted(frame.columns, key=lambda column: -_share(frame[column], known))
+
+
+def _likely_ends(frame: pd.DataFrame, names: list[Any]) -> list[Any]:
+    """Columns, the likely ends of edges first: those that share most values, else those with values that are repeated."""
+    if len(names) <= 2:
+        return names
+    texts = {name: as_text(frame[name].iloc[:100_000]).dropna() for name in names}
+    repeated = [name for name in names if not is_distinct(texts[name])]
+    shares = {}
+    for place, first in enumerate(names):
+        for second in names[place + 1 :]:
+            there = [rows_in(texts[a].unique(), "ids", texts[b])[0] >= 0 for a, b in ((first, second), (second, first))]
+            shares[first, second] = min(float(part.mean()) if len(part) else 0.0 for part in there)
+    best = max(shares, key=lambda pair: (shares[pair], sum(name in repeated for name in pair)))
+    chosen = list(best) if shares[best] > 0 else repeated[:2]
+    return [*chosen, *(name for name in names if name not in chosen)]
 
 
 def _share(column: pd.Series, known: pd.Index) -> float:

@@ -50,6 +50,8 @@ class Graph:
         A further value of ``labels`` that means "no label".
     notes : tuple of str, default=()
         Sentences that say what was decided about the input.
+    reading : dict, default=None
+        How tables were read by `slimg.read`: columns and their encoding, as plain values.
 
     Attributes
     ----------
@@ -78,6 +80,7 @@ class Graph:
     masks: dict[str, np.ndarray] = field(default_factory=dict)
     unlabelled: Any = None
     notes: tuple[str, ...] = ()
+    reading: dict[str, Any] | None = None
     classes: np.ndarray = field(init=False)
     codes: np.ndarray = field(init=False)
 

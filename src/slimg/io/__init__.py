@@ -27,7 +27,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -88,6 +88,8 @@ class Source:
         Of a text file; guessed by default.
     header : bool, default=None
         Whether the first line of a text file holds the names of the columns; guessed by default.
+    data : DataFrame, default=None
+        A table in memory, which is read instead of a file; ``path`` is then its name in messages.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Source:
     separator: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    data: Any = field(default=None, compare=False)
 
     @classmethod
     def parse(
@@ -129,10 +132,31 @@ class Source:
     @property
     def suffix(self) -> str:
         """The ending that names the format: ``.csv`` for ``a.csv`` and for ``a.csv.gz``."""
+        if self.is_stdin:
+            return ".csv"
+        if self.path.is_dir() and any(self.path.glob("*.parquet")):
+            return ".parquet"
         endings = [ending.lower() for ending in self.path.suffixes]
         if len(endings) > 1 and endings[-1] in PACKINGS:
             endings.pop()
         return endings[-1] if endings else ""
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether what is read is the standard input, as a CSV file."""
+        return str(self.path) == "-" and self.data is None
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that a folder of Parquet or a pattern such as ``edges/*.csv`` stands for; else the file itself."""
+        import glob
+
+        if self.data is not None or self.is_stdin:
+            return [self.path]
+        if self.path.is_dir() and self.suffix == ".parquet":
+            return sorted(self.path.glob("*.parquet"))
+        is_pattern = glob.has_magic(str(self.path)) and not self.path.exists()
+        return [Path(name) for name in sorted(glob.glob(str(self.path)))] if is_pattern else [self.path]
 
     @property
     def packing(self) -> str:
@@ -192,8 +216,30 @@ def read(source: Source) -> Reading:
     """
     if not isinstance(source, Source):
         raise InputError(f"read takes a Source, not {type(source).__name__}: make one with Source.parse(path)")
+    if source.data is not None:
+        return Reading(source.data)
+    if source.is_stdin:
+        return with_name("standard input", _reader(source), source)
+    files = source.files
+    if not files:
+        raise InputError(f"{source.path} matches no file: check the pattern, and quote it")
+    if files != [source.path]:
+        return _read_together(source, [read(replace(source, path=path)) for path in files])
     with unchanged(source):
         return with_name(source, _reader(source), source)
+
+
+def _read_together(source: Source, parts: Sequence[Reading]) -> Reading:
+    """The rows of several files of one kind."""
+    import pandas as pd
+
+    frames = [part.frame for part in parts if part.frame is not None]
+    other = next((frame for frame in frames if list(frame.columns) != list(frames[0].columns)), None)
+    if len(frames) < len(parts) or other is not None:
+        columns = "" if other is None else f", not {list(frames[0].columns)} and {list(other.columns)}"
+        raise InputError(f"{source.path}: all files need a table of the same columns{columns}")
+    note = f"{source.path}: {len(parts):,} files, {sum(map(len, frames)):,} rows."
+    return replace(parts[0], frame=pd.concat(frames, ignore_index=True), notes=(note,))
 
 
 @contextmanager

@@ -225,23 +225,22 @@ def raise_all(problems: Sequence[str]) -> None:
 
 
 def _plan(values: Columns, kinds: Mapping[str, str], absent: Sequence[str]) -> FeaturePlan:
-    problems: list[str] = []
-
-    def kind_of(name: str) -> str:
+    def kind_of(name: str) -> str | InputError:
         try:
             return kinds.get(name) or values[name].kind
         except InputError as error:
-            problems.append(str(error))
-            return ""
+            return error
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # arrow's functions do not hold the interpreter's lock
-        found = dict(zip(values, pool.map(kind_of, values), strict=True))
+        kinds_found = dict(zip(values, pool.map(kind_of, values), strict=True))
+    problems = [str(kind) for kind in kinds_found.values() if isinstance(kind, InputError)]
+    found = {name: kind for name, kind in kinds_found.items() if isinstance(kind, str)}
     counted = [name for name, kind in found.items() if kind == "counts"]
     if len(counted) < FEW_COUNTS and not any(kinds.get(name) == "counts" for name in counted):
         found, counted = {name: "number" if kind == "counts" else kind for name, kind in found.items()}, []
     blocks = []
     for name, kind in found.items():
-        if kind not in ("counts", ""):
+        if kind != "counts":
             try:
                 blocks.append(_block(name, values[name], kind))
             except InputError as error:

@@ -8,8 +8,8 @@ columns of the edges with, and the ends of the edges then tell which column of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,25 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from slimg.errors import InputError
-from slimg.graph.columns import as_text, edge_columns, id_column, label_column, list_names, require_column, rows_in, show
+from slimg.graph.columns import (
+    LABELS,
+    as_text,
+    edge_columns,
+    find_column,
+    id_column,
+    is_distinct,
+    label_column,
+    list_names,
+    number_of,
+    require_column,
+    rows_in,
+    show,
+)
 from slimg.graph.from_edges import EdgeTable, NodeTable, as_id_column, graph_of
 from slimg.graph.graph import Graph
 from slimg.io import Reading, Source, read, with_name
 from slimg.io.features import FeaturePlan, encode_features
-from slimg.io.values import MISSING, Column
+from slimg.io.values import MISSING, Column, without
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,8 @@ class Options:
         Kinds of columns (`slimg.io.values.KINDS`) that are not to be guessed.
     missing : tuple of str
         Strings read as missing.
+    decimal : {".", ","}, default=None
+        Decimal mark of numbers; guessed for each column by default.
     unlabelled : str, default=None
         A further string that means "no label".
     directed : bool, default=None
@@ -69,6 +84,7 @@ class Options:
     ignore: tuple[str, ...] = ()
     kinds: dict[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = MISSING
+    decimal: str | None = None
     unlabelled: str | None = None
     directed: bool | None = None
     unknown: str = "fail"
@@ -94,6 +110,8 @@ class Inputs:
         What was decided about the files.
     separator : str, default=None
         Separator of the file of nodes, if it is text.
+    columns : dict of str to str
+        The columns that were named or guessed: source, target, weight (of edges) and id.
     """
 
     graph: Graph
@@ -103,9 +121,10 @@ class Inputs:
     plan: FeaturePlan | None
     notes: tuple[str, ...]
     separator: str | None = None
+    columns: dict[str, Any] = field(default_factory=dict)
 
 
-def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan | None = None) -> Inputs:
+def read_inputs(options: Options, *, need_label: bool | None = True, plan: FeaturePlan | None = None) -> Inputs:
     """Read files into a graph.
 
     Parameters
@@ -113,7 +132,7 @@ def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan 
     options : Options
         Which files to read, and how.
     need_label : bool, default=True
-        Whether it is an error that there are no labels.
+        Whether it is an error that there are no labels; None to use a column of a usual name if there is one.
     plan : FeaturePlan, default=None
         Encodes columns as an earlier reading did; by default a new one is made.
 
@@ -129,6 +148,8 @@ def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan 
     """
     if options.edges is None and options.nodes is None:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both")
+    if options.edges is not None and options.nodes is not None and options.edges.is_stdin and options.nodes.is_stdin:
+        raise InputError("edges and nodes cannot both be read from the standard input: name a file for one of them")
     first = Reading() if options.edges is None else read(options.edges)
     second = first if options.nodes is None else read(options.nodes)
     if options.nodes is not None and second.frame is None:
@@ -137,6 +158,23 @@ def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan 
     if options.edges is not None and edges is None:
         raise InputError(f"{options.edges}: there are no edges in it: name it with --feature-matrix")
     return _Joiner(options, edges, first, second).join(need_label, plan)
+
+
+def with_recorded_columns(options: Options, reading: Mapping[str, Any]) -> Options:
+    """Fill columns that are not named with those that were chosen for an earlier graph, so that none is guessed afresh.
+
+    Returns
+    -------
+    Options
+    """
+    chosen: dict[str, Any] = reading.get("columns") or {}
+    names = [name for name in ("source", "target", "weight", "id") if getattr(options, name) is None]
+    wanted: dict[str, Any] = {name: chosen.get(name) for name in names}
+    if options.nodes is None:
+        wanted.pop("id", None)
+    if "weight" in chosen and chosen["weight"] is None:
+        wanted["weighted"] = options.weight is not None
+    return replace(options, **wanted)
 
 
 class _Joiner:
@@ -151,15 +189,18 @@ class _Joiner:
         where = options.nodes or options.edges
         assert where is not None
         self.where = where
+        self.columns: dict[str, Any] = {}
 
-    def join(self, need_label: bool, plan: FeaturePlan | None) -> Inputs:
+    def join(self, need_label: bool | None, plan: FeaturePlan | None) -> Inputs:
         options = self.options
         ends, weight, table, id_name = self._choose_columns()
+        self.columns["id"] = id_name
+        table = self._without_repeated_rows(table, id_name)
         ids, ends_of = comparable(table[id_name], ends)
         label_name = None
         if options.labels is not None:
             table, label_name = self._joined_labels(table, id_name, options.labels)
-        elif need_label or options.label is not None:
+        elif need_label or options.label is not None or (need_label is None and find_column(table, LABELS) is not None):
             label_name = self._label(table, id_name)
         plan, features, names = self._features(table, id_name, label_name, plan)
         labels = None if label_name is None else self._labels(table, label_name)
@@ -174,7 +215,17 @@ class _Joiner:
             raise InputError(message) from error
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
         table = with_unknown_ids(table, id_name, graph)
-        return Inputs(graph.with_notes(*self.notes), table, id_name, label_name, plan, notes, self.second.separator)
+        graph, separator = graph.with_notes(*self.notes), self.second.separator
+        return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns)
+
+    def _without_repeated_rows(self, table: pd.DataFrame, id_name: str) -> pd.DataFrame:
+        """The table without rows that are the same as an earlier one in all columns."""
+        if self.options.matrix is not None or self.second.matrix is not None or is_distinct(table[id_name]):
+            return table
+        same = table.astype(str).duplicated().to_numpy()
+        if same.any():
+            self.notes.append(f"{number_of(int(same.sum()), 'row')} of the nodes repeated an earlier row and were left out.")
+        return table[~same].reset_index(drop=True)
 
     def _choose_columns(self) -> tuple[list[pd.Series], str | None, pd.DataFrame, str]:
         """Ends of the edges, name of the column of weights, node table, and name of its column of ids."""
@@ -204,6 +255,7 @@ class _Joiner:
         source, target, weight, guessed = edge_columns(edges, options.source, options.target, options.weight, known, "--")
         if not options.weighted and options.weight is None:
             weight, guessed = None, [item for item in guessed if not item.startswith("weight")]
+        self.columns.update(source=source, target=target, weight=weight)
         if guessed:
             self.notes.append(f"Guessed of the edges: {', '.join(guessed)}.")
         unused = [name for name in edges.columns if name not in (source, target, weight)]
@@ -248,11 +300,12 @@ class _Joiner:
         labels = column.labels
         if mark is not None and column.text is None:  # a number that means unlabelled
             marked = pc.fill_null(pc.equal(as_text(pd.Series(labels)).__arrow_array__(), mark), False)
-            labels = np.where(np.asarray(marked), None, labels)
+            labels = without(labels, np.asarray(marked))
         if column.markers:
             found = ", ".join(f"{m} ({c:,})" for m, c in column.markers.items())
             self.notes.append(f"Labels that are read as missing: {found}.")
         with_name(options.nodes or options.labels or self.where, column.check_label)
+        self.notes.extend(column.label_notes())
         return labels
 
     def _features(
@@ -263,14 +316,20 @@ class _Joiner:
             self.notes.append(f"Features are a matrix of {matrix.shape[1]:,} columns, used as it is.")
             return None, matrix, None
         if plan is not None:
-            return plan, with_name(self.where, plan.encode, table), plan.names
+            features, news = with_name(self.where, plan.encode_with_notes, table)
+            self.notes.extend(news)
+            return plan, features, plan.names
         options = self.options
         for option, names in (("features", options.features or ()), ("ignore", options.ignore)):
             for name in names:
                 require_column(table, name, f"--{option}")
-        others = [name for name in table.columns if name not in (id_name, label)]
+        own = earlier_predictions(table)
+        if own and options.features is None:
+            self.notes.append(f"Columns of earlier predictions are not used: {list_names(own)}.")
+        others = [name for name in table.columns if name not in (id_name, label, *own)]
         chosen = [name for name in (others if options.features is None else options.features) if name not in options.ignore]
-        plan, features = with_name(self.where, encode_features, table, chosen, options.kinds, options.missing)
+        rules = (options.kinds, options.missing, options.decimal)
+        plan, features = with_name(self.where, encode_features, table, chosen, *rules)
         self.notes.extend(plan.notes)
         return plan, features, plan.names
 
@@ -287,7 +346,7 @@ class _Joiner:
         return matrix
 
     def _weights(self, name: str) -> np.ndarray:
-        numbers = Column(name, self.edges[name], self.options.missing).numbers
+        numbers = Column(name, self.edges[name], self.options.missing, self.options.decimal).numbers
         if numbers is None or np.isnan(numbers).any():
             raise InputError(
                 f"{self.options.edges}: weights in column {name!r} must be numbers: name another column with --weight, or"
@@ -307,6 +366,16 @@ def comparable(ids: pd.Series, ends: list[pd.Series]) -> tuple[np.ndarray, list[
 
 def _integers(column: pd.Series) -> np.ndarray:
     return column.to_numpy(dtype=object, na_value=None) if column.isna().any() else column.to_numpy(dtype=np.int64)
+
+
+def earlier_predictions(table: pd.DataFrame) -> list[str]:
+    """Return the columns that slimg wrote beside an earlier table: prediction, probability, margin and p(CLASS)."""
+    found: list[str] = []
+    for prefix in ("", "slimg_"):
+        three = [f"{prefix}{name}" for name in ("prediction", "probability", "margin")]
+        if set(three) <= set(table.columns):
+            found += [*three, *(name for name in table.columns if str(name).startswith(f"{prefix}p("))]
+    return found
 
 
 def with_unknown_ids(table: pd.DataFrame, id_name: str, graph: Graph) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import re
+import sys
 import zipfile
 from collections.abc import Sequence
 from typing import Any
@@ -129,6 +130,8 @@ def _utf8(source: Source) -> tuple[bytes, list[str]]:
 def unpacked(source: Source) -> bytes:
     """The bytes of a file, or of what is packed in it."""
     packing = source.packing
+    if source.is_stdin:
+        return sys.stdin.buffer.read()
     try:
         if packing == ".zip":
             return _only_member(source)

@@ -34,6 +34,8 @@ NEARLY_ALL = 0.95
 """Share of numbers from which any other value in a column of at least twenty numbers is read as missing."""
 MANY_CATEGORIES = 1000
 MANY_CLASSES = 1000
+MANY_NUMBERS = 20
+"""Different numbers from which a label may be a quantity."""
 WORDS_PER_TEXT = 2.5
 """From this many words on average a column is text, unless its values are repeated as those of categories are."""
 REPEATED = 0.1
@@ -86,15 +88,16 @@ class Column:
     """
 
     def __init__(self, name: str, values: Any, absent: Sequence[str] = MISSING, decimal: str | None = None):
-        self.name, self.decimal = str(name), decimal
+        self.name: str = str(name)
+        self.decimal: str | None = decimal
         self.odd: dict[str, int] = {}
         self.markers: dict[str, int] = {}
-        self.text: pa.Array | pa.ChunkedArray | None = None
+        self.text: Any = None
         self._typed: np.ndarray | None = None
         series = values if isinstance(values, pd.Series) else pd.Series(values, dtype=getattr(values, "dtype", object))
-        self._objects = None
+        self._objects: np.ndarray | None = None
         text = arrow_text(series)
-        self._given = series if text is None else None
+        self._given: pd.Series | None = series if text is None else None
         if text is not None:
             self._set_text(text, absent)
         elif pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_bool_dtype(series.dtype):
@@ -102,9 +105,9 @@ class Column:
             self._whole = pd.api.types.is_integer_dtype(series.dtype)
         else:
             self._set_objects(series.astype(object).to_numpy(dtype=object, na_value=None), absent)
-        self.n = len(series)
+        self.n: int = len(series)
 
-    def _set_text(self, text: pa.Array, absent: Sequence[str]) -> None:
+    def _set_text(self, text: Any, absent: Sequence[str]) -> None:
         bare = pc.utf8_trim_whitespace(text)
         if not pc.all(pc.equal(pc.binary_length(bare), pc.binary_length(text))).as_py():
             text = bare  # else the table's own values are kept, not a copy
@@ -123,7 +126,7 @@ class Column:
             texts = [None if gone else str(value) for value, gone in zip(values, missing(values), strict=True)]
             self._set_text(pa.array(texts, pa.string()), absent)
         else:
-            self._objects = np.where(missing(values), None, values)
+            self._objects = without(values, missing(values))
 
     @cached_property
     def missing(self) -> np.ndarray:
@@ -157,7 +160,7 @@ class Column:
         self.odd = {"inf": int(infinite.sum())}
         return np.where(infinite, np.nan, self._typed)
 
-    def _parsed(self, text: pa.Array) -> np.ndarray | None:
+    def _parsed(self, text: Any) -> np.ndarray | None:
         if self.decimal in (None, "."):
             try:
                 found = pc.cast(text, pa.float64()).to_numpy(zero_copy_only=False)
@@ -169,7 +172,7 @@ class Column:
         digits = pc.sum(pc.match_substring_regex(sample, r"^[^\pL]{0,5}\d[^\pL]*(EUR|USD|GBP|CHF|[eE][+-]?\d+)?$")).as_py()
         return None if digits < 0.5 * len(sample) else self._parsed_oddly(text)
 
-    def _parsed_oddly(self, text: pa.Array) -> np.ndarray | None:
+    def _parsed_oddly(self, text: Any) -> np.ndarray | None:
         """Numbers with units, thousands and decimal commas; what is no number is missing, if it is little."""
         bare = pc.replace_substring_regex(text, _UNITS, r"\1")
         if _has_codes(bare):
@@ -195,7 +198,7 @@ class Column:
         return np.where(np.isinf(found), np.nan, found)
 
     @cached_property
-    def categories(self) -> pa.Array:
+    def categories(self) -> Any:
         """The values as text, null where missing."""
         if self.text is not None:
             return self.text
@@ -214,7 +217,7 @@ class Column:
         if self._given is None:
             return self.text.to_numpy(zero_copy_only=False)  # type: ignore[union-attr]
         given = self._given.to_numpy()
-        return np.where(self.missing, None, given.astype(object)) if self.missing.any() else given
+        return without(given, self.missing) if self.missing.any() else given
 
     @cached_property
     def kind(self) -> str:
@@ -256,6 +259,24 @@ class Column:
                 " values"
             )
 
+    def label_notes(self) -> list[str]:
+        """What is unusual about a column of labels: many numbers, or several classes in one value."""
+        notes, found = [], self.distinct
+        if len(found) > MANY_NUMBERS and self.numbers is not None:
+            low, high = np.nanmin(self.numbers), np.nanmax(self.numbers)
+            notes.append(
+                f"Label {self.name!r} holds {len(found):,} different numbers ({low:g} to {high:g}), each of which is a class"
+                " of its own: if it is a quantity, such as a year, group it into ranges."
+            )
+        texts = [value for value in found if isinstance(value, str)]
+        joined = [text for text in texts if len(_parts(text)) > 1 and set(_parts(text)) & set(texts)]
+        if joined:
+            notes.append(
+                f"Label {self.name!r} has {number_of(len(joined), 'value')} made of other classes ({show(joined)}), each a"
+                " class of its own: keep one class per row if that is not meant."
+            )
+        return notes
+
     def odd_note(self) -> str:
         """What was read as missing, or with a decimal comma, in a column of numbers; empty if nothing."""
         told = f", with a decimal comma ({show(self.present[:1].to_pylist())})" if self.decimal == "," else ""
@@ -280,7 +301,7 @@ class Column:
             )
 
 
-def frame_of(table: pa.Table) -> pd.DataFrame:
+def frame_of(table: Any) -> pd.DataFrame:
     """Make a frame of an arrow table: text stays in arrow's layout, whole numbers stay whole where others are missing.
 
     Returns
@@ -288,7 +309,7 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
     DataFrame
     """
 
-    def mapped(kind: pa.DataType) -> Any:
+    def mapped(kind: Any) -> Any:
         return pd.ArrowDtype(kind) if pa.types.is_string(kind) else None
 
     columns = {}
@@ -316,6 +337,17 @@ def distinct_names(names: Sequence[str]) -> list[str]:
             new = f"{name}.{count}"
         found[new] = 0
     return list(found)
+
+
+def without(values: np.ndarray, gone: np.ndarray) -> np.ndarray:
+    """Return a copy with None where ``gone`` is true."""
+    kept = values.astype(object)
+    kept[gone] = None
+    return kept
+
+
+def _parts(value: str) -> list[str]:
+    return [part.strip() for part in re.split(r"[|;,/]", value)]
 
 
 def words_of(text: object) -> list[str]:
@@ -349,7 +381,7 @@ def tokens(column: Column, kind: str) -> tuple[np.ndarray, np.ndarray, list[str]
     return rows, codes, list(distinct)
 
 
-def _has_codes(text: pa.Array) -> bool:
+def _has_codes(text: Any) -> bool:
     """Whether a value has leading zeros, as codes have."""
     zeros = pc.filter(text, pc.starts_with(pc.utf8_ltrim(text, "+-"), "0"))
     return bool(pc.any(pc.match_substring_regex(zeros, r"^[+-]?0[0-9]+$")).as_py())
