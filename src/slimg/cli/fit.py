@@ -137,9 +137,7 @@ def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> 
 def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any]) -> None:
     from slimg.report.page import render
 
-    prefix = write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"])
-    if prefix:
-        record["read"]["notes"].append(f"New columns begin with {prefix}: the table has columns of these names already.")
+    record["read"]["notes"] += write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"])
     write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), files["record"])
     write_text(render(record), files["page"])
 
