@@ -1,6 +1,7 @@
 """SlimG: classify the nodes of a graph from a few labels.
 
 ========================  ==========================================================================
+`read`                    tables, files and graphs of other libraries as a `Graph`
 `Graph`                   the input: edges, features, labels and ids
 `SlimG`                   the classifier: components of the graph and a sparse-group logistic regression
 `diagnose`                whether the features and the edges predict the labels
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from slimg.classifier import SlimG
     from slimg.explain.diagnosis import diagnose
     from slimg.graph import Graph
+    from slimg.io.tables import read
     from slimg.pipeline import NodeClassifier, SlimGFeatures
 else:
     from slimg._lazy import lazy_names
@@ -31,10 +33,11 @@ else:
             "SlimG": "slimg.classifier",
             "SlimGFeatures": "slimg.pipeline",
             "diagnose": "slimg.explain.diagnosis",
+            "read": "slimg.io.tables",
         },
         moved={name: f"slimg.lab.{name}" for name in ("LinearGNN", "baselines", "bench", "datasets", "gnnexp", "sanity")},
     )
     del lazy_names
 
 __version__ = "0.1.0"
-__all__ = ["Graph", "NodeClassifier", "SlimG", "SlimGFeatures", "__version__", "diagnose"]
+__all__ = ["Graph", "NodeClassifier", "SlimG", "SlimGFeatures", "__version__", "diagnose", "read"]

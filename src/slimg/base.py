@@ -115,7 +115,10 @@ def check_graph(graph: Any, y: Any = None) -> None:
         If ``graph`` is not a `Graph`, or ``y`` is not None.
     """
     if not isinstance(graph, Graph):
-        raise InputError(f"a slimg.Graph is needed, not {type(graph)}: make one with Graph.from_edges or Graph.from_arrays")
+        raise InputError(
+            f"a slimg.Graph is needed, not {type(graph)}: make one of tables or files with slimg.read(edges=…, nodes=…,"
+            " label=…), or of arrays with Graph.from_edges or Graph.from_arrays"
+        )
     if y is not None:
         raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
 

@@ -358,6 +358,8 @@ class SlimG(FittedModel):
         self._scores = self._nodes = self._scorer = None
         vars(self).pop("_calibration", None)
         self.data_ = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
+        if graph.reading is not None:
+            self.data_["reading"] = graph.reading
         self.selection_ = [record.as_dict() for record in found.records]
         self.chosen_, self.scoring_ = self.selection_[found.chosen], found.scoring
         self.members_ = [self.selection_[place] for place in found.members]

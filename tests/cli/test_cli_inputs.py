@@ -148,8 +148,8 @@ def test_written_probabilities_lose_no_digit(tmp_path, name):
     table = pd.DataFrame({"id": ["a", "b", "c"], "margin": [1, 2, 3]})
     graph = Graph.from_edges({"source": ["a"], "target": ["b"]}, ["a", "b", "c"])
     inputs = Inputs(graph, table, "id", "label", None, ())
-    prefix = write_predictions(inputs, np.array(["no", "yes"]), CHANCES.astype(float) * (1 + 1e-12), tmp_path / name)
-    assert prefix == "slimg_", "margin was there"
+    notes = write_predictions(inputs, np.array(["no", "yes"]), CHANCES.astype(float) * (1 + 1e-12), tmp_path / name)
+    assert len(notes) == 1 and "slimg_" in notes[0], "margin was there"
     read = {".parquet": pd.read_parquet, ".jsonl": lambda path: pd.read_json(path, lines=True, precise_float=True)}
     path = tmp_path / name
     found = read.get(path.suffix, lambda path: pd.read_csv(path, sep="," if path.suffix == ".csv" else "\t"))(path)

@@ -3,13 +3,18 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from slimg import Graph, SlimG
+from slimg.cli.fit import SCORING
+from slimg.io import Source
 from slimg.io.features import encode_features
+from slimg.io.inputs import Options, read_inputs
+from slimg.learn.objective import METRICS
 
 FIT = ("fit", "--edges", "follows.csv", "--nodes", "users.csv", "--label", "team", "--id", "user")
 
@@ -34,6 +39,24 @@ def test_two_files_and_one_command(folder):
     assert list(table["prediction"]) == [["blue", "green", "red"][k] for k in chances.argmax(axis=1)]
     hidden = table["team"] == ""
     assert (table["prediction"] == folder.truth)[hidden].mean() > 0.7, "a third would be chance"
+
+
+def test_scoring_and_weights_of_the_classes(folder, slimg, capsys):
+    assert set(SCORING) == set(METRICS)
+    code, _, err = slimg(*FIT, "--scoring", "log_loss", "--class-weight", "balanced")
+    assert code == 0, err
+    edges, nodes = Source(Path("follows.csv")), Source(Path("users.csv"))
+    inputs = read_inputs(Options(edges=edges, nodes=nodes, label="team", id="user"))
+    model = SlimG.load("slimg-out/model.slimg")
+    assert (model.scoring_, model.class_weight) == ("log_loss", "balanced")
+    same = SlimG(scoring="log_loss", class_weight="balanced", random_state=0).fit(inputs.graph)
+    assert np.array_equal(model.predict_proba(), same.predict_proba())
+    for other in ({"scoring": "log_loss"}, {"class_weight": "balanced"}):
+        assert not np.array_equal(SlimG(**other, random_state=0).fit(inputs.graph).predict_proba(), same.predict_proba())
+    with pytest.raises(SystemExit, match="2"):
+        slimg(*FIT, "--scoring", "f1", "--out", "other")
+    told = capsys.readouterr().err
+    assert "--scoring" in told and "'f1'" in told and "f1_macro" in told
 
 
 def test_predictions_are_those_of_the_library(fitted):

@@ -44,11 +44,11 @@ def test_two_files_of_edges_are_both_used(shop, slimg):
     assert [(r.name, r.directed) for r in inputs.graph.relations] == [("follows", False), ("pays", True)]
     code, out, err = slimg("predict", "--out", "again.csv")
     assert code == 0 and "The graph is the one the model was fitted on" in out, err
-    shop.follows.to_csv("later.csv", index=False)
+    shop.follows.assign(source="x", target="y").to_csv("later.csv", index=False)
     code, _, err = slimg("predict", "--edges", "later.csv", "--out", "later-out.csv")
     assert code == 2 and "follows, pays" in err and "follows=FILE" in err
-    code, _, err = slimg("predict", "--edges", "follows=later.csv", "--edges", "pays.csv", "--out", "later-out.csv")
-    assert code == 0, err
+    code, out, err = slimg("predict", "--edges", "follows=later.csv", "--edges", "pays.csv", "--out", "later-out.csv")
+    assert code == 0 and "The graph is the one the model was fitted on" in out, err
 
 
 def test_several_tables_of_nodes(shop, slimg):

@@ -33,7 +33,7 @@ def test_steps_are_rows_of_the_operators_power(graph, name, hops):
     matrix = graph.adjacency.to_scipy().toarray().astype(float)
     power = np.linalg.matrix_power(dense_operator(name, matrix), hops)
     rows = np.array([4, 7, 0])
-    way = steps((operator(name, graph.adjacency),) * hops, rows, (*[0.0] * hops, 1.0))
+    way = steps([operator(name, graph.adjacency)] * hops, rows, (*[0.0] * hops, 1.0))
     row_matrix = np.random.default_rng(1).standard_normal((30, 4))
     np.testing.assert_allclose(way.apply(row_matrix[way.reached]), (power @ row_matrix)[rows], atol=1e-6)
     paths = np.zeros((3, 30))
@@ -49,7 +49,7 @@ def test_steps_of_a_sum_of_powers(graph, hops):
     total = sum(c * np.linalg.matrix_power(matrix, k) for k, c in enumerate(coefficients))
     row_matrix = np.random.default_rng(1).standard_normal((30, 4))
     for rows in (np.array([4]), np.array([4, 7, 0]), np.arange(30)[::-1]):
-        way = steps((operator("Ã_sym", graph.adjacency),) * (len(coefficients) - 1), rows, coefficients)
+        way = steps([operator("Ã_sym", graph.adjacency)] * hops, rows, coefficients)
         np.testing.assert_allclose(way.apply(row_matrix[way.reached]), (total @ row_matrix)[rows], atol=1e-6)
         paths = np.zeros((len(rows), 30))
         paths[:, way.reached] = way.paths().toarray()

@@ -15,8 +15,9 @@ from slimg.graph.columns import (
     label_column,
     list_names,
     missing,
+    rows_in,
     show,
-    text_of,
+    text_column,
 )
 
 
@@ -105,8 +106,12 @@ def test_labels():
 
 
 def test_ids_as_text():
-    assert text_of(pd.array([1, None], "Int64").astype(object)).tolist() == ["1", None]
-    assert list(as_text(pd.Series([1.0, 2.5, float("nan"), "x"], dtype=object))) == ["1", "2.5", None, "x"]
+    def texts(values):
+        return as_text(values).to_numpy(dtype=object, na_value=None).tolist()
+
+    assert texts(pd.Series([1, None], dtype="Int64")) == ["1", None]
+    assert texts(pd.Series([1.0, 2.5, float("nan"), "x"], dtype=object)) == ["1", "2.5", None, "x"]
+    assert texts(pd.Series(["a", ""])) == ["a", None]
 
 
 def test_long_lists_of_columns_end():
@@ -123,3 +128,13 @@ def test_what_is_said_names_the_parameter_or_the_option():
         edge_columns(edges, "c", None, None, None)
     with pytest.raises(InputError, match="--source and --target name the same column 'a'"):
         edge_columns(edges, "a", "a", None, None, "--")
+
+
+def test_places_of_many_columns_of_text():
+    rng = np.random.default_rng(0)
+    known = np.array([f"n{k}" for k in range(50)], object)
+    for kinds in (["string"] * 5, ["string", "large_string", "string"], ["string"]):
+        columns = [np.array([f"n{k}" for k in rng.integers(0, 60, size)], object) for size in (7, 0, 3, 9, 1)[: len(kinds)]]
+        texts = [text_column(pa.array(column, getattr(pa, kind)())) for column, kind in zip(columns, kinds, strict=True)]
+        found = rows_in(known, "ids", *texts)
+        assert [rows.tolist() for rows in found] == [[int(v[1:]) if int(v[1:]) < 50 else -1 for v in c] for c in columns]

@@ -68,7 +68,7 @@ def test_endings_in_capitals_and_packed_ones(tmp_path, name):
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("a.xlsx", r"the ending '\.xlsx' of .*a\.xlsx names no format slimg reads: use one of \.csv"),
+    [("a.ods", r"the ending '\.ods' of .*a\.ods names no format slimg reads: use one of \.csv"),
      ("plain", r"plain without an ending names no format")],
 )  # fmt: skip
 def test_other_endings_list_what_there_is(tmp_path, name, told):

@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from slimg.errors import InputError
-from slimg.io import FORMULA_STARTS, make_folder, refuse_existing, write_table, write_text
+from slimg.io import FORMULA_STARTS, Source, make_folder, read, refuse_existing, write_table, write_text
 
 
 @pytest.mark.parametrize("start", FORMULA_STARTS)
 def test_text_that_a_spreadsheet_would_run_is_quoted(tmp_path, start):
     path = write_table(pd.DataFrame({f"{start}name": [f"{start}1+1", "plain"], "n": [-1.5, 2]}), tmp_path / "a.csv")
     with open(path, newline="", encoding="utf-8") as file:
-        assert list(csv.reader(file)) == [[f"'{start}name", "n"], [f"'{start}1+1", "-1.5"], ["plain", "2.0"]]
+        assert list(csv.reader(file)) == [[f"'{start}name", "n"], [f"'{start}1+1", "-1.5"], ["plain", "2"]]
 
 
 def test_numbers_as_text_stay_numbers(tmp_path):
@@ -23,14 +23,34 @@ def test_numbers_as_text_stay_numbers(tmp_path):
     assert pd.read_csv(path)["x"].tolist() == ["-3.5", "+1e3", "'-", "'=1"]
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("old")
-    monkeypatch.setattr(pd.DataFrame, "to_csv", lambda *args, **kwargs: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
-        write_table(pd.DataFrame({"name": ["x"]}), path)
+    with pytest.raises(UnicodeEncodeError):
+        write_table(pd.DataFrame({"name": ["x", "\ud800"]}), path)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_ids_are_written_as_they_are(tmp_path):
+    path = write_table(pd.DataFrame({"id": ["=a", "b"], "x": ["=a", "b"]}), tmp_path / "a.csv", keep=["id"])
+    assert pd.read_csv(path).to_numpy().tolist() == [["=a", "'=a"], ["b", "b"]]
+
+
+def test_a_workbook_comes_back_and_runs_nothing(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    table = pd.DataFrame({"id": ["=1+1", "b"], "x": [1.5, None], "n": [1, 2]})
+    path = write_table(table, tmp_path / "t.xlsx")
+    assert {cell.data_type for row in openpyxl.load_workbook(path).active for cell in row} == {"s", "n"}
+    found = read(Source(path)).frame
+    assert found["id"].tolist() == ["=1+1", "b"] and found["x"][0] == 1.5 and found["n"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["p.feather", "p.xls", "p.csv.gz"])
+def test_formats_that_are_not_written_are_refused(tmp_path, name):
+    with pytest.raises(InputError, match=r"\.xlsx \.jsonl"):
+        write_table(pd.DataFrame({"x": [1]}), tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 STAGES = 6
 """Reading, components, learning, diagnosing, explaining, writing."""
+SCORING = ("accuracy", "balanced_accuracy", "f1_macro", "average_precision", "roc_auc", "log_loss")
+"""Names of `slimg.learn.objective.METRICS`, which would load scikit-learn."""
 MEASURED_NODES = 3_000
 """Nodes up to which folding in is measured by default: it takes a second or two."""
 
@@ -72,6 +74,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="hide a tenth of the nodes, fit the rest, fold the hidden nodes in and compare with this fit; takes about as"
         f" long as the components (default: for graphs of up to {MEASURED_NODES:,} nodes)",
     )
+    parser.add_argument("--scoring", choices=SCORING, help="what penalties are chosen by (default: accuracy, or"
+                        " average_precision if one of two classes has under 10 %% of the labels)")  # fmt: skip
+    parser.add_argument("--class-weight", choices=("balanced",), help="balanced: every class counts the same in the loss")
     parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (default: 0)")
     return parser
 
@@ -91,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
         explain, measure = rows_of_nodes(graph, args.explain or ()), _measures_fold_in(args.measure_fold_in, graph)
         from slimg.classifier import SlimG
 
-        model = SlimG(random_state=args.seed, verbose=progress).fit(graph).set_params(verbose=False)
+        wanted: dict[str, Any] = {"scoring": args.scoring, "class_weight": args.class_weight, "random_state": args.seed}
+        model = SlimG(**wanted, verbose=progress).fit(graph).set_params(verbose=False)
         if measure:
             with progress.stage("measuring"):
                 model.measure_fold_in()
@@ -137,9 +143,7 @@ def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[st
     from slimg.report.page import render
 
     sets = None if coverage is None else model.predict_set(coverage)
-    prefix = write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"], sets)
-    if prefix:
-        record["read"]["notes"].append(f"New columns begin with {prefix}: the table has columns of these names already.")
+    record["read"]["notes"] += write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"], sets)
     write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), files["record"])
     write_text(render(record), files["page"])
 

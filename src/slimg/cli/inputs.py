@@ -2,7 +2,7 @@
 
 A model's file records how its tables were read, so that later commands read tables in the same way:
 
-data_["reading"] = {"options": as given, "plan": how columns became features, "id" and "label": names of columns}
+data_["reading"] = {"options": as given, "plan": how columns became features, "id", "label" and "columns": their names}
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.io import Source
 from slimg.io.features import FeaturePlan
-from slimg.io.inputs import Inputs, Options, read_inputs
-from slimg.io.text import MISSING
+from slimg.io.inputs import Inputs, Options, read_inputs, with_recorded_columns
+from slimg.io.values import MISSING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,8 @@ KINDS = {"number": "number", "category": "category", "text": "words", "counts": 
 """Option → kind of feature."""
 _RECORDED = (
     *("edges", "nodes", "labels", "feature_matrix", "source", "target", "weight", "no_weight", "relation", "id", "label"),
-    *("features", "ignore", *KINDS, "separator", "encoding", "no_header", "missing", "unlabelled", "directed", "unknown"),
+    *("features", "ignore", *KINDS, "separator", "encoding", "no_header", "missing", "decimal", "unlabelled", "directed"),
+    "unknown",
 )
 
 
@@ -47,7 +48,9 @@ def add_model_option(parser: argparse.ArgumentParser) -> None:
 def add_input_options(parser: argparse.ArgumentParser) -> None:
     """Add ``--edges``, ``--nodes`` and the options that describe these files."""
     files = parser.add_argument_group(
-        "files", "CSV, TSV, JSON lines, Parquet, npz, Matrix Market, GraphML, GEXF, SQLite, DuckDB"
+        "files",
+        "CSV, TSV, JSON lines, Parquet, Excel, npz, Matrix Market, GraphML, GEXF, SQLite, DuckDB; text as .gz, .zst, .zip;"
+        " folders of Parquet; patterns such as 'edges/*.csv'; - for CSV from the standard input",
     )
     files.add_argument("--edges", metavar="FILE", action="append",
                        help="edges; FILE:TABLE for a table of a database; several files are relations, named as the files"
@@ -65,7 +68,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     columns.add_argument("--label", metavar="COLUMN", help="what to predict; empty for nodes whose label is unknown")
     columns.add_argument("--features", metavar="COLUMNS", action="append",
                          help="columns to use as features, as A,B (default: all others)")  # fmt: skip
-    columns.add_argument("--ignore", metavar="COLUMNS", action="append", help="columns to ignore")
+    columns.add_argument("--ignore", metavar="COLUMNS", action="append", help="columns to ignore, as A,B or given again")
     for kind, what in (("number", "numbers"), ("category", "categories"), ("text", "text"), ("counts", "counts")):
         columns.add_argument(f"--{kind}", metavar="COLUMNS", action="append", help=f"read these columns as {what}")
     reading = parser.add_argument_group("reading")
@@ -75,6 +78,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
                          help="text files begin with values, not with column names")  # fmt: skip
     missing = f"strings read as missing, as A,B (default: {','.join(MISSING)})"
     reading.add_argument("--missing", metavar="STRINGS", action="append", help=missing)
+    reading.add_argument("--decimal", choices=(".", ","), help="decimal mark of numbers (default: guessed for each column)")
     reading.add_argument("--unlabelled", metavar="VALUE", help="value of the label that means unknown")
     reading.add_argument("--directed", metavar="NAMES", nargs="?", const=True, action="append",
                          help="keep the direction of all edges, or of these relations, as A,B")  # fmt: skip
@@ -102,7 +106,7 @@ def options_of(args: argparse.Namespace) -> Options:
     def sources(given: Any) -> tuple[Source, ...]:
         return tuple(made for each in as_list(given) if (made := source(each)) is not None)
 
-    same = ("source", "target", "weight", "relation", "id", "label", "unlabelled")
+    same = ("source", "target", "weight", "relation", "id", "label", "unlabelled", "decimal")
     given: dict[str, Any] = {name: getattr(args, name) for name in same}
     return Options(
         **given,
@@ -121,7 +125,7 @@ def options_of(args: argparse.Namespace) -> Options:
 
 
 def names_in(given: Any) -> tuple[str, ...]:
-    """Split names at commas.
+    """Split names at commas, of an option that may be given several times.
 
     Parameters
     ----------
@@ -160,7 +164,7 @@ def reading_record(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
     """
     plan = None if inputs.plan is None else inputs.plan.as_dict()
     options = {name: getattr(args, name) for name in _RECORDED}
-    return {"options": options, "plan": plan, "id": inputs.id, "label": inputs.label}
+    return {"options": options, "plan": plan, "id": inputs.id, "label": inputs.label, "columns": inputs.columns}
 
 
 def with_recorded(args: argparse.Namespace, recorded: dict[str, Any]) -> argparse.Namespace:
@@ -198,6 +202,7 @@ def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
     if not options.edges and not options.nodes:
         raise InputError(f"{args.model} does not say which files it was fitted on: name them with --edges and --nodes")
     plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None
+    options = with_recorded_columns(options, reading)
     if options.labels is None:  # a label is not needed to predict, and a table of new nodes may lack the column
         options = replace(options, label=None)
     return model, read_inputs(options, need_label=False, plan=plan), options
@@ -256,7 +261,7 @@ def _share(text: str) -> float:
 
 def write_predictions(
     inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path, sets: np.ndarray | None = None
-) -> str:
+) -> list[str]:
     """Write the node table with the columns of predictions beside it, in the node table's own separator.
 
     Parameters
@@ -271,19 +276,19 @@ def write_predictions(
 
     Returns
     -------
-    str
-        The prefix of the new columns: empty unless the table has columns of these names.
+    list of str
+        Notes: new columns whose names begin with slimg_, ids that a spreadsheet would run as formulas.
     """
     import pandas as pd
 
     from slimg.inference.predictions import prediction_columns
-    from slimg.io import write_table
+    from slimg.io import FORMULA_STARTS, write_table
 
     table: pd.DataFrame = inputs.table
     columns = prediction_columns(classes, chances)
     for name in list(columns)[1:]:
         columns[name] = columns[name].astype("float32")
-        if path.suffix != ".parquet":  # the fewest digits that give the same float32
+        if path.suffix not in (".parquet", ".csv", ".tsv"):  # the fewest digits that give the same float32
             columns[name] = columns[name].astype(str).astype(float)
     if sets is not None:
         joined = ["|".join(str(name) for name in classes[each]) for each in sets]
@@ -291,5 +296,10 @@ def write_predictions(
     prefix = "slimg_" if set(columns) & set(table.columns) else ""
     new = pd.DataFrame({prefix + name: column for name, column in columns.items()}, index=table.index)
     separator = inputs.separator if inputs.separator in (",", ";", "|", "\t") else ","
-    write_table(pd.concat([table, new], axis=1), path, separator=separator)
-    return prefix
+    write_table(pd.concat([table, new], axis=1), path, separator=separator, keep=[inputs.id])
+    notes = [f"New columns begin with {prefix}: the table has columns of these names already."] if prefix else []
+    formulas = table[inputs.id].astype(str).str.startswith(FORMULA_STARTS)
+    if formulas.any():
+        count = f"{int(formulas.sum()):,} ids begin with a sign by which a spreadsheet knows a formula"
+        notes.append(f"{count}: they are written as they are, so that tables can be joined by them.")
+    return notes

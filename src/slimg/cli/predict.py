@@ -21,7 +21,7 @@ from slimg.cli.inputs import (
     predictions_path,
     write_predictions,
 )
-from slimg.io import refuse_existing
+from slimg.io import output_format, refuse_existing
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -46,18 +46,19 @@ def run(args: argparse.Namespace) -> int:
         with progress.stage("reading"):
             model, inputs, options = load_with_graph(args)
         path = args.out or predictions_path(Path(), options)
+        output_format(path)
         refuse_existing([path], args.force)
         with progress.stage("scoring"):
             found = model.fold_in(inputs.graph)
         with progress.stage("writing"):
             sets = None if args.coverage is None else model.predict_set(args.coverage, inputs.graph)
-            write_predictions(inputs, model.classes_, found.predict_proba(), path, sets)
+            notes = write_predictions(inputs, model.classes_, found.predict_proba(), path, sets)
     if args.json:
         counts = {"nodes": inputs.graph.n, "new": len(found.new), "changed": len(found.changed), "gone": found.gone}
         scored = {"scored_again": len(found.touched), "fold_in_agreement": found.agreement}
         print_json({**counts, **scored, "file": path})
         return 0
-    echo(*(f"  {note}" for note in inputs.notes), *found.text().splitlines())
+    echo(*(f"  {note}" for note in (*inputs.notes, *notes)), *found.text().splitlines())
     if len(found.touched) and found.agreement is None:
         echo("How close this is to a refit was not measured: use slimg fit --measure-fold-in.")
     echo(f"Written: {path}")

@@ -28,9 +28,6 @@ class PathFeatures(FeatureComponent):
 
     Parameters
     ----------
-    path : tuple of str
-        Steps from the node outwards, as `Graph.directions` names them: ``"cites →"``, ``"cites ←"``, or the name of an
-        undirected relation.
     rank : int or EnergyRank, default=64
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
@@ -39,6 +36,9 @@ class PathFeatures(FeatureComponent):
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
         each column mean 0 and variance 1; None takes X as it is. "auto" takes "row" for counts and bags of words,
         "standard" for measured numbers.
+    path : tuple of str
+        Steps from the node outwards, as `Graph.directions` names them: ``"cites →"``, ``"cites ←"``, or the name of an
+        undirected relation.
 
     Examples
     --------

@@ -135,13 +135,14 @@ class _Greedy:
 
     def choose(self, directions: Mapping[str, Any], rows: Array, block: Any) -> Screening:
         reached = {key: float((np.diff(each.indptr)[rows] > 0).mean()) for key, each in directions.items()}
-        pool = {(key,): block((key,)) for key in directions if reached[key] >= REACHED}
+        pool: dict[Path, Array] = {(key,): block((key,)) for key in directions if reached[key] >= REACHED}
         gains = {key: self.gain(pool[(key,)]) if (key,) in pool else 0.0 for key in directions}
         first = sorted((key for key in gains if gains[key] > 0), key=lambda key: -gains[key])[:BEST]
         second = list(dict.fromkeys([*first, *map(opposite, first)]))
         if len(directions) * (len(directions) + 1) <= MOST:
-            paths = [*((key,) for key in directions), *((a, b) for a in directions for b in directions)]
-            return Screening({path: self.gain(block(path)) for path in paths}, gains, reached)
+            paths: list[Path] = [*((key,) for key in directions), *((a, b) for a in directions for b in directions)]
+            found = {path: gains[path[0]] if len(path) == 1 else self.gain(block(path)) for path in paths}
+            return Screening(found, gains, reached)
         pool |= {(a, b): block((a, b)) for a in first for b in second}
         chosen: dict[Path, float] = {}
         while pool and len(chosen) < MOST:

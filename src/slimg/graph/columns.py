@@ -5,7 +5,8 @@ A column is a one-dimensional numpy array. Columns of integers, floats or boolea
 
 Columns of a table that are not named by the user are chosen by name, else by their values:
 
-    source, target   the usual names; else the two columns whose values are most often ids of nodes; else the first two
+    source, target   the usual names; else the two columns whose values are most often ids of nodes, or, if no ids are known,
+                     are most often in each other; else the first two that are not different in every row
     weight           the usual names
     id               the usual names; else the column of distinct values that are most often ends of edges; else the first
     label            the usual names
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 5
-SOURCES = ("source", "src", "from", "follower", "start", "head")
-TARGETS = ("target", "dst", "to", "followee", "followed", "end", "tail")
+SOURCES = ("source", "src", "from", "follower", "start", "head", "source_id", "from_id", "sender", "payer")
+TARGETS = ("target", "dst", "to", "followee", "followed", "end", "tail", "target_id", "to_id", "receiver", "payee")
 WEIGHTS = ("weight", "weights", "w")
 RELATIONS = ("relation", "rel", "edge_type", "kind", "type", "predicate")
 IDS = ("id", "node", "node_id", "nodeid", "ids", "name")
@@ -74,13 +75,13 @@ def missing(column: np.ndarray) -> np.ndarray:
     -------
     bool array of shape (n,)
     """
-    if column.dtype.kind in "biuSU":
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuSU":
         return np.zeros(len(column), bool)
-    if column.dtype.kind == "f":
+    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
         return np.isnan(column)
     import pandas as pd
 
-    return pd.isna(column)
+    return np.asarray(pd.isna(column), bool)
 
 
 def codes_of(column: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
@@ -111,6 +112,7 @@ def codes_of(column: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
     except TypeError:
         culprit = _first_unhashable(present)
         raise InputError(f"{what} must be hashable values (text, numbers, tuples), not {culprit}") from None
+    distinct = np.asarray(distinct, object) if is_text(distinct) else distinct
     order = _sorted_order(distinct)
     rank = np.empty(len(distinct), np.int64)
     rank[order] = np.arange(len(distinct))
@@ -123,9 +125,13 @@ def rows_in(known: Any, what: str, *columns: np.ndarray) -> list[np.ndarray]:
     """Return the places of the ids of each column among the known ones (an array or index), -1 where one is not there."""
     import pandas as pd
 
-    index = pd.Index(known, tupleize_cols=False)
+    if columns and all(map(is_text, columns)):
+        text = arrow_text(known)
+        if text is not None:
+            return _rows_in_text(text.combine_chunks() if hasattr(text, "chunks") else text, columns)
+    index = pd.Index(np.asarray(known, object) if is_text(known) else known, tupleize_cols=False)
     try:
-        return [index.get_indexer(pd.Index(column, tupleize_cols=False)) for column in columns]
+        return [index.get_indexer(pd.Index(_plain(column), tupleize_cols=False)) for column in columns]
     except TypeError:
         raise InputError(f"{what} must be hashable values (text, numbers, tuples)") from None
 
@@ -133,8 +139,66 @@ def rows_in(known: Any, what: str, *columns: np.ndarray) -> list[np.ndarray]:
 def stacked(*columns: np.ndarray) -> np.ndarray:
     """Concatenate columns; if their types differ, as objects, so that no value changes."""
     if len({column.dtype for column in columns}) == 1:
-        return np.concatenate(columns)
-    return as_column(np.concatenate([column.astype(object) for column in columns]), "values")
+        text = is_text(columns[0])
+        return columns[0]._concat_same_type(columns) if text else np.concatenate(columns)  # type: ignore[attr-defined]
+    return as_column(np.concatenate([_plain(column).astype(object) for column in columns]), "values")
+
+
+def is_text(column: Any) -> bool:
+    """Return whether a column is text in arrow's layout (`text_column`), which functions of this module take unchanged."""
+    kinds = ("string[pyarrow]", "large_string[pyarrow]")
+    return type(column).__name__ == "ArrowExtensionArray" and str(column.dtype) in kinds
+
+
+def text_column(text: Any) -> Any:
+    """Return a pandas array of arrow's strings, which holds no Python objects."""
+    import pandas as pd
+
+    return pd.array(text, dtype=pd.ArrowDtype(text.type))
+
+
+def arrow_text(values: Any) -> Any:
+    """Return the strings of a column as arrow's, null where missing; None if it holds anything but strings."""
+    import pandas as pd
+    import pyarrow as pa
+
+    array = getattr(values, "array", values)
+    if isinstance(array.dtype, pd.CategoricalDtype) and len(array.categories) and arrow_text(array.categories) is not None:
+        array = array.astype(object)
+    if isinstance(array.dtype, (pd.StringDtype, pd.ArrowDtype)):
+        text = pa.array(array, from_pandas=True) if not hasattr(array, "__arrow_array__") else array.__arrow_array__()
+        if not (pa.types.is_string(text.type) or pa.types.is_large_string(text.type)):
+            return None
+        return text
+    plain = np.asarray(array)
+    if plain.dtype != object or pd.api.types.infer_dtype(plain, skipna=True) not in ("string", "empty"):
+        return None
+    return pa.array(plain, pa.string(), from_pandas=True)
+
+
+def _plain(column: Any) -> Any:
+    return column.to_numpy(dtype=object, na_value=None) if is_text(column) else column
+
+
+def _rows_in_text(known: Any, columns: Sequence[Any]) -> list[np.ndarray]:
+    """Places by arrow's hash table, which is built twice: for every other column, in a thread each."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = [column.__arrow_array__() for column in columns]
+    kind = texts[0].type if len({text.type for text in texts}) == 1 else pa.large_string()
+
+    def rows(part: Sequence[Any]) -> list[np.ndarray]:
+        text = pa.chunked_array([chunk for each in part for chunk in each.cast(kind).chunks], kind)
+        places = pc.fill_null(pc.index_in(text, value_set=known.cast(kind)), -1).to_numpy()
+        return np.split(places, np.cumsum([len(each) for each in part])[:-1])
+
+    found: list[Any] = [None] * len(texts)
+    with ThreadPoolExecutor(2) as pool:
+        found[::2], found[1::2] = pool.map(rows, (texts[::2], texts[1::2])) if len(texts) > 1 else (rows(texts), [])
+    return found
 
 
 def show(values: Iterable[Any]) -> str:
@@ -210,6 +274,8 @@ def edge_columns(
     second = find_column(frame, TARGETS) if target is None else target
     weight = find_column(frame, WEIGHTS) if weight is None else weight
     candidates = [name for name in _by_overlap(frame, ids) if name not in (first, second, weight)]
+    if ids is None and first is None and second is None:
+        candidates = _likely_ends(frame, candidates)
     if (first is None) + (second is None) > len(candidates):
         raise InputError(f"source and target cannot be guessed among the columns {list_names(frame.columns)}: name both")
     first = candidates.pop(0) if first is None else first
@@ -242,7 +308,10 @@ def id_column(frame: pd.DataFrame, name: Any, ends: pd.Index | None, prefix: str
     if likely is not None and (ends is None or _share(frame[likely], ends) > 0):
         return likely
     distinct = [column for column in frame.columns if is_distinct(frame[column])]
-    return next(iter(_by_overlap(frame[distinct], ends)), frame.columns[0] if likely is None else likely)
+    best = next(iter(_by_overlap(frame[distinct], ends)), frame.columns[0] if likely is None else likely)
+    if ends is not None and _share(frame[best], ends) == 0:  # ids that are there twice are told as such
+        best = max([best, *frame.columns], key=lambda column: _share(frame[column], ends))
+    return best
 
 
 def label_column(frame: pd.DataFrame, name: Any, prefix: str = "") -> Any:
@@ -283,37 +352,36 @@ def find_column(frame: pd.DataFrame, names: Sequence[str]) -> Any:
     return next((lower[name] for name in names if name in lower), None)
 
 
-def as_text(values: pd.Series) -> pd.Index:
-    """Return ids as an index of text, so that those of a CSV file can be compared with those of a typed table.
+def as_text(values: Any) -> Any:
+    """Return ids as text: floats that are whole numbers as integers, missing values and empty texts as missing.
+
+    Ids of a CSV file can then be compared with those of a typed table.
 
     Returns
     -------
-    pandas Index
-        One text for each id.
+    pandas array of n strings, in arrow's layout
     """
     import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    return pd.Index(text_of(values.astype(object).to_numpy()), dtype=object)
+    text = arrow_text(values)
+    if text is None:
+        array = getattr(values, "array", values)
+        try:
+            codes, distinct = pd.factorize(array)
+        except TypeError:  # lists
+            codes, distinct = np.where(missing(np.asarray(array)), -1, np.arange(len(array))), array
+        texts = pa.array([text_of(value) for value in distinct], pa.string())
+        text = texts.take(pa.array(codes, mask=np.asarray(codes) < 0))
+    empty = pc.equal(text, "")
+    return text_column(pc.if_else(empty, pa.scalar(None, text.type), text) if pc.any(empty).as_py() else text)
 
 
-def text_of(values: np.ndarray) -> np.ndarray:
-    """Return each value as text: floats that are whole numbers as integers, missing values as None.
-
-    Returns
-    -------
-    array of shape (n,), object
-        One text or None for each value.
-    """
-    import pandas as pd
-
-    def text(value: object) -> str | None:
-        if isinstance(value, str):
-            return value
-        if isinstance(value, (float, np.floating)):
-            return None if value != value else str(int(value)) if float(value).is_integer() else str(value)
-        return None if value is None or value is pd.NA else str(value)
-
-    return np.fromiter((text(value) for value in values), object, len(values))
+def text_of(value: Any) -> str:
+    """Return a value as text: a float that is a whole number as an integer."""
+    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)
 
 
 def _by_overlap(frame: pd.DataFrame, known: pd.Index | None) -> list[Any]:
@@ -323,8 +391,25 @@ def _by_overlap(frame: pd.DataFrame, known: pd.Index | None) -> list[Any]:
     return sorted(frame.columns, key=lambda column: -_share(frame[column], known))
 
 
+def _likely_ends(frame: pd.DataFrame, names: list[Any]) -> list[Any]:
+    """Columns, the likely ends of edges first: those that share most values, else those with values that are repeated."""
+    if len(names) <= 2:
+        return names
+    texts = {name: as_text(frame[name].iloc[:100_000]).dropna() for name in names}
+    repeated = [name for name in names if not is_distinct(texts[name])]
+    shares = {}
+    for place, first in enumerate(names):
+        for second in names[place + 1 :]:
+            there = [rows_in(texts[a].unique(), "ids", texts[b])[0] >= 0 for a, b in ((first, second), (second, first))]
+            shares[first, second] = min(float(part.mean()) if len(part) else 0.0 for part in there)
+    best = max(shares, key=lambda pair: (shares[pair], sum(name in repeated for name in pair)))
+    chosen = list(best) if shares[best] > 0 else repeated[:2]
+    return [*chosen, *(name for name in names if name not in chosen)]
+
+
 def _share(column: pd.Series, known: pd.Index) -> float:
-    return float(as_text(column.iloc[:1000]).isin(known).mean())
+    (rows,) = rows_in(as_text(known), "ids", as_text(column.iloc[:1000]))
+    return float((rows >= 0).mean())
 
 
 def is_distinct(column: Any) -> bool:
@@ -357,17 +442,13 @@ def _natural(column: np.ndarray) -> np.ndarray:
         return column.astype(object)
     if column.dtype != object or len(column) == 0:
         return column
-    kinds = {type(v) for v in column}
-    if kinds <= {bool, np.bool_}:
-        return column.astype(bool)
-    if all(issubclass(k, (int, np.integer)) and k is not bool for k in kinds):
-        try:
-            return column.astype(np.int64)
-        except OverflowError:
-            return column
-    if all(issubclass(k, (float, np.floating)) for k in kinds):
-        return column.astype(np.float64)
-    return column
+    import pandas as pd
+
+    kind = pd.api.types.infer_dtype(column, skipna=False)
+    try:
+        return column.astype({"boolean": bool, "integer": np.int64, "floating": np.float64}.get(kind, object), copy=False)
+    except OverflowError:
+        return column
 
 
 def _sorted_order(distinct: np.ndarray) -> np.ndarray:

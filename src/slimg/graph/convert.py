@@ -240,7 +240,7 @@ def _named(codes: np.ndarray, names: Any, what: str) -> np.ndarray:
     """Numbers as the names they stand for, or as text."""
     column = as_column(codes, what)
     if names is None:
-        return text_of(column.astype(object))
+        return np.array([text_of(value) for value in column], object)
     if len(column) and (column.min() < 0 or column.max() >= len(names)):
         raise InputError(f"{what} has {column.max()}, but there are {len(names)} {what}_names")
     return np.array([name if isinstance(name, str) else " ".join(name) for name in names], object)[column]

@@ -31,6 +31,7 @@ from slimg.graph.columns import (
     find_column,
     from_torch,
     id_column,
+    is_text,
     list_names,
     number_of,
     require_column,
@@ -97,10 +98,10 @@ class EdgeTable:
         check_present(kinds, f"relations (column {column!r})")
         values, codes = codes_of(kinds, f"relations (column {column!r})")
         check_number(values, column)
-        names = text_of(values)
+        names = [text_of(value) for value in values]
         order = np.argsort(codes, kind="stable")
         places = np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
-        parts = [replace(self.select(rows), name=str(name), notes=()) for name, rows in zip(names, places, strict=True)]
+        parts = [replace(self.select(rows), name=name, notes=()) for name, rows in zip(names, places, strict=True)]
         return [replace(parts[0], notes=self.notes), *parts[1:]] if parts else [replace(self, name=str(column))]
 
     def select(self, rows: np.ndarray) -> EdgeTable:
@@ -119,7 +120,7 @@ def read_edges(
     list of EdgeTable
         Of a mapping, those with names; columns are used in the tables that have them.
     """
-    if not _is_tables(edges):
+    if not is_tables(edges):
         return EdgeTable.read(edges, source, target, weight, relation)
     frames = {str(name): as_frame(each) if is_table(each) else _frame_of_pairs(each) for name, each in edges.items()}
     wanted = {"source": source, "target": target, "weight": weight, "relation": relation}
@@ -355,8 +356,8 @@ def is_table(values: Any) -> bool:
     return isinstance(values, Mapping) or (hasattr(values, "columns") and not isinstance(values, np.ndarray))
 
 
-def _is_tables(values: Any) -> bool:
-    """Whether a mapping is one of names to tables, not of names to columns."""
+def is_tables(values: Any) -> bool:
+    """Return whether this is a mapping of names to tables, not of names to columns."""
     if not isinstance(values, Mapping) or not values:
         return False
     pairs = not any(str(name).strip().lower() in SOURCES for name in values)
@@ -409,7 +410,7 @@ def as_id_column(values: Any, what: str) -> np.ndarray:
     array of shape (n,)
         One id for each row.
     """
-    column = as_column(values, what)
+    column = values if is_text(values) else as_column(values, what)
     check_present(column, what)
     if column.dtype.kind == "f" and np.all(column == np.floor(column)) and np.all(np.abs(column) < 2**53):
         return column.astype(np.int64)

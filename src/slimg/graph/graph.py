@@ -57,6 +57,8 @@ class Graph:
         Kinds of edges, and their directions; empty if there is one kind without a direction, which is ``adjacency``.
     node_types : array-like of n str, default=None
         Type of each node, if there are several.
+    reading : dict, default=None
+        How tables were read by `slimg.read`: columns and their encoding, as plain values.
 
     Attributes
     ----------
@@ -87,6 +89,7 @@ class Graph:
     notes: tuple[str, ...] = ()
     relations: tuple[Relation, ...] = ()
     node_types: np.ndarray | None = None
+    reading: dict[str, Any] | None = None
     classes: np.ndarray = field(init=False)
     codes: np.ndarray = field(init=False)
 

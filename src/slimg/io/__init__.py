@@ -17,17 +17,17 @@ Reading  what: a frame of edges, a frame of nodes, a feature matrix (each may be
 read     calls the reader of the format; every error names the file
 
 Tables and texts are written whole or not at all, and are safe to open in a spreadsheet: a text that a spreadsheet would run
-as a formula (it begins with = + - @, a tab or a return) gets a leading quote; text that is a number, such as -3.5, stays.
+as a formula (it begins with = + - @, a tab or a return) gets a leading quote; text that is a number, such as -3.5, stays,
+and so do ids.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -48,12 +48,22 @@ else:
 
 __all__ = ["Inputs", "Options", "Reading", "Source", "read", "read_inputs"]
 
+PACKINGS = (".gz", ".zst", ".zip")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+WRITTEN = {
+    **dict.fromkeys((".csv", ".txt", ".dat", ""), ".csv"),
+    **dict.fromkeys((".tsv", ".tab"), ".tsv"),
+    ".xlsx": ".xlsx",
+    **dict.fromkeys((".jsonl", ".ndjson"), ".jsonl"),
+    **dict.fromkeys((".parquet", ".pq"), ".parquet"),
+}
+"""Ending → ending of the format that such a file is written in."""
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 READERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".dat"), ("text", "read_separated")),
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), ("text", "read_json_lines")),
     **dict.fromkeys((".parquet", ".pq"), ("binary", "read_parquet")),
+    ".xlsx": ("binary", "read_excel"),
     ".npz": ("binary", "read_npz"),
     ".npy": ("binary", "read_npy"),
     ".mtx": ("binary", "read_matrix_market"),
@@ -73,13 +83,15 @@ class Source:
     path : Path
         Where the file is.
     table : str, default=None
-        Table of a database; may be left out if it has one.
+        Table of a database, which may be left out if it has one, or sheet of a workbook, by default the first.
     separator, encoding : str, default=None
         Of a text file; guessed by default.
     header : bool, default=None
         Whether the first line of a text file holds the names of the columns; guessed by default.
     name : str, default=None
         What the user calls it, if there are several files of its kind.
+    data : DataFrame, default=None
+        A table in memory, which is read instead of a file; ``path`` is then its name in messages.
 
     Examples
     --------
@@ -96,6 +108,7 @@ class Source:
     encoding: str | None = None
     header: bool | None = None
     name: str | None = None
+    data: Any = field(default=None, compare=False)
 
     @classmethod
     def parse(
@@ -106,7 +119,7 @@ class Source:
         Parameters
         ----------
         given : str
-            ``follows.csv``, ``shop.db:follows`` for a table of a database, or ``NAME=follows.csv``.
+            ``follows.csv``, ``shop.db:follows`` for a table of a database or a sheet of a workbook, or ``NAME=follows.csv``.
         separator, encoding : str, default=None
             As in `Source`.
         header : bool, default=None
@@ -121,7 +134,7 @@ class Source:
         if equals and own.strip() and "/" not in own and not Path(given).exists():
             own_name, given = own.strip(), rest
         path, colon, table = given.rpartition(":")
-        if colon and Path(path).suffix.lower() in DATABASES and not Path(given).exists():
+        if colon and Path(path).suffix.lower() in (*DATABASES, ".xlsx") and not Path(given).exists():
             return cls(Path(path), table, separator, encoding, header, own_name)
         return cls(Path(given), None, separator, encoding, header, own_name)
 
@@ -133,15 +146,37 @@ class Source:
     @property
     def suffix(self) -> str:
         """The ending that names the format: ``.csv`` for ``a.csv`` and for ``a.csv.gz``."""
+        if self.is_stdin:
+            return ".csv"
+        if self.path.is_dir() and any(self.path.glob("*.parquet")):
+            return ".parquet"
         endings = [ending.lower() for ending in self.path.suffixes]
-        if len(endings) > 1 and endings[-1] == ".gz":
+        if len(endings) > 1 and endings[-1] in PACKINGS:
             endings.pop()
         return endings[-1] if endings else ""
 
     @property
-    def compressed(self) -> bool:
-        """Whether the file is gzipped."""
-        return self.path.suffix.lower() == ".gz"
+    def is_stdin(self) -> bool:
+        """Whether what is read is the standard input, as a CSV file."""
+        return str(self.path) == "-" and self.data is None
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that a folder of Parquet or a pattern such as ``edges/*.csv`` stands for; else the file itself."""
+        import glob
+
+        if self.data is not None or self.is_stdin:
+            return [self.path]
+        if self.path.is_dir() and self.suffix == ".parquet":
+            return sorted(self.path.glob("*.parquet"))
+        is_pattern = glob.has_magic(str(self.path)) and not self.path.exists()
+        return [Path(name) for name in sorted(glob.glob(str(self.path)))] if is_pattern else [self.path]
+
+    @property
+    def packing(self) -> str:
+        """``.gz``, ``.zst`` or ``.zip`` if the file is packed, else an empty string."""
+        ending = self.path.suffix.lower()
+        return ending if ending in PACKINGS else ""
 
     def __str__(self) -> str:
         return f"{self.path}:{self.table}" if self.table else str(self.path)
@@ -195,8 +230,30 @@ def read(source: Source) -> Reading:
     """
     if not isinstance(source, Source):
         raise InputError(f"read takes a Source, not {type(source).__name__}: make one with Source.parse(path)")
+    if source.data is not None:
+        return Reading(source.data)
+    if source.is_stdin:
+        return with_name("standard input", _reader(source), source)
+    files = source.files
+    if not files:
+        raise InputError(f"{source.path} matches no file: check the pattern, and quote it")
+    if files != [source.path]:
+        return _read_together(source, [read(replace(source, path=path)) for path in files])
     with unchanged(source):
         return with_name(source, _reader(source), source)
+
+
+def _read_together(source: Source, parts: Sequence[Reading]) -> Reading:
+    """The rows of several files of one kind."""
+    import pandas as pd
+
+    frames = [part.frame for part in parts if part.frame is not None]
+    other = next((frame for frame in frames if list(frame.columns) != list(frames[0].columns)), None)
+    if len(frames) < len(parts) or other is not None:
+        columns = "" if other is None else f", not {list(frames[0].columns)} and {list(other.columns)}"
+        raise InputError(f"{source.path}: all files need a table of the same columns{columns}")
+    note = f"{source.path}: {len(parts):,} files, {sum(map(len, frames)):,} rows."
+    return replace(parts[0], frame=pd.concat(frames, ignore_index=True), notes=(note,))
 
 
 @contextmanager
@@ -250,39 +307,56 @@ def _advice(path: Path) -> str:
 def _reader(source: Source) -> Callable[[Source], Reading]:
     if source.suffix not in READERS:
         ending = f"the ending {source.suffix!r} of {source.path}" if source.suffix else f"{source.path} without an ending"
-        raise InputError(f"{ending} names no format slimg reads: use one of {' '.join(READERS)} (text may be .gz)")
+        packed = f"text may be packed: {' '.join(PACKINGS)}"
+        raise InputError(f"{ending} names no format slimg reads: use one of {' '.join(READERS)} ({packed})")
     module, function = READERS[source.suffix]
     return getattr(import_module(f"slimg.io.{module}"), function)
 
 
-def write_table(frame: pd.DataFrame, path: Path, *, separator: str = ",") -> Path:
+def write_table(frame: pd.DataFrame, path: Path, *, separator: str = ",", keep: Sequence[str] = ()) -> Path:
     """Write a table in the format of the path's ending; its folder is made if need be.
 
     Parameters
     ----------
     frame : DataFrame
     path : Path
-        A name that ends in .parquet, .jsonl or .tsv; any other ending is written as CSV.
+        A name that ends in .parquet, .jsonl, .tsv, .xlsx, or, for CSV, in .csv, .txt or nothing.
     separator : str, default=","
         Of a CSV file.
+    keep : sequence of str, default=()
+        Columns that are written as they are, though a spreadsheet may run what is in them: ids, by which tables are joined.
 
     Returns
     -------
     Path
         ``path``
     """
+    ending = output_format(path)
     make_folder(path.parent)
-    with atomic_write(path, binary=path.suffix == ".parquet") as file:
-        if path.suffix == ".parquet":
-            _as_arrow(frame).to_parquet(file, index=False)
-        elif path.suffix == ".jsonl":
-            _write_lines(frame, file)
+    with atomic_write(path, binary=ending != ".jsonl") as file:
+        if ending == ".jsonl":
+            _write_lines(frame, file)  # type: ignore[arg-type]
         else:
-            safe = frame.map(_inert)
-            safe.columns = [_inert(name) for name in frame.columns]
-            separator = "\t" if path.suffix == ".tsv" else separator
-            safe.to_csv(file, sep=separator, index=False, quoting=csv.QUOTE_NONNUMERIC)
+            import_module("slimg.io.binary").WRITERS[ending](frame, file, separator, keep)
     return path
+
+
+def output_format(path: Path) -> str:
+    """Return the ending of the format that a table of this name is written in.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        If the name is that of a format slimg does not write.
+    """
+    ending = path.suffix.lower()
+    if ending not in WRITTEN:
+        raise InputError(f"{path}: tables are written as {' '.join(filter(None, WRITTEN))}, not as {ending}")
+    return WRITTEN[ending]
 
 
 def write_text(text: str, path: Path) -> Path:
@@ -316,16 +390,6 @@ def refuse_existing(paths: list[Path], force: bool) -> None:
         raise InputError(f"{names} would be written over: choose another folder with --out, or allow it with --force")
 
 
-def _inert(value: Any) -> Any:
-    if not isinstance(value, str) or not value.startswith(FORMULA_STARTS):
-        return value
-    try:
-        float(value)
-    except ValueError:
-        return f"'{value}"
-    return value
-
-
 def _write_lines(frame: pd.DataFrame, file: IO[str]) -> None:
     plain = frame.astype(object).where(frame.notna(), None)
     for row in plain.to_dict("records"):
@@ -334,13 +398,3 @@ def _write_lines(frame: pd.DataFrame, file: IO[str]) -> None:
 
 def _members(array: np.ndarray) -> list[Any]:
     return [None if member != member else member for member in array.tolist()]
-
-
-def _as_arrow(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns of mixed types as text, which Parquet needs."""
-    changed = {}
-    for name in frame.columns:
-        column = frame[name]
-        if column.dtype == object and len({type(value) for value in column if value is not None}) > 1:
-            changed[name] = column.map(lambda value: None if value is None else str(value))
-    return frame.assign(**changed) if changed else frame

@@ -1,4 +1,4 @@
-"""Readers of Parquet, numpy archives (.npz), numpy arrays (.npy) and Matrix Market files (.mtx).
+"""Readers of Parquet, Excel, numpy archives (.npz), numpy arrays (.npy) and Matrix Market files (.mtx); writers of tables.
 
 An archive holds a graph in one of the layouts in use:
 
@@ -8,17 +8,22 @@ An archive holds a graph in one of the layouts in use:
 
 from __future__ import annotations
 
+import csv
+import io
 import zipfile
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from slimg.errors import InputError
-from slimg.graph.columns import show
-from slimg.io import Reading, Source
+from slimg.errors import InputError, require
+from slimg.graph.columns import arrow_text, show
+from slimg.io import FORMULA_STARTS, Reading, Source
+from slimg.io.values import NUMBER, distinct_names, frame_of
 
 _EDGES = ("edges", "edge_index")
 _FEATURES = ("features", "x", "node_features", "node_feat", "attr", "attr_matrix")
@@ -29,13 +34,32 @@ _ADJACENCIES = ("adj", "adjacency", "adj_matrix")
 
 def read_parquet(source: Source) -> Reading:
     """Read a table; whole numbers stay whole where others are missing."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return Reading(pq.read_table(source.path).to_pandas(integer_object_nulls=True))
+        return Reading(frame_of(pq.read_table(source.path)))
     except pa.ArrowInvalid as error:
         raise InputError(f"it is no Parquet file, or damaged ({str(error).splitlines()[0]}): write it again") from None
+
+
+def read_excel(source: Source) -> Reading:
+    """Read a sheet, which is named unless it is the first one; its first row holds the names of the columns."""
+    openpyxl = require("openpyxl", "excel", f"reading {source.path}")
+    try:
+        book = openpyxl.load_workbook(source.path, read_only=True, data_only=True)
+    except Exception as error:  # whatever a damaged file leads to
+        raise InputError(f"it is no Excel workbook, or damaged ({type(error).__name__}): save it again") from None
+    name = source.table or book.sheetnames[0]
+    if name not in book.sheetnames:
+        raise InputError(f"there is no sheet {name!r}: its sheets are {show(book.sheetnames)}")
+    rows = [row for row in book[name].iter_rows(values_only=True) if any(value is not None for value in row)]
+    book.close()
+    if len(rows) < 2:
+        raise InputError(f"sheet {name!r} needs a row of names of columns and at least one row of values")
+    names = distinct_names([f"column {k}" if value is None else str(value) for k, value in enumerate(rows[0], 1)])
+    columns = zip(names, zip(*rows[1:], strict=True), strict=True)
+    frame = pd.DataFrame({name: pd.Series(list(values), dtype=object).infer_objects() for name, values in columns})
+    return Reading(frame.dropna(axis=1, how="all"), notes=(f"{source.path.name}: sheet {name!r}.",))
 
 
 def read_npz(source: Source) -> Reading:
@@ -126,3 +150,75 @@ def _nodes(matrix: Any, labels: np.ndarray | None, ids: np.ndarray | None) -> pd
 
 def _first(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray | None:
     return next((arrays[name] for name in names if name in arrays), None)
+
+
+def write_csv(frame: pd.DataFrame, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
+    """Write comma-separated values; all text is quoted."""
+    import pyarrow.csv
+
+    header = io.StringIO()
+    csv.writer(header, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(
+        inert(pa.array([str(name) for name in frame.columns])).to_pylist()
+    )
+    file.write(header.getvalue().encode())
+    columns = [_printed(frame.iloc[:, place], frame.columns[place] in keep) for place in range(frame.shape[1])]
+    options = pyarrow.csv.WriteOptions(include_header=False, delimiter=separator)
+    pyarrow.csv.write_csv(pa.table(columns, names=[str(place) for place in range(len(columns))]), file, options)
+
+
+def write_tsv(frame: pd.DataFrame, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
+    """Write values separated by tabs."""
+    write_csv(frame, file, "\t", keep)
+
+
+def write_parquet(frame: pd.DataFrame, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
+    """Write Parquet; columns of mixed types become text."""
+    mixed = {}
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed-integer"):
+            mixed[name] = column.map(str, na_action="ignore")
+    frame.assign(**mixed).to_parquet(file, index=False)
+
+
+def write_excel(frame: pd.DataFrame, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
+    """Write a sheet; text is never a formula."""
+    openpyxl = require("openpyxl", "excel", "writing .xlsx")
+    if len(frame) >= 1 << 20:
+        raise InputError(f"a sheet has room for {(1 << 20) - 1:,} rows, not for {len(frame):,}: write .csv or .parquet")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append([str(name) for name in frame.columns])
+    for row in frame.astype(object).where(frame.notna(), None).itertuples(index=False):
+        sheet.append([value if isinstance(value, (str, bool, int, float, type(None))) else _plain(value) for value in row])
+    for cell in (cell for row in sheet.iter_rows() for cell in row if cell.data_type == "f"):
+        cell.data_type = "s"
+    book.save(file)
+
+
+WRITERS = {".csv": write_csv, ".tsv": write_tsv, ".parquet": write_parquet, ".xlsx": write_excel}
+
+
+def inert(text: Any) -> Any:
+    """Put a quote before text that a spreadsheet would run as a formula, unless it is a number."""
+    starts = "".join(f"\\x{ord(start):02x}" for start in FORMULA_STARTS)
+    formula = pc.match_substring_regex(text, f"^[{starts}]")
+    if not pc.any(formula).as_py():
+        return text
+    formula = pc.and_not(formula, pc.match_substring_regex(text, NUMBER))
+    quote, nothing = pa.scalar("'", text.type), pa.scalar("", text.type)
+    return pc.if_else(formula, pc.binary_join_element_wise(quote, text, nothing), text)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _printed(series: pd.Series, keep: bool) -> Any:
+    """A column as arrow writes it: numbers, or text that is inert unless it is to be kept."""
+    text = arrow_text(series)
+    if text is None and pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_bool_dtype(series.dtype):
+        return pa.array(series, from_pandas=True)
+    if text is None:
+        text = pa.array(series.astype(object).map(str, na_action="ignore"), pa.string(), from_pandas=True)
+    return text if keep else inert(text)

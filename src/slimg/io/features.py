@@ -17,23 +17,28 @@ would not survive the subtraction of the row's minimum that negative entries nee
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from slimg.errors import InputError
-from slimg.graph.columns import missing, number_of, show
-from slimg.io.text import MISSING, as_numbers, check_categories, cleaned, kind_of, words_of
+from slimg.graph.columns import number_of, show
+from slimg.io.values import MISSING, Column, tokens
 
 HASHED = 1 << 18
 FEW_COUNTS = 20
 """Fewer columns of counts than this are encoded as numbers."""
-Columns = Mapping[str, np.ndarray]
-"""Cleaned values by column name."""
+Columns = Mapping[str, Column]
+CHUNK = 1 << 13
+"""Rows that are encoded at a time."""
 MOST_WORDS = 10_000
 """Words kept of a column: those that occur most often."""
 
@@ -47,23 +52,38 @@ class Block:
     columns : tuple of str
         The column; all columns of counts.
     kind : str
-        One of `slimg.io.text.KINDS`.
+        One of `slimg.io.values.KINDS`.
     names : tuple of str
         One per feature.
     keys : tuple, default=()
         Of a category its values as text; of words and values their hashed places, ascending; of a number and a vector
         pairs (mean, standard deviation).
+    decimal : str, default=None
+        Decimal mark of a number; None for the usual one.
     """
 
     columns: tuple[str, ...]
     kind: str
     names: tuple[str, ...]
     keys: tuple[Any, ...] = ()
+    decimal: str | None = None
 
-    def encode(self, values: Columns) -> sp.csr_array:
-        """Encode cleaned columns as a float32 CSR array of shape (n, len(names))."""
-        encode = {"number": _shares, "vector": _shares, "category": _one_hot, "counts": _counts}
-        return encode.get(self.kind, _bag)(self, [values[name] for name in self.columns]).astype(np.float32)
+    def encode(self, values: Columns) -> sp.csr_array | np.ndarray:
+        """Encode columns as a CSR array of shape (n, len(names)), or return the numbers themselves."""
+        column = values[self.columns[0]]
+        if self.kind in ("number", "vector"):
+            return _matrix(column, self.kind, len(self.keys))
+        if self.kind == "counts":
+            return _counts([values[name] for name in self.columns])
+        return _one_hot(self, column) if self.kind == "category" else _bag(self, column)
+
+    def encode_rows(self, encoded: sp.csr_array | np.ndarray, rows: slice) -> sp.csr_array | np.ndarray:
+        """Some rows of what `encode` gave, as features: numbers become u and 1 − u."""
+        if not isinstance(encoded, np.ndarray):
+            return encoded[rows]
+        mean, spread = np.array(self.keys).T
+        shares = np.clip(0.5 + np.nan_to_num((encoded[rows] - mean) / (6 * spread)), 0, 1)
+        return np.hstack([shares, 1 - shares]).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -112,15 +132,48 @@ class FeaturePlan:
         float32 scipy.sparse.csr_array of shape (n, len(names)), or None
             None if the plan has no columns.
         """
-        wanted = [name for block in self.blocks for name in block.columns]
-        for name in wanted:
-            if name not in frame.columns:
-                raise InputError(f"the table of nodes has no column {name!r}: its columns are {show(frame.columns)}")
-        return self._encode({name: cleaned(frame[name], self.absent) for name in wanted})
+        return self.encode_with_notes(frame)[0]
+
+    def encode_with_notes(self, frame: pd.DataFrame) -> tuple[sp.csr_array | None, list[str]]:
+        """Encode the rows of a table, and tell what was not there when the plan was made.
+
+        Parameters
+        ----------
+        frame : DataFrame of n rows
+            With the columns of the plan, and perhaps others.
+
+        Returns
+        -------
+        features : float32 scipy.sparse.csr_array of shape (n, len(names)), or None
+        notes : list of str
+            Unseen categories, and values of columns of numbers that are no numbers.
+        """
+        values, problems = {}, []
+        for block in self.blocks:
+            for name in block.columns:
+                if name in frame.columns:
+                    values[name] = Column(name, frame[name], self.absent, block.decimal)
+                else:
+                    problems.append(f"the table of nodes has no column {name!r}: its columns are {show(frame.columns)}")
+        raise_all(problems)
+        features = self._encode(values)
+        return features, [note for block in self.blocks for note in _news(block, values)]
 
     def _encode(self, values: Columns) -> sp.csr_array | None:
-        blocks = [block.encode(values) for block in self.blocks]
-        return sp.csr_array(sp.hstack(blocks, format="csr")) if blocks else None
+        """Encode all blocks, some rows at a time, so that little more than the result is held."""
+        if not self.blocks:
+            return None
+        encoded = [block.encode(values) for block in self.blocks]
+        n, most = encoded[0].shape[0], sum(2 * part.size if isinstance(part, np.ndarray) else part.nnz for part in encoded)
+        index = np.int32 if most < 2**31 else np.int64
+        data, indices, indptr = np.empty(most, np.float32), np.empty(most, index), np.zeros(n + 1, index)
+        for start in range(0, n, CHUNK):
+            rows = slice(start, start + CHUNK)
+            part = _side_by_side([block.encode_rows(e, rows) for block, e in zip(self.blocks, encoded, strict=True)])
+            filled = int(indptr[start])
+            data[filled : filled + part.nnz], indices[filled : filled + part.nnz] = part.data, part.indices
+            indptr[start + 1 : start + 1 + part.shape[0]] = filled + part.indptr[1:]
+        return sp.csr_array((data[: indptr[n]], indices[: indptr[n]], indptr), shape=(n, len(self.names)))
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, from which `from_dict` makes the plan again."""
@@ -138,7 +191,8 @@ class FeaturePlan:
 
 
 def encode_features(
-    frame: pd.DataFrame, columns: Sequence[str], kinds: Mapping[str, str] | None = None, absent: Sequence[str] = MISSING
+    frame: pd.DataFrame, columns: Sequence[str], kinds: Mapping[str, str] | None = None, absent: Sequence[str] = MISSING,
+    decimal: str | None = None,
 ) -> tuple[FeaturePlan, sp.csr_array | None]:
     """Decide how columns become features, and encode them.
 
@@ -151,23 +205,47 @@ def encode_features(
         Kinds of columns that are not to be guessed.
     absent : sequence of str
         Strings read as missing.
+    decimal : {".", ","}, default=None
+        Decimal mark of numbers; guessed for each column by default.
 
     Returns
     -------
     plan : FeaturePlan
     features : float32 scipy.sparse.csr_array of shape (n, d), or None
     """
-    values = {name: cleaned(frame[name], absent) for name in columns}
+    values = {name: Column(name, frame[name], absent, decimal) for name in columns}
     plan = _plan(values, kinds or {}, absent)
     return plan, plan._encode(values)
 
 
+def raise_all(problems: Sequence[str]) -> None:
+    """Raise one error for all problems of a table, if there are any."""
+    if problems:
+        raise InputError("; ".join(dict.fromkeys(problems)))
+
+
 def _plan(values: Columns, kinds: Mapping[str, str], absent: Sequence[str]) -> FeaturePlan:
-    found = {name: kinds.get(name) or kind_of(name, column) for name, column in values.items()}
+    def kind_of(name: str) -> str | InputError:
+        try:
+            return kinds.get(name) or values[name].kind
+        except InputError as error:
+            return error
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # arrow's functions do not hold the interpreter's lock
+        kinds_found = dict(zip(values, pool.map(kind_of, values), strict=True))
+    problems = [str(kind) for kind in kinds_found.values() if isinstance(kind, InputError)]
+    found = {name: kind for name, kind in kinds_found.items() if isinstance(kind, str)}
     counted = [name for name, kind in found.items() if kind == "counts"]
     if len(counted) < FEW_COUNTS and not any(kinds.get(name) == "counts" for name in counted):
         found, counted = {name: "number" if kind == "counts" else kind for name, kind in found.items()}, []
-    blocks = [_block(name, values[name], kind) for name, kind in found.items() if kind != "counts"]
+    blocks = []
+    for name, kind in found.items():
+        if kind != "counts":
+            try:
+                blocks.append(_block(name, values[name], kind))
+            except InputError as error:
+                problems.append(str(error))
+    raise_all(problems)
     notes = [_note(block, values[block.columns[0]]) for block in blocks]
     if counted:
         blocks.append(Block(tuple(counted), "counts", tuple(counted)))
@@ -175,10 +253,10 @@ def _plan(values: Columns, kinds: Mapping[str, str], absent: Sequence[str]) -> F
     return FeaturePlan(tuple(blocks), tuple(notes), tuple(absent))
 
 
-def _note(block: Block, values: np.ndarray) -> str:
-    name, gone = block.columns[0], int(missing(values).sum())
+def _note(block: Block, column: Column) -> str:
+    name, gone = block.columns[0], int(column.missing.sum())
     how = {
-        "number": "a number, standardised",
+        "number": f"a number, standardised{column.odd_note() if block.kind == 'number' else ''}",
         "vector": f"{len(block.keys)} numbers, standardised",
         "category": f"a category of {number_of(len(block.keys), 'value')}, one-hot",
         "words": f"text, a bag of {number_of(len(block.keys), 'word')}",
@@ -187,41 +265,61 @@ def _note(block: Block, values: np.ndarray) -> str:
     return f"Column {name!r} is read as {how}{f' ({gone:,} missing)' if gone else ''}."
 
 
-def _block(name: str, values: np.ndarray, kind: str) -> Block:
+def _news(block: Block, values: Columns) -> list[str]:
+    """What a table has that was not there when the plan was made."""
+    column = values[block.columns[0]]
+    if block.kind == "category":
+        unseen = [value for value in pc.unique(column.categories).to_pylist() if value not in {None, *block.keys}]
+        rows = pc.sum(pc.is_in(column.categories, value_set=pa.array(unseen, pa.string()))).as_py() if unseen else 0
+        told = f"{number_of(len(unseen), 'value')} in {number_of(rows, 'row')} that the model has not seen, read as missing"
+        return [f"Column {column.name!r} has {told}: {show(unseen)}."] if unseen else []
+    if block.kind == "number" and column.odd:
+        return [f"Column {column.name!r} is read as a number{column.odd_note()}."]
+    return []
+
+
+def _block(name: str, column: Column, kind: str) -> Block:
     """The features of one column; of words and values those that are there more than once, the most frequent first."""
     if kind in ("number", "vector"):
-        numbers = _matrix(name, values, kind)
+        numbers = _matrix(column, kind)
         parts = [name] if kind == "number" else [f"{name}[{place}]" for place in range(numbers.shape[1])]
         names = tuple(f"{part}: {end}" for end in ("high", "low") for part in parts)
-        return Block((name,), kind, names, tuple(_moments(column) for column in numbers.T))
+        return Block((name,), kind, names, tuple(_moments(part) for part in numbers.T), column.decimal)
     if kind == "category":
-        present = values[~missing(values)]
-        check_categories(name, present, len(values))
-        keys = tuple(sorted({str(value) for value in present}))
+        column.check_categories()
+        keys = tuple(sorted(pc.unique(column.categories.drop_null()).to_pylist()))
         return Block((name,), kind, tuple(f"{name}: {key}" for key in keys), keys)
-    found = _tokens(values, kind).value_counts()
-    found = found[found > 1] if (found > 1).any() else found  # a word that is there once says nothing of other rows
-    places = pd.Series(_places(found.index), index=found.index)
+    _, codes, distinct = tokens(column, kind)
+    counts = np.bincount(codes, minlength=len(distinct))
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] > 1] if (counts > 1).any() else order  # a word that is there once says nothing of other rows
+    words = pd.Index([distinct[code] for code in order], dtype=object)
+    places = pd.Series(_places(words), index=words)
     first = places[~places.duplicated()]
     kept = first.iloc[:MOST_WORDS].sort_values()
     return Block((name,), kind, tuple(f"{name}: {word}" for word in kept.index), tuple(int(place) for place in kept))
 
 
-def _matrix(name: str, values: np.ndarray, kind: str, width: int | None = None) -> np.ndarray:
+def _matrix(column: Column, kind: str, width: int | None = None) -> np.ndarray:
     """Numbers or lists of numbers as an n × width array, NaN where missing."""
-    present = values[~missing(values)]
+    name = column.name
     if kind == "number":
-        numbers = as_numbers(values)
+        numbers = column.numbers
         if numbers is None and width is None:
-            raise InputError(f"column {name!r} holds values that are no numbers ({show(present)})")
-        if numbers is None and len(present):
-            raise InputError(f"column {name!r} held numbers when the model was fitted, but does not now")
-        return np.full((len(values), 1), np.nan) if numbers is None else numbers[:, None]
+            raise InputError(f"column {name!r} holds values that are no numbers ({show(column.distinct)})")
+        if numbers is None and len(column.present):
+            raise InputError(
+                f"column {name!r} held numbers when the model was fitted, but does not now ({show(column.distinct)})"
+            )
+        return np.full((column.n, 1), np.nan) if numbers is None else numbers[:, None]
+    present = column.present
     width = len(present[0]) if width is None else width
     wrong = [value for value in present if len(value) != width]
     if wrong:
         raise InputError(f"column {name!r} needs lists of {width} numbers, not of {len(wrong[0])}")
-    return np.array([np.full(width, np.nan) if value is None else value for value in values], float).reshape(-1, width)
+    rows = np.full((column.n, width), np.nan)
+    rows[~column.missing] = np.array(list(present), float).reshape(-1, width)
+    return rows
 
 
 def _moments(numbers: np.ndarray) -> tuple[float, float]:
@@ -230,45 +328,48 @@ def _moments(numbers: np.ndarray) -> tuple[float, float]:
     return float(known.mean()), spread if spread > 0 else 1.0
 
 
-def _shares(block: Block, values: list[np.ndarray]) -> sp.csr_array:
-    """Numbers within three standard deviations to 0 … 1, and one minus that; missing ones to the middle."""
-    numbers = _matrix(block.columns[0], values[0], block.kind, len(block.keys))
-    mean, spread = np.array(block.keys).T
-    shares = np.clip(0.5 + np.nan_to_num((numbers - mean) / (6 * spread)), 0, 1)
-    return sp.csr_array(np.hstack([shares, 1 - shares]))
-
-
-def _one_hot(block: Block, values: list[np.ndarray]) -> sp.csr_array:
+def _one_hot(block: Block, column: Column) -> sp.csr_array:
     """A value that was not there when the model was fitted counts as missing."""
-    texts = pd.Index([None if value is None else str(value) for value in values[0]], dtype=object)
-    place = pd.Index(block.keys, dtype=object).get_indexer(texts)
+    text = column.categories
+    place = pc.fill_null(pc.index_in(text, value_set=pa.array(block.keys, text.type)), -1).to_numpy(zero_copy_only=False)
     rows = np.flatnonzero(place >= 0)
-    return _ones(rows, place[rows], (len(texts), len(block.names)))
+    return _ones(rows, place[rows], (column.n, len(block.names)))
 
 
-def _bag(block: Block, values: list[np.ndarray]) -> sp.csr_array:
+def _bag(block: Block, column: Column) -> sp.csr_array:
     """Counts of the words or members that the plan knows."""
-    words = _tokens(values[0], block.kind)
-    codes, distinct = pd.factorize(words)
+    rows, codes, distinct = tokens(column, block.kind)
     place = pd.Index(block.keys, dtype=np.int64).get_indexer(_places(distinct))[codes]
-    return _ones(words.index[place >= 0], place[place >= 0], (len(values[0]), len(block.names)))
+    return _ones(rows[place >= 0], place[place >= 0], (column.n, len(block.names)))
 
 
-def _counts(block: Block, values: list[np.ndarray]) -> sp.csr_array:
-    columns = []
-    for name, column in zip(block.columns, values, strict=True):
-        numbers = as_numbers(column)
+def _counts(columns: Sequence[Column]) -> sp.csr_array:
+    parts = []
+    for column in columns:
+        numbers = column.numbers
         if numbers is None or (numbers < 0).any():
-            raise InputError(f"column {name!r} must hold counts (numbers from 0 on)")
-        columns.append(sp.coo_array(np.nan_to_num(numbers)[:, None]))
-    return sp.csr_array(sp.hstack(columns, format="csr"))
+            raise InputError(f"column {column.name!r} must hold counts (numbers from 0 on)")
+        parts.append(sp.coo_array(np.nan_to_num(numbers)[:, None].astype(np.float32)))
+    return sp.csr_array(sp.hstack(parts, format="csr"))
 
 
-def _tokens(values: np.ndarray, kind: str) -> pd.Series:
-    """Words of each text, or members of each list as text; the index is the row."""
-    lists = [[] if v is None else words_of(v) if kind == "words" else list(map(str, v)) for v in values]
-    rows = np.repeat(np.arange(len(lists)), [len(members) for members in lists])
-    return pd.Series([word for members in lists for word in members], rows, dtype=object)
+def _side_by_side(parts: Sequence[sp.csr_array | np.ndarray]) -> sp.csr_array:
+    """Some rows of all blocks; runs of dense blocks are made sparse together."""
+    runs: list[Any] = []
+    for part in parts:
+        if runs and isinstance(part, np.ndarray) and isinstance(runs[-1], list):
+            runs[-1].append(part)
+        else:
+            runs.append([part] if isinstance(part, np.ndarray) else part)
+    sparse = [_as_sparse(np.hstack(run)) if isinstance(run, list) else run for run in runs]
+    return sparse[0] if len(sparse) == 1 else sp.csr_array(sp.hstack(sparse, format="csr"))
+
+
+def _as_sparse(dense: np.ndarray) -> sp.csr_array:
+    full = dense != 0
+    indptr = np.concatenate([[0], np.cumsum(full.sum(axis=1))])
+    indices = np.broadcast_to(np.arange(dense.shape[1], dtype=np.int32), dense.shape)[full]
+    return sp.csr_array((dense[full], indices, indptr.astype(np.int32)), shape=dense.shape)
 
 
 def _places(words: Iterable[str]) -> np.ndarray:

@@ -11,13 +11,13 @@ whose columns are id, type, and those of each file as ``users.age``; features of
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from slimg.errors import InputError
@@ -28,21 +28,19 @@ from slimg.graph.columns import (
     edge_columns,
     find_column,
     id_column,
+    is_distinct,
     label_column,
     list_names,
-    missing,
+    number_of,
     require_column,
+    rows_in,
     show,
-    text_of,
 )
 from slimg.graph.from_edges import EdgeTable, NodeTable, as_id_column, check_shared, graph_of
 from slimg.graph.graph import Graph
 from slimg.io import Reading, Source, read, with_name
 from slimg.io.features import FeaturePlan, encode_features
-from slimg.io.text import MISSING, as_numbers, check_label, cleaned, markers, without
-
-FEW_NUMBERS, MANY_NUMBERS = 20, 100
-"""Different numbers from which a label is told, and refused, as one of measurements."""
+from slimg.io.values import MISSING, Column, without
 
 
 @dataclass(frozen=True)
@@ -68,15 +66,19 @@ class Options:
     ignore : tuple of str, default=()
         Columns of the nodes that are not.
     kinds : dict of str to str, default={}
-        Kinds of columns (`slimg.io.text.KINDS`) that are not to be guessed.
+        Kinds of columns (`slimg.io.values.KINDS`) that are not to be guessed.
     missing : tuple of str
         Strings read as missing.
+    decimal : {".", ","}, default=None
+        Decimal mark of numbers; guessed for each column by default.
     unlabelled : str, default=None
         A further string that means "no label".
     directed : bool or tuple of str, default=None
         Which relations keep their direction, as in `slimg.Graph.from_edges`.
     unknown : {"fail", "keep", "drop"}, default="fail"
         What to do with edges to ids that are not among the nodes.
+    chosen : dict, default={}
+        The columns of an earlier reading (`Inputs.columns`), for those that are not named here.
     """
 
     edges: tuple[Source, ...] = ()
@@ -94,9 +96,11 @@ class Options:
     ignore: tuple[str, ...] = ()
     kinds: dict[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = MISSING
+    decimal: str | None = None
     unlabelled: str | None = None
     directed: bool | tuple[str, ...] | None = None
     unknown: str = "fail"
+    chosen: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for kind, noun in (("edges", "relation"), ("nodes", "type of nodes")):
@@ -132,6 +136,9 @@ class Inputs:
         What was decided about the files.
     separator : str, default=None
         Separator of the file of nodes, if it is text.
+    columns : dict
+        The columns that were named or guessed: ``edges``, for each file (source, target, weight), ``nodes``, for each file
+        the id, and ``relation``. Files go by their names if there are several, else by "".
     """
 
     graph: Graph
@@ -141,9 +148,10 @@ class Inputs:
     plan: FeaturePlan | None
     notes: tuple[str, ...]
     separator: str | None = None
+    columns: dict[str, Any] = field(default_factory=dict)
 
 
-def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan | None = None) -> Inputs:
+def read_inputs(options: Options, *, need_label: bool | None = True, plan: FeaturePlan | None = None) -> Inputs:
     """Read files into a graph.
 
     Parameters
@@ -151,7 +159,7 @@ def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan 
     options : Options
         Which files to read, and how.
     need_label : bool, default=True
-        Whether it is an error that there are no labels.
+        Whether it is an error that there are no labels; None to use a column of a usual name if there is one.
     plan : FeaturePlan, default=None
         Encodes columns as an earlier reading did; by default a new one is made.
 
@@ -167,6 +175,8 @@ def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan 
     """
     if not options.edges and not options.nodes:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both")
+    if sum(source.is_stdin for source in (*options.edges, *options.nodes)) > 1:
+        raise InputError("one table can be read from the standard input, not several: name files for the others")
     edges = [(source, read(source)) for source in options.edges]
     nodes = [(source, read(source)) for source in options.nodes]
     for source, reading in edges:
@@ -180,6 +190,17 @@ def read_inputs(options: Options, *, need_label: bool = True, plan: FeaturePlan 
         if len(nodes) > 1:
             raise InputError(f"{nodes[0][0]} and {nodes[1][0]} both hold nodes: name the file of nodes with --nodes")
     return _Joiner(options, edges, nodes).join(need_label, plan)
+
+
+def with_recorded_columns(options: Options, reading: Mapping[str, Any]) -> Options:
+    """Fill columns that are not named with those that were chosen for an earlier graph, so that none is guessed afresh.
+
+    Returns
+    -------
+    Options
+    """
+    chosen: dict[str, Any] = reading.get("columns") or {}
+    return replace(options, chosen=chosen, relation=options.relation or chosen.get("relation"))
 
 
 Files: TypeAlias = "list[tuple[Source, Reading]]"
@@ -198,18 +219,20 @@ class _Joiner:
         self.second = nodes[0][1] if nodes else (self.first or Reading())
         self.notes = list(dict.fromkeys(note for _, reading in (*edges, *nodes) for note in reading.notes))
         self.where: Source = (nodes or edges)[0][0]
+        self.columns: dict[str, Any] = {"edges": {}, "nodes": {}, "relation": options.relation}
 
-    def join(self, need_label: bool, plan: FeaturePlan | None) -> Inputs:
+    def join(self, need_label: bool | None, plan: FeaturePlan | None) -> Inputs:
         chosen, table, id_name = self._choose_columns()
         options = self.options
+        table = self._without_repeated_rows(table, id_name)
         ids, ends = comparable(table[id_name], [frame[name] for _, frame, _, names in chosen for name in names[:2]])
-        if TYPE in table and len(self.nodes) > 1:
+        if len(self.nodes) > 1:
             types = table[TYPE].to_numpy(object)
             check_shared({str(name): ids[types == name] for name in pd.unique(types)})
         label_name = None
         if options.labels is not None:
             table, label_name = self._joined_labels(table, id_name, options.labels)
-        elif need_label or options.label is not None:
+        elif need_label or options.label is not None or (need_label is None and find_column(table, LABELS) is not None):
             label_name = self._label(table, id_name)
         plan, features, names = self._features(table, id_name, label_name, plan)
         labels = None if label_name is None else self._labels(table, label_name)
@@ -225,14 +248,26 @@ class _Joiner:
             raise InputError(message.replace(" for directed:", " for --directed:")) from error
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
         table = with_unknown_ids(table, id_name, graph)
-        return Inputs(graph.with_notes(*self.notes), table, id_name, label_name, plan, notes, self.second.separator)
+        graph, separator = graph.with_notes(*self.notes), self.second.separator
+        return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns)
+
+    def _without_repeated_rows(self, table: pd.DataFrame, id_name: str) -> pd.DataFrame:
+        """The table without rows that are the same as an earlier one in all columns."""
+        if self.options.matrix is not None or self.second.matrix is not None or is_distinct(table[id_name]):
+            return table
+        same = table.astype(str).duplicated().to_numpy()
+        if same.any():
+            self.notes.append(f"{number_of(int(same.sum()), 'row')} of the nodes repeated an earlier row and were left out.")
+        return table[~same].reset_index(drop=True)
 
     def _choose_columns(self) -> tuple[list[_Chosen], pd.DataFrame, str]:
         """Edges with the names of their columns, node table, and name of its column of ids."""
         options, frames = self.options, self.frames
         known = None
         if frames and self.edges:
-            likely = [frame[options.id if options.id in frame.columns else id_column(frame, None, None)] for frame in frames]
+            named = [self._own_id(source, frame) for (source, _), frame in zip(self.nodes, frames, strict=True)]
+            pairs = zip(named, frames, strict=True)
+            likely = [frame[name if name in frame.columns else id_column(frame, None, None)] for name, frame in pairs]
             known = as_text(pd.concat(likely, ignore_index=True) if len(likely) > 1 else likely[0])
         for what in ("source", "target", "weight", "relation"):
             name = getattr(options, what)
@@ -250,8 +285,9 @@ class _Joiner:
             with_name(self.where, require_column, frames[0], options.id, "--id")
         ids = []
         for (source, _), frame in zip(self.nodes, frames, strict=True):
-            own = options.id if options.id in frame.columns else None
+            own = self._own_id(source, frame)
             ids.append(with_name(source, id_column, frame, own, ends_known, "--"))
+            self.columns["nodes"][self._key(source, self.nodes)] = ids[-1]
             if own is None:
                 self.notes.append(f"{self._file(source, self.nodes)}Guessed of the nodes: id = {ids[-1]!r}.")
         table, name = (frames[0], ids[0]) if len(frames) == 1 else self._merged(ids)
@@ -264,10 +300,13 @@ class _Joiner:
         if rest.shape[1] < 2:
             only = rest.columns[0]
             raise InputError(f"edges need two columns, but there is one, {only!r}: name the separator with --separator")
-        own = [name if name in rest.columns else None for name in (options.source, options.target, options.weight)]
+        key, named = self._key(source, self.edges), (options.source, options.target, options.weight)
+        before = options.chosen.get("edges", {}).get(key)
+        own = [name if name in rest.columns else old for name, old in zip(named, before or (None,) * 3, strict=True)]
         first, second, weight, guessed = edge_columns(rest, own[0], own[1], own[2], known, "--")
-        if not options.weighted and weight != options.weight:
+        if weight != options.weight and (not options.weighted or (before is not None and own[2] is None)):
             weight, guessed = None, [item for item in guessed if not item.startswith("weight")]
+        self.columns["edges"][key] = (first, second, weight)
         if guessed:
             self.notes.append(f"{file}Guessed of the edges: {', '.join(guessed)}.")
         unused = [name for name in rest.columns if name not in (first, second, weight)]
@@ -286,7 +325,7 @@ class _Joiner:
         column = self.options.relation
         if column is None or column not in frame.columns:
             return [table]
-        return with_name(source, table.split, cleaned(frame[column], self.options.missing), column)
+        return with_name(source, table.split, Column(column, frame[column], self.options.missing).labels, column)
 
     def _merged(self, ids: list[str]) -> tuple[pd.DataFrame, str]:
         """One table of several types of nodes; the options then name its columns."""
@@ -296,9 +335,10 @@ class _Joiner:
         for name, own, frame in zip(names, ids, self.frames, strict=True):
             renamed = frame.rename(columns={c: id_name if c == own else f"{name}.{c}" for c in frame.columns})
             renamed.insert(1, TYPE, name)
-            parts.append(renamed.astype(object))
+            whole = [c for c in renamed.columns if c != id_name and pd.api.types.is_integer_dtype(renamed[c].dtype)]
+            parts.append(renamed.astype(dict.fromkeys(whole, "Int64")))  # which stays whole where other types have none
         table = pd.concat(parts, ignore_index=True)
-        table = table.where(table.notna(), None)[[id_name, TYPE, *(c for c in table.columns if c not in (id_name, TYPE))]]
+        table = table[[id_name, TYPE, *(c for c in table.columns if c not in (id_name, TYPE))]]
 
         def columns(given: str) -> list[str]:
             return [given] if given in table.columns else [c for name in names if (c := f"{name}.{given}") in table.columns]
@@ -318,6 +358,16 @@ class _Joiner:
             kinds={c: kind for f, kind in options.kinds.items() for c in columns(f) or [f]},
         )
         return table, id_name
+
+    def _own_id(self, source: Source, frame: pd.DataFrame) -> str | None:
+        """The column of ids that is named, else that of an earlier reading."""
+        named = self.options.id
+        return named if named in frame.columns else self.options.chosen.get("nodes", {}).get(self._key(source, self.nodes))
+
+    @staticmethod
+    def _key(source: Source, files: Sequence[Any]) -> str:
+        """The name of a file in the record of columns."""
+        return source.short_name if len(files) > 1 else ""
 
     @staticmethod
     def _file(source: Source, files: Sequence[Any]) -> str:
@@ -343,9 +393,10 @@ class _Joiner:
         only = rest[0] if len(rest) == 1 and label not in frame.columns else None
         name = only or with_name(source, label_column, frame, label, "--")
         keys = as_text(frame[own_id])
-        if keys.duplicated().any():
-            raise InputError(f"{source}: ids are there more than once: {show(keys[keys.duplicated()].unique())}")
-        rows = keys.get_indexer(ids)
+        twice = pd.Series(keys).duplicated().to_numpy()
+        if twice.any():
+            raise InputError(f"{source}: ids are there more than once: {show(keys[twice].unique())}")
+        (rows,) = rows_in(keys, "ids", ids)
         found = frame[name].astype(object).to_numpy(dtype=object, na_value=None)
         lost = len(keys) - len(set(rows[rows >= 0]))
         if lost:
@@ -356,15 +407,17 @@ class _Joiner:
     def _labels(self, table: pd.DataFrame, name: str) -> np.ndarray:
         options, mark = self.options, self.options.unlabelled
         absent = options.missing if mark is None else (*options.missing, mark)
-        labels = cleaned(table[name], absent)
-        if mark is not None:
-            labels = without(labels, text_of(labels) == mark)
-        found = markers(table[name], absent)
-        if found:
-            self.notes.append(f"Labels that are read as missing: {', '.join(f'{m} ({c:,})' for m, c in found.items())}.")
+        column = Column(name, table[name], absent)
+        labels = column.labels
+        if mark is not None and column.text is None:  # a number that means unlabelled
+            marked = pc.fill_null(pc.equal(as_text(pd.Series(labels)).__arrow_array__(), mark), False)
+            labels = without(labels, np.asarray(marked))
+            column = Column(name, labels, absent)
+        if column.markers:
+            found = ", ".join(f"{m} ({c:,})" for m, c in column.markers.items())
+            self.notes.append(f"Labels that are read as missing: {found}.")
         where = self.where if options.nodes else options.labels or self.where
-        with_name(where, check_label, name, labels)
-        self.notes.extend(with_name(where, check_classes, name, labels))
+        self.notes.extend(with_name(where, column.check_label))
         return labels
 
     def _features(
@@ -376,13 +429,17 @@ class _Joiner:
             return None, matrix, None
         several = len(self.nodes) > 1
         if plan is not None:
-            features = with_name(self.where, plan.encode, table)
+            features, news = with_name(self.where, plan.encode_with_notes, table)
+            self.notes.extend(news)
             return plan, own_columns(features, plan, table) if several else features, plan.names
         options = self.options
         for option, names in (("features", options.features or ()), ("ignore", options.ignore)):
             for name in names:
                 require_column(table, name, f"--{option}")
-        others = [name for name in table.columns if name not in (id_name, label)]
+        own = earlier_predictions(table)
+        if own and options.features is None:
+            self.notes.append(f"Columns of earlier predictions are not used: {list_names(own)}.")
+        others = [name for name in table.columns if name not in (id_name, label, *own)]
         chosen = [name for name in (others if options.features is None else options.features) if name not in options.ignore]
         kinds = options.kinds
         if several:
@@ -390,7 +447,8 @@ class _Joiner:
             bare = [name for name in pd.unique(table[TYPE]) if not any(c.startswith(f"{name}.") for c in chosen)]
             if bare:
                 self.notes.append(f"Nodes without features, of which the type and the edges alone tell: {show(bare)}.")
-        plan, features = with_name(self.where, encode_features, table, chosen, kinds, options.missing)
+        rules = (kinds, options.missing, options.decimal)
+        plan, features = with_name(self.where, encode_features, table, chosen, *rules)
         self.notes.extend(plan.notes)
         if several:
             first, *rest = plan.blocks
@@ -411,7 +469,7 @@ class _Joiner:
         return matrix
 
     def _weights(self, source: Source, frame: pd.DataFrame, name: str) -> np.ndarray:
-        numbers = as_numbers(cleaned(frame[name], self.options.missing))
+        numbers = Column(name, frame[name], self.options.missing, self.options.decimal).numbers
         if numbers is None or np.isnan(numbers).any():
             raise InputError(
                 f"{source}: weights in column {name!r} must be numbers: name another column with --weight, or"
@@ -442,42 +500,27 @@ def own_columns(features: sp.csr_array, plan: FeaturePlan, table: pd.DataFrame) 
     return sp.csr_array(kept)
 
 
-def check_classes(name: str, labels: np.ndarray) -> list[str]:
-    """Refuse labels that are measurements or several classes at once; return notes on what may be neither."""
-    present = labels[~missing(labels)]
-    distinct = pd.unique(present)
-    for mark in ("|", ";"):
-        several = [value for value in distinct if isinstance(value, str) and mark in value]
-        parts = Counter(part.strip() for value in distinct for part in {*str(value).split(mark)})
-        mixed = [value for value in several if all(parts[part.strip()] > 1 for part in value.split(mark))]
-        if mixed and 2 * len(mixed) >= len(several):
-            raise InputError(
-                f"label column {name!r} holds several classes at once ({show(mixed[:3])}), but one is learned for each"
-                f" node: keep one of them, or make a column for each class and fit each; if such a text is one class,"
-                f" write it without {mark!r}"
-            )
-    numbers = as_numbers(present)
-    if numbers is None or len(distinct) <= FEW_NUMBERS:
-        return []
-    low, high = numbers.min(), numbers.max()
-    numbered = low in (0, 1) and high - low + 1 == len(distinct) and len(present) >= 20 * len(distinct)
-    if len(distinct) > MANY_NUMBERS and not numbered:
-        raise InputError(
-            f"label column {name!r} holds {len(distinct):,} different numbers ({low:g} to {high:g}), but classes are"
-            " learned, not numbers: cut it into classes (such as low, middle, high), or name another column with --label"
-        )
-    told = f"Label {name!r} holds {len(distinct):,} different numbers ({low:g} to {high:g}): each is a class of its own."
-    return [] if numbered else [told]
-
-
 def comparable(ids: pd.Series, ends: list[pd.Series]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return ids of nodes and ends of edges in one type: as they are if all are of one type, else as text."""
-    columns = [column.astype(object).to_numpy(dtype=object, na_value=None) for column in (ids, *ends)]
-    kinds = {type(value) for column in columns for value in column if value is not None}
-    if len(kinds) > 1 or any(issubclass(kind, (float, np.floating)) for kind in kinds):
-        columns = [text_of(column) for column in columns]
-    columns = [without(column, column == "") for column in columns]
-    return columns[0], columns[1:]
+    columns = (ids, *ends)
+    if all(pd.api.types.is_integer_dtype(column.dtype) for column in columns):
+        return _integers(ids), [_integers(end) for end in ends]
+    texts = [as_text(column) for column in columns]
+    return np.asarray(texts[0].to_numpy(dtype=object, na_value=None)), texts[1:]
+
+
+def _integers(column: pd.Series) -> np.ndarray:
+    return column.to_numpy(dtype=object, na_value=None) if column.isna().any() else column.to_numpy(dtype=np.int64)
+
+
+def earlier_predictions(table: pd.DataFrame) -> list[str]:
+    """Return the columns that slimg wrote beside an earlier table: prediction, probability, margin and p(CLASS)."""
+    found: list[str] = []
+    for prefix in ("", "slimg_"):
+        three = [f"{prefix}{name}" for name in ("prediction", "probability", "margin")]
+        if set(three) <= set(table.columns):
+            found += [*three, *(name for name in table.columns if str(name).startswith(f"{prefix}p("))]
+    return found
 
 
 def with_unknown_ids(table: pd.DataFrame, id_name: str, graph: Graph) -> pd.DataFrame:
@@ -490,5 +533,9 @@ def with_unknown_ids(table: pd.DataFrame, id_name: str, graph: Graph) -> pd.Data
 
 def distinct(ends: Sequence[pd.Series]) -> np.ndarray:
     """Return the ids in the edges, in order if they are of one type."""
+    if len({pd.api.types.is_integer_dtype(end.dtype) for end in ends}) > 1:
+        ends = [pd.Series(as_text(end)) for end in ends]
     found = pd.unique(pd.concat(list(ends), ignore_index=True))
-    return np.sort(found) if len({type(value) for value in found}) <= 1 else found
+    if isinstance(found, np.ndarray) and pd.api.types.infer_dtype(found) not in ("string", "integer", "floating"):
+        return found
+    return np.sort(found) if isinstance(found, np.ndarray) else found[found.argsort()]

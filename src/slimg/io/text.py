@@ -1,31 +1,30 @@
 """Readers of text: values separated by commas, tabs, semicolons, bars or blanks; and JSON lines.
 
 Every value of a separated file is kept as the text it is, so that the id ``007`` stays ``007``; what a column holds is
-decided later, for columns other than ids (`kind_of`).
-
-What a column of a table holds: its values, None where one is missing, and its kind.
-
-Kinds: number, counts, category, words, values (lists of categories), vector (lists of numbers of one length); dates are
-refused, and so are columns with too many different values to be categories.
+decided later, for columns other than ids (`slimg.io.values`).
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
-import datetime
-import gzip
 import io
 import json
 import re
-from collections.abc import Collection, Sequence
+import sys
+import zipfile
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv_reader
 
 from slimg.errors import InputError
-from slimg.graph.columns import missing, show
+from slimg.graph.columns import show
 from slimg.io import Reading, Source
+from slimg.io.values import distinct_names, frame_of
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 LOOKED_AT = 50
@@ -34,17 +33,17 @@ LOOKED_AT = 50
 
 def read_separated(source: Source) -> Reading:
     """Read a CSV or TSV file; lines at the top that begin with # or % are comments."""
-    text, notes = _decoded(source)
-    skipped = _comments(text)
-    body = text[skipped:]
-    if not body.strip():
+    data, notes = _utf8(source)
+    skipped = _comments(data)
+    if not data[skipped:].strip():
         raise InputError("the file is empty: it needs at least one row")
-    sample = body[: 1 << 16].splitlines()[:LOOKED_AT]
+    start = skipped + len(data[skipped : skipped + 4096]) - len(data[skipped : skipped + 4096].lstrip(b"\r\n"))
+    sample = data[start : start + (1 << 16)].decode("utf-8", "ignore").splitlines()[:LOOKED_AT]
     separator = source.separator or _guess_separator(sample, source.suffix)
     head = _split(sample, separator)
     _check_widths(head, source.header)
     header = _has_header(head) if source.header is None else source.header
-    frame = _parsed(body, separator, header, text[:skipped].count("\n"))
+    frame = _parsed(data, start, separator, head[0], header)
     if source.separator is None:
         notes.append(f"values separated by {SEPARATORS[separator]}")
     if source.header is None:
@@ -56,7 +55,11 @@ def read_separated(source: Source) -> Reading:
 
 def read_json_lines(source: Source) -> Reading:
     """Read one JSON object per line, or one list of objects."""
-    text, _ = _decoded(source)
+    data, _ = _utf8(source)
+    frame = _json_frame(data)
+    if frame is not None:
+        return Reading(frame)
+    text = data.decode()
     if text.lstrip().startswith("["):
         lines = list(enumerate(_loaded(text, 1), 1))
     else:
@@ -67,6 +70,26 @@ def read_json_lines(source: Source) -> Reading:
     if not lines:
         raise InputError("the file is empty: it needs at least one row")
     return Reading(_frame_of_rows([row for _, row in lines]))
+
+
+def _json_frame(data: bytes) -> pd.DataFrame | None:
+    """JSON lines read by arrow; None where arrow would change a value, or cannot read it."""
+    import pyarrow.json
+
+    if data[:64].lstrip()[:1] != b"{":
+        return None
+    try:
+        options = pyarrow.json.ReadOptions(block_size=1 << 24)
+        table = pyarrow.json.read_json(pa.BufferReader(data), read_options=options)
+    except pa.ArrowInvalid:
+        return None
+    for column in table.columns:
+        known = pa.types.is_integer(column.type) or pa.types.is_string(column.type) or pa.types.is_boolean(column.type)
+        if pa.types.is_floating(column.type):
+            known = (pc.max(pc.abs(column)).as_py() or 0) < 2**53
+        if not known:
+            return None
+    return frame_of(table)
 
 
 def _frame_of_rows(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -89,39 +112,67 @@ def _loaded(text: str, number: int) -> Any:
         raise InputError(f"line {number} is not JSON ({error}): one object per line is needed") from None
 
 
-def _decoded(source: Source) -> tuple[str, list[str]]:
-    """The whole text; UTF-8 unless a byte order mark or the user says otherwise."""
-    try:
-        with gzip.open(source.path) if source.compressed else open(source.path, "rb") as file:
-            data = file.read()
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise InputError(f"the compressed file is damaged ({error}): copy it again") from None
+def _utf8(source: Source) -> tuple[bytes, list[str]]:
+    """The whole text as UTF-8, which it is unless a byte order mark or the user says otherwise."""
+    data = unpacked(source)
     encoding, notes = source.encoding, []
-    if encoding is None:
-        marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-        encoding = "utf-16" if marked else "utf-8-sig"
-        notes = ["encoded as UTF-16"] if marked else []
+    if encoding is None and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding, notes = "utf-16", ["encoded as UTF-16"]
+    if encoding is not None and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+        data = _decoded(data, encoding).encode()
+    if b"\0" in data:
+        raise InputError("there are zero bytes in it, so it is not text: name its format by its ending (.parquet, .npz, …)")
+    if not data.isascii():
+        _decoded(data, "utf-8")
+    return data.removeprefix(codecs.BOM_UTF8), notes
+
+
+def unpacked(source: Source) -> bytes:
+    """The bytes of a file, or of what is packed in it."""
+    packing = source.packing
+    if source.is_stdin:
+        return sys.stdin.buffer.read()
     try:
-        text = data.decode(encoding)
+        if packing == ".zip":
+            return _only_member(source)
+        if packing:
+            with pa.input_stream(str(source.path), compression={".gz": "gzip", ".zst": "zstd"}[packing]) as file:
+                return file.read()
+        with open(source.path, "rb") as file:
+            return file.read()
+    except PermissionError:
+        raise
+    except (OSError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"the compressed file is damaged ({str(error).splitlines()[0]}): copy it again") from None
+
+
+def _only_member(source: Source) -> bytes:
+    with zipfile.ZipFile(source.path) as archive:
+        names = [item.filename for item in archive.infolist() if not item.is_dir()]
+        if len(names) != 1:
+            raise InputError(f"a .zip needs one file in it, not {len(names)} ({show(names)}): unpack it")
+        return archive.read(names[0])
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
     except LookupError:
         raise InputError(f"there is no encoding {encoding!r}: try utf-8, latin-1, cp1252 or utf-16") from None
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise InputError(
-            f"byte {data[error.start]:#04x} in line {line} is not {encoding.removesuffix('-sig')}: name the file's encoding"
+            f"byte {data[error.start]:#04x} in line {line} is not {encoding}: name the file's encoding"
             " with --encoding, such as latin-1 or cp1252"
         ) from None
-    if "\0" in text:
-        raise InputError("there are zero bytes in it, so it is not text: name its format by its ending (.parquet, .npz, …)")
-    return text, notes
 
 
-def _comments(text: str) -> int:
-    """Number of characters of leading comment lines."""
+def _comments(data: bytes) -> int:
+    """Number of bytes of leading comment lines."""
     place = 0
-    while text[place : place + 1] in ("#", "%"):
-        end = text.find("\n", place)
-        place = len(text) if end < 0 else end + 1
+    while data[place : place + 1] in (b"#", b"%"):
+        end = data.find(b"\n", place)
+        place = len(data) if end < 0 else end + 1
     return place
 
 
@@ -157,11 +208,30 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def _parsed(body: str, separator: str, header: bool, above: int) -> pd.DataFrame:
+def _parsed(data: bytes, start: int, separator: str, first: Sequence[str], header: bool) -> pd.DataFrame:
+    """The table from byte ``start`` on, every value as text; by arrow, and by pandas where rows are of different lengths."""
+    names = distinct_names(first) if header else [f"column {number}" for number in range(1, len(first) + 1)]
+    body = memoryview(data)[start:]
+    if separator == " ":  # any number of blanks and tabs
+        lines = re.sub(rb"[ \t]+", b" ", body)
+        body, separator = memoryview(re.sub(rb"(?m)^ | $| (?=\r)", b"", lines)), " "
+    try:
+        table = csv_reader.read_csv(
+            pa.BufferReader(pa.py_buffer(body)),
+            csv_reader.ReadOptions(column_names=names, skip_rows=int(header), block_size=1 << 23),
+            csv_reader.ParseOptions(delimiter=separator, newlines_in_values=b'"' in data),
+            csv_reader.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+        )
+    except (pa.ArrowInvalid, ValueError):
+        return _parsed_slowly(bytes(body), separator, names, header, data[:start].count(b"\n"))
+    return frame_of(table)
+
+
+def _parsed_slowly(body: bytes, separator: str, names: Sequence[str], header: bool, above: int) -> pd.DataFrame:
     try:
         frame = pd.read_csv(
-            io.StringIO(body),
-            sep=r"\s+" if separator == " " else separator,
+            io.BytesIO(body),
+            sep=separator,
             header=0 if header else None,
             dtype=str,
             keep_default_na=False,
@@ -175,9 +245,8 @@ def _parsed(body: str, separator: str, header: bool, above: int) -> pd.DataFrame
             f"read with {SEPARATORS.get(separator, repr(separator))} between values, {_sentence(message)}{more}:"
             " name the separator with --separator, or correct that line"
         ) from None
-    if not header:
-        frame.columns = [f"column {number}" for number in range(1, frame.shape[1] + 1)]
-    return frame
+    frame.columns = pd.Index([str(name) for name in names[: frame.shape[1]]], dtype=object)
+    return frame.fillna("").astype(pd.ArrowDtype(pa.string()))
 
 
 def _check_widths(head: Sequence[Sequence[str]], header: bool | None) -> None:
@@ -195,119 +264,3 @@ def _sentence(message: str) -> str:
     if not found:
         return f"the lines do not fit ({message})"
     return f"line {found[2]} has {found[3]} values where {found[1]} are expected"
-
-
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
-"""Strings read as missing, in any column but ids."""
-MANY_CATEGORIES = 1000
-MANY_CLASSES = 1000
-WORDS_PER_TEXT = 2.5
-"""From this many words on average a column is text, unless its values are repeated as those of categories are."""
-REPEATED = 0.1
-"""Different values per row up to which a column is one of categories, however long its texts are."""
-KINDS = ("number", "counts", "category", "words", "values", "vector")
-
-_WORD = re.compile(r"[^\W_]{2,}")
-_LEADING_ZERO = re.compile(r"[+-]?0[0-9]+")
-_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( \d{1,2}:\d{2}.*)?")
-
-
-def cleaned(series: pd.Series, absent: Collection[str] = MISSING) -> np.ndarray:
-    """Return values as objects, None where one is missing or one of the strings ``absent``."""
-    values = series.astype(object).to_numpy(dtype=object, na_value=None) if len(series) else np.empty(0, object)
-    return without(values, np.fromiter((isinstance(v, str) and v.strip() in absent for v in values), bool, len(values)))
-
-
-def without(values: np.ndarray, gone: np.ndarray) -> np.ndarray:
-    """Return a copy with None where ``gone`` is true."""
-    kept = values.astype(object)
-    kept[gone] = None
-    return kept
-
-
-def markers(series: pd.Series, absent: Collection[str] = MISSING) -> dict[str, int]:
-    """Count the strings, other than empty ones, that are read as missing."""
-    texts = series[series.map(lambda value: isinstance(value, str) and value.strip() in absent and value.strip() != "")]
-    return {str(text): int(count) for text, count in texts.value_counts().items()}
-
-
-def as_numbers(values: np.ndarray) -> np.ndarray | None:
-    """Return float64 with NaN where missing; None if a value is no number, or has leading zeros as codes have."""
-    present = values[~missing(values)]
-    if len(present) == 0 or isinstance(present[0], (bool, np.bool_)):
-        return None
-    try:
-        numbers = values.astype(np.float64)  # None becomes NaN
-    except (TypeError, ValueError):
-        return None
-    coded = any(isinstance(value, str) and _LEADING_ZERO.fullmatch(value) for value in present)
-    return None if coded or np.isinf(numbers).any() else numbers
-
-
-def words_of(text: object) -> list[str]:
-    """Return the words of two letters or more in lower case."""
-    return _WORD.findall(str(text).lower())
-
-
-def kind_of(name: str, values: np.ndarray) -> str:
-    """Return the kind of a column; dates, and too many categories, are errors."""
-    present = values[~missing(values)]
-    if len(present) == 0:
-        return "category"
-    if isinstance(present[0], (list, tuple, np.ndarray)):
-        return _kind_of_lists(present)
-    _refuse_dates(name, present)
-    numbers = as_numbers(values)
-    if numbers is not None:
-        known = numbers[~np.isnan(numbers)]
-        whole = bool(np.all((known >= 0) & (known == np.floor(known))))
-        return "counts" if whole and np.mean(known == 0) > 0.5 else "number"
-    if all(isinstance(value, str) for value in present[:1000]):
-        lengths = [len(words_of(text)) for text in present[:1000]]
-        repeated = len(pd.unique(present)) <= min(MANY_CATEGORIES, REPEATED * len(present))
-        if np.mean(lengths) >= WORDS_PER_TEXT and not repeated:
-            return "words"
-    check_categories(name, present, len(values))
-    return "category"
-
-
-def check_categories(name: str, present: np.ndarray, rows: int) -> None:
-    """Raise an error for too many categories, or categories that are nearly all different."""
-    distinct = len(pd.unique(present))
-    if distinct > MANY_CATEGORIES or (distinct > 20 and distinct > 0.9 * len(present)):
-        raise InputError(
-            f"column {name!r} has {distinct:,} different values in {rows:,} rows, too many for categories: leave it out"
-            f" with --ignore {_quoted(name)}, or read the words in it with --text {_quoted(name)}"
-        )
-
-
-def check_label(name: str, labels: np.ndarray) -> None:
-    """Raise an error for too many classes."""
-    present = labels[~missing(labels)]
-    distinct = len(pd.unique(present))
-    if distinct > MANY_CLASSES:
-        raise InputError(
-            f"label column {name!r} has {distinct:,} different values, of which {show(pd.unique(present))} are the first:"
-            f" at most {MANY_CLASSES:,} classes can be learned, so name another column with --label, or group its values"
-        )
-
-
-def _kind_of_lists(present: np.ndarray) -> str:
-    lengths = {len(value) for value in present}
-    numeric = all(isinstance(item, (int, float, np.number)) for item in present[0]) and len(present[0]) > 0
-    return "vector" if numeric and len(lengths) == 1 else "values"
-
-
-def _refuse_dates(name: str, present: np.ndarray) -> None:
-    first = present[:1000]
-    stamps = sum(isinstance(value, (datetime.date, np.datetime64, pd.Timestamp)) for value in first)
-    texts = sum(isinstance(value, str) and bool(_DATE.fullmatch(value.strip())) for value in first)
-    if max(stamps, texts) >= 0.9 * len(first):
-        raise InputError(
-            f"column {name!r} holds dates ({show(present[:1])}), which mean nothing to a linear model: turn them into"
-            f" numbers (days since) or categories (weekday), or leave them out with --ignore {_quoted(name)}"
-        )
-
-
-def _quoted(name: str) -> str:
-    return f"'{name}'" if re.search(r"\W", name) else name

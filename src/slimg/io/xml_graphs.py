@@ -6,7 +6,6 @@ GEXF      <attribute id title type>   <node id label> <attvalue for value>   <ed
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
@@ -15,6 +14,7 @@ import pandas as pd
 
 from slimg.errors import InputError
 from slimg.io import Reading, Source
+from slimg.io.text import unpacked
 
 _NUMBERS = {"int": int, "integer": int, "long": int, "short": int, "byte": int, "float": float, "double": float}
 
@@ -79,8 +79,7 @@ def _reading(
 def _parsed(source: Source, name: str) -> tuple[ElementTree.Element, ElementTree.Element]:
     """The outermost element and the graph in it."""
     try:
-        with gzip.open(source.path) if source.compressed else open(source.path, "rb") as file:
-            root = ElementTree.parse(file).getroot()
+        root = ElementTree.fromstring(unpacked(source))
     except ElementTree.ParseError as error:
         raise InputError(f"it is not well-formed XML ({error})") from None
     if _local(root) != name:

@@ -121,7 +121,7 @@ class SlimGKind(Kind):
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
             given = {key: value for key, value in settings.items() if key != "timed"}
             model = SlimG(random_state=seed, **slimg_params(given, normalize))
-            own = parts.select(each.name for each in model.components if each.name in parts.blocks)
+            own = parts.select(each.name for each in model.components or () if each.name in parts.blocks)
             model.fit(seen, train=split.train, val=split.val, propagated=own)
             predicted, prediction = _timed(model.predict)
             training, iterations = _training(model, own, seen, split, settings.get("timed", False))

@@ -1,0 +1,215 @@
+"""`slimg.read`: tables, files and graphs of other libraries become a `Graph`, as on the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from slimg.errors import InputError
+from slimg.graph.from_edges import Unknown, as_frame, is_table, is_tables
+from slimg.graph.graph import Graph
+from slimg.io import Source
+from slimg.io.features import FeaturePlan
+from slimg.io.inputs import Inputs, Options, read_inputs, with_recorded_columns
+from slimg.io.values import MISSING, frame_of
+
+KINDS = {"text": "words"}
+"""Kinds that have another name in the plan of features."""
+
+
+def read(
+    edges: Any = None,
+    nodes: Any = None,
+    *,
+    label: str | None = None,
+    labels: Any = None,
+    id: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | bool | None = None,
+    relation: str | None = None,
+    features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    missing: Sequence[str] = MISSING,
+    decimal: str | None = None,
+    unlabelled: str | None = None,
+    directed: bool | str | Collection[str] | None = None,
+    unknown: Unknown = "fail",
+    like: Any = None,
+) -> Graph:
+    """Read tables or files into a graph, as the command line does.
+
+    Columns that are not named are guessed; columns of nodes become features: numbers are standardised, categories one-hot,
+    texts bags of words. ``notes`` of the graph says what was decided.
+
+    Parameters
+    ----------
+    edges : path, table, list of pairs, or graph of networkx or PyTorch Geometric, default=None
+        A path may name a file in any format that ``slimg fit`` reads, a folder of Parquet files, or a pattern such as
+        ``edges/*.csv``. A table is a frame of pandas or polars, an arrow table, a DuckDB relation, or a dictionary of
+        columns. A mapping of names to such tables or paths, or a list of paths, has a relation in each.
+    nodes : path or table, default=None
+        One row per node; by default the nodes are the ids in ``edges``. A mapping of names to tables or paths, or a list of
+        paths, has a type of nodes in each.
+    label : str, default=None
+        Column of ``nodes`` to predict; by default one of a usual name, such as ``label``, if there is one.
+    labels : path or table, default=None
+        Labels by id, if they are in a table of their own.
+    id : str, default=None
+        Column of ``nodes``.
+    source, target : str, default=None
+        Columns of ``edges``.
+    weight : str or bool, default=None
+        Column of ``edges``; False for none.
+    relation : str, default=None
+        Column of ``edges`` whose values are names of relations.
+    features, ignore : sequence of str
+        Columns of ``nodes`` to use (by default all others), and not to use.
+    kinds : mapping of str to str, default=None
+        Column → ``"number"``, ``"category"``, ``"text"`` or ``"counts"``, where a guess is wrong.
+    missing : sequence of str
+        Strings read as missing.
+    decimal : {".", ","}, default=None
+        Decimal mark of numbers in text; guessed for each column by default.
+    unlabelled : str, default=None
+        A further value of the label that means "no label".
+    directed : bool, str or collection of str, default=None
+        Which relations keep their direction, as in `Graph.from_edges`.
+    unknown : {"fail", "keep", "drop"}, default="fail"
+        What to do with edges to ids that are not among the nodes.
+    like : SlimG or Graph, default=None
+        A fitted model, or a graph, made of tables by `read`: columns are chosen and encoded as they were for it.
+
+    Returns
+    -------
+    Graph
+        Its ``reading`` keeps the columns and their encoding.
+
+    Raises
+    ------
+    InputError
+        If a table cannot be read or does not fit the others.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import slimg
+    >>> follows = pd.DataFrame({"from": ["ann", "bob"], "to": ["bob", "cy"]})
+    >>> users = pd.DataFrame({"id": ["ann", "bob", "cy"], "city": ["rome", "oslo", None], "team": ["red", None, "blue"]})
+    >>> graph = slimg.read(follows, users, label="team")
+    >>> graph
+    Graph(3 nodes, 2 edges, 2 features (sparse), 2 classes, 2 labelled)
+    >>> graph.feature_names
+    ('city: oslo', 'city: rome')
+    >>> moved = users.assign(city=["lima", "rome", "rome"])
+    >>> slimg.read(follows, moved, label="team", like=graph).notes[1]
+    "Column 'city' has 1 value in 1 row that the model has not seen, read as missing: 'lima'."
+    """
+    library = type(edges).__module__.split(".")[0]
+    if library in ("networkx", "torch_geometric"):
+        if nodes is not None:
+            raise InputError(f"a graph of {library} has its own nodes: leave out nodes=")
+        if library == "torch_geometric":
+            return Graph.from_pyg(edges, directed=directed, unlabelled=unlabelled)
+        name = weight if isinstance(weight, str) else None if weight is False else "weight"
+        kept: dict[str, Any] = {"relation": relation, "directed": directed, "unlabelled": unlabelled}
+        return Graph.from_networkx(edges, label=label, features=features, weight=name, **kept)
+    options = Options(
+        edges=_sources(edges, "edges"), nodes=_sources(nodes, "nodes"),
+        labels=None if labels is None else _source(labels, "labels"), source=source, target=target, relation=relation,
+        weight=weight if isinstance(weight, str) else None, weighted=weight is not False,
+        id=id, label=label, features=None if features is None else tuple(features), ignore=tuple(ignore),
+        kinds={name: KINDS.get(kind, kind) for name, kind in (kinds or {}).items()}, missing=tuple(missing),
+        decimal=decimal, unlabelled=unlabelled, unknown=unknown,
+        directed=directed if directed is None or isinstance(directed, bool) else tuple(_listed(directed)),
+    )  # fmt: skip
+    reading = _recorded(like)
+    plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None
+    try:
+        inputs = read_inputs(with_recorded_columns(options, reading), need_label=None, plan=plan)
+    except InputError as error:
+        raise InputError(_as_parameters(str(error))) from None
+    notes = tuple(_as_parameters(note) for note in inputs.graph.notes)
+    return replace(inputs.graph, reading=record_of(inputs), notes=notes)
+
+
+def record_of(inputs: Inputs) -> dict[str, Any]:
+    """Describe the columns of tables and their encoding, as plain values.
+
+    Returns
+    -------
+    dict
+    """
+    plan = None if inputs.plan is None else inputs.plan.as_dict()
+    return {"plan": plan, "id": inputs.id, "label": inputs.label, "columns": inputs.columns}
+
+
+def _recorded(like: Any) -> Mapping[str, Any]:
+    if like is None:
+        return {}
+    reading = like.reading if isinstance(like, Graph) else (getattr(like, "data_", None) or {}).get("reading")
+    if reading is None:
+        raise InputError("like= needs a graph made by slimg.read, or a model fitted on one")
+    return reading
+
+
+def _listed(names: str | Collection[str]) -> Collection[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def _sources(given: Any, what: str) -> tuple[Source, ...]:
+    """One table or file, or several by name."""
+    if given is None:
+        return ()
+    if isinstance(given, Mapping) and _is_named(given, what):
+        return tuple(_source(each, what, str(name)) for name, each in given.items())
+    if isinstance(given, (list, tuple)) and given and all(isinstance(each, (str, Path)) for each in given):
+        return tuple(_source(each, what) for each in given)
+    return (_source(given, what),)
+
+
+def _is_named(given: Mapping[Any, Any], what: str) -> bool:
+    """Whether a mapping is one of names to tables or paths, not of names to columns."""
+    tables = {name: each for name, each in given.items() if not isinstance(each, (str, Path))}
+    if not tables:
+        return len(given) > 0
+    return is_tables(tables) if what == "edges" else all(map(is_table, tables.values()))
+
+
+def _source(given: Any, what: str, name: str | None = None) -> Source:
+    if isinstance(given, (str, Path)):
+        return replace(Source.parse(str(given)), name=name) if name is not None else Source.parse(str(given))
+    return Source(Path(f"{what}=" if name is None else f"{what}[{name!r}]"), name=name, data=_as_table(given, what))
+
+
+def _as_table(given: Any, name: str) -> pd.DataFrame:
+    """A frame of a table of any library, or of a list of pairs."""
+    import pyarrow as pa
+
+    if isinstance(given, pd.DataFrame):
+        has_ids = given.index.name is not None or not pd.api.types.is_integer_dtype(given.index.dtype)
+        keep = has_ids and name != "edges"
+        return given.reset_index(names=given.index.name or "id") if keep else given.reset_index(drop=True)
+    if hasattr(given, "__arrow_c_stream__"):
+        return frame_of(pa.table(given))
+    if hasattr(given, "__dataframe__"):
+        return frame_of(pa.interchange.from_dataframe(given))
+    if name == "edges" and not isinstance(given, Mapping) and not hasattr(given, "columns"):
+        pairs = pd.DataFrame(list(given))
+        if pairs.shape[1] not in (2, 3):
+            raise InputError("edges must be a path, a table, or pairs (source, target) or triples (source, target, weight)")
+        return pairs.set_axis(["source", "target", "weight"][: pairs.shape[1]], axis=1)
+    return as_frame(given)
+
+
+def _as_parameters(message: str) -> str:
+    """Options of the command line as parameters: ``--ignore born`` becomes ``ignore=['born']``."""
+    message = re.sub(r"--(ignore) ('[^']+'|[\w]+)", lambda found: f"{found[1]}=[{found[2].strip(chr(39))!r}]", message)
+    message = re.sub(r"--text ('[^']+'|\w+)", lambda found: f"kinds={{{found[1].strip(chr(39))!r}: 'text'}}", message)
+    return re.sub(r"--([a-z-]+)", lambda found: f"{found[1].replace('-', '_')}=", message)
