@@ -175,9 +175,7 @@ def command_parser(loaded: Collection[str]) -> argparse.ArgumentParser:
     ArgumentParser
         Of the whole command line.
     """
-    parser = Parser(prog="slimg", description="Classify the nodes of a graph from a few labels.")
-    parser = argparse.ArgumentParser(prog="slimg", description="Classify the nodes of a graph from a few labels.",
-                                     epilog=EPILOG)  # fmt: skip
+    parser = Parser(prog="slimg", description="Classify the nodes of a graph from a few labels.", epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"slimg {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, purpose) in COMMANDS.items():
