@@ -1,0 +1,132 @@
+"""Components along relations and directions, against dense matrices, and the screening that chooses them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+
+from slimg import Graph, SlimG
+from slimg.components import Features, PathFeatures, compute_components
+from slimg.components.component import Target
+from slimg.components.screening import LEAST, SHARES, leave_one_out, screen_paths
+from slimg.engine import MemoryEngine
+from slimg.errors import InputError
+
+PATHS = [("cites →",), ("cites ←",), ("knows",), ("cites →", "cites ←"), ("cites ←", "knows"), ("knows", "cites →", "cites →")]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Two relations between 60 nodes: cites is directed; a node's class is that of what it cites; knows is random."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 60)
+    near = [np.flatnonzero(labels == labels[i]) for i in range(60)]
+    cites = [(i, int(j)) for i in range(60) for j in rng.choice(near[i], 3)]
+    knows = rng.integers(0, 60, (150, 2))
+    features = np.eye(3)[labels] + rng.normal(0, 1.5, (60, 3)) + 2
+    features = np.hstack([features, rng.random((60, 2))])
+    return Graph.from_edges({"cites": cites, "knows": knows}, directed=["cites"], features=features, labels=labels)
+
+
+def mean_along(graph, step):
+    matrix = graph.direction(step).to_scipy().toarray().astype(float)
+    sums = matrix.sum(axis=1, keepdims=True)
+    return matrix / np.where(sums > 0, sums, 1)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_rows_are_products_of_dense_means(graph, path):
+    component = PathFeatures(path=path, pca=False, normalize=None)
+    expected = graph.features.astype(float)
+    for step in reversed(path):
+        expected = mean_along(graph, step) @ expected
+    found = compute_components(graph, components=[component])
+    lengths = np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.blocks[component.name], expected / np.where(lengths > 0, lengths, 1), atol=1e-5)
+    placed, _ = found.fitted[component.name].rows(Target(graph, np.arange(graph.n)))
+    np.testing.assert_allclose(placed, found.blocks[component.name], atol=1e-5)
+
+
+def test_paths_that_end_alike_are_those_computed_alone(graph):
+    together = compute_components(graph, components=[Features(), *(PathFeatures(path=path) for path in PATHS)])
+    for path in PATHS:
+        alone = compute_components(graph, components=[PathFeatures(path=path)])
+        name = PathFeatures(path=path).name
+        np.testing.assert_allclose(np.abs(together.blocks[name]), np.abs(alone.blocks[name]), atol=1e-4)
+
+
+def test_parts_of_an_explanation_add_up_and_the_file_keeps_the_model(graph, tmp_path):
+    components = [Features(), *(PathFeatures(path=path) for path in PATHS)]
+    model = SlimG(components=components, grid=[(0, 1e-3)]).fit(graph, train=np.arange(40))
+    scores = model.decision_function()
+    for row in range(0, 60, 7):
+        explanation = model.explain(graph.ids[row])
+        total = explanation.bias + sum(part.scores for part in explanation.parts) + explanation.rounding
+        np.testing.assert_allclose(total, scores[row], atol=1e-4)
+    again = SlimG.load(model.save(tmp_path / "m.slimg"))
+    np.testing.assert_allclose(again.decision_function(graph), scores, atol=1e-4)
+
+
+def test_an_edge_left_out_is_left_out_of_its_relation(graph):
+    cites = graph.relation("cites").out.to_scipy().tocoo()
+    row, other = int(cites.row[0]), int(cites.col[0])
+    pairs = [(int(i), int(j)) for i, j in zip(cites.row, cites.col, strict=True) if {int(i), int(j)} != {row, other}]
+    knows = graph.relation("knows").out.to_scipy().tocoo()
+    others = [(int(i), int(j)) for i, j in zip(knows.row, knows.col, strict=True) if {int(i), int(j)} != {row, other}]
+    fewer = Graph.from_edges(
+        {"cites": pairs, "knows": others}, nodes=np.arange(60), directed=["cites"], features=graph.features, labels=graph.labels
+    )
+    components = [PathFeatures(path=("cites →",)), PathFeatures(path=("cites ←", "cites →")), Features()]
+    model = SlimG(components=components, grid=[(0, 1e-3)]).fit(graph, train=np.arange(40))
+    found = model.counterfactual(graph.ids[row], without_edges=[(graph.ids[row], graph.ids[other])])
+    expected = model.decision_function(fewer)[row]
+    np.testing.assert_allclose(found.after, expected, atol=1e-4)
+    assert not np.allclose(found.after, found.before, atol=1e-3)
+
+
+def test_relations_that_count_are_chosen_and_others_are_not():
+    rng = np.random.default_rng(1)
+    n = 600
+    labels = rng.integers(0, 3, n)
+    tables = {}
+    for name in ("likes", *(f"noise{k}" for k in range(6))):
+        ends = [rng.choice(np.flatnonzero(labels == labels[i])) if name == "likes" else rng.integers(n) for i in range(n)]
+        tables[name] = np.column_stack([np.arange(n), ends])
+    features = np.eye(3)[labels] + rng.normal(0, 1.2, (n, 3))
+    graph = Graph.from_edges(tables, directed=True, features=pd.DataFrame(features), labels=labels)
+    found = screen_paths(graph, MemoryEngine(), np.arange(300), labels[:300], 3)
+    assert max(found.gains, key=found.gains.get) in ("likes →", "likes ←")
+    assert {step.split()[0] for path in list(found.chosen)[:2] for step in path} == {"likes"}
+    assert min(found.chosen.values()) >= LEAST
+    model = SlimG().fit(graph, train=np.arange(300))
+    plain = SlimG().fit(Graph(graph.adjacency, graph.features, labels), train=np.arange(300))
+    truth = labels[300:]
+    assert (model.predict()[300:] == truth).mean() > (plain.predict()[300:] == truth).mean() + 0.05
+    assert any("likes" in note for note in model.notes_) and any("noise" in note for note in model.notes_)
+
+
+def test_residuals_are_those_of_ridge_fitted_without_each_row():
+    rng = np.random.default_rng(2)
+    block, targets = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    found = leave_one_out(block, targets)
+    best = None
+    for share in SHARES:
+        alpha = share * np.linalg.eigvalsh(block.T @ block).mean()
+        slow = np.empty_like(targets)
+        for i in range(30):
+            # the closed form holds the penalty fixed, as Ridge does
+            rest = np.delete(np.arange(30), i)
+            slow[i] = targets[i] - Ridge(alpha, fit_intercept=False).fit(block[rest], targets[rest]).predict(block[[i]])[0]
+        best = slow if best is None or (slow**2).sum() < (best**2).sum() else best
+    np.testing.assert_allclose(found, best, atol=1e-8)
+
+
+@pytest.mark.parametrize("path", [(), "cites →", ("",), (1,)])
+def test_a_path_that_is_none_is_refused(path):
+    with pytest.raises(InputError, match="path"):
+        PathFeatures(path=path)
+
+
+def test_a_relation_that_is_not_there_is_named(graph):
+    with pytest.raises(InputError, match="cited"):
+        compute_components(graph, components=[PathFeatures(path=("cited →",))])
