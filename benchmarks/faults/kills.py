@@ -53,7 +53,7 @@ def told(out: Path) -> tuple[str, ...]:
     record, page = json.loads((out / "record.json").read_text()), (out / "report.html").read_text()
     return (
         pd.read_csv(out / "predictions.csv")["table"].iloc[0],
-        header["data"]["reading"]["options"]["nodes"].removesuffix(".csv"),
+        header["data"]["reading"]["options"]["nodes"][0].removesuffix(".csv"),
         record["read"]["files"]["nodes"].removesuffix(".csv"),
         *(name for name in NAMES if f"{name}.csv" in page),
     )

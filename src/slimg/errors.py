@@ -134,6 +134,8 @@ def is_exhausted(error: BaseException) -> bool:
     """
     if isinstance(error, (MemoryError, DiskFull)):
         return True
+    if isinstance(error, SystemError) and "without exception set" in str(error):  # of a library that could not allocate
+        return True
     if isinstance(error, OSError) and error.errno in EXHAUSTED:
         return True
     text = str(error)  # of the dynamic linker, of threading

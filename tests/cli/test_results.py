@@ -126,6 +126,7 @@ def test_an_interrupt_leaves_nothing(folder):
     process = subprocess.Popen([sys.executable, "-m", "slimg", *FIT], stderr=subprocess.PIPE)
     while not [name for name in os.listdir() if name.endswith(".part")]:
         time.sleep(0.01)
+    time.sleep(0.6)  # modules are imported
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
     assert sorted(os.listdir()) == ["follows.csv", "users.csv"]

@@ -44,7 +44,7 @@ def oracle(tmp_path_factory):
         (("classes",), ["a", "b"], "3"),
         (("classes",), ["a", "b", "b"], "twice"),
         (("classes_dtype",), "<i8", "<i8"),
-        (("components", 1, "component"), {"component": {"pairs": [{"tuple": ["kind", "Engine"]}]}}, "options"),
+        (("components", 2, "component"), {"component": {"pairs": [{"tuple": ["kind", "Engine"]}]}}, "options"),
         (("version",), 2, "version 2"),
         (("version",), 3.0, "version 3.0"),
     ],
@@ -104,6 +104,7 @@ def test_the_lines_of_the_documentation_score_a_row(tmp_path, monkeypatch, measu
     X = lines["prepare"](np.asarray(graph.features, float), parts["A_row^2 X"]["state"])
     U = A @ (file[parts["U"]["state"]["vectors"]] * np.sign(file[parts["U"]["state"]["eigenvalues"]]))
     rows = {"U": U, "X": X, "A_row^2 X": row @ row @ X, "A_sym^2 X": sym @ sym @ X}
+    rows["S^10 X"] = sum(0.1 * 0.9**k * np.linalg.matrix_power(sym, k) @ X for k in range(11))
     found = [lines["probabilities"]({name: each[i] for name, each in rows.items()}) for i in range(graph.n)]
     np.testing.assert_allclose(found, model.predict_proba(), atol=1e-5)
 

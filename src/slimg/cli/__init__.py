@@ -86,7 +86,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _end(_exhausted(error), RESOURCES)
         if isinstance(error, SlimgError):
             return _end(str(error), WRONG_INPUT)
+        if _is_interrupt(error):
+            return _end("interrupted", INTERRUPTED)
         return _end(_internal(error), INTERNAL)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether an interrupt stands behind an error: numpy turns one that comes while it is imported into an ImportError."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _discard_output() -> None:

@@ -105,7 +105,7 @@ PARAMS = {
 }
 """Parameters of the estimator; those of a subclass that are not listed take any value."""
 READING = {
-    "options?": text_keys((str, bool, None, [str])),
+    "options?": text_keys((str, bool, None, [(str, bool, None, [str])])),
     "plan": (text_keys(anything), None),
     "id": (str, None),
     "label": (str, None),
