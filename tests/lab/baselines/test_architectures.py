@@ -7,7 +7,7 @@ from baseline_graphs import dense, graph_with_isolated
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from slimg.components import Structure, compute_components  # noqa: E402
+from slimg.components import Structure, compute_components  # noqa: E402, paper_components
 from slimg.engine import MemoryEngine  # noqa: E402
 from slimg.errors import InputError  # noqa: E402
 from slimg.lab.baselines import network as grids  # noqa: E402
@@ -146,7 +146,7 @@ def test_logits_are_those_of_the_formula(name, setting, formula, sparse_features
 @pytest.mark.parametrize("layers", [2, 3])
 def test_the_ablations_mlp_reads_slimgs_components(layers):
     graph = graph_with_isolated()
-    parts = compute_components(graph, MemoryEngine(1))
+    parts = compute_components(graph, MemoryEngine(1), components=paper_components())
     joined = np.hstack([parts.engine.to_array(block) for block in parts.blocks.values()]).astype(float)
     found, weights = logits(f"slimg_mlp{layers}", graph)
     np.testing.assert_allclose(found, mlp(weights, "", joined, layers), rtol=2e-4, atol=2e-4)

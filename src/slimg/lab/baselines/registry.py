@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from slimg._sklearn import BaseEstimator
 from slimg.classifier import SlimG
-from slimg.components.compute import DEFAULT_COMPONENTS
+from slimg.components.compute import PAPER_COMPONENTS
 from slimg.errors import InputError, check_names
 from slimg.lab.ablations import with_normalize
 from slimg.lab.baselines.network import PAPER, Network, current_names
@@ -127,7 +127,7 @@ def set_known_params(estimator: Estimator, **params: Any) -> Estimator:
     """
     known = estimator.get_params(deep=False)
     if isinstance(estimator, SlimG) and "normalize_features" in params:
-        parts = estimator.components or DEFAULT_COMPONENTS
+        parts = estimator.components or PAPER_COMPONENTS
         params = {"components": with_normalize(parts, params["normalize_features"]), **params}
     return estimator.set_params(**{key: value for key, value in params.items() if key in known})
 
