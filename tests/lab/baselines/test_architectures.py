@@ -7,7 +7,7 @@ from baseline_graphs import dense, graph_with_isolated
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from slimg.components import Structure, compute_components  # noqa: E402, paper_components
+from slimg.components import Structure, compute_components, paper_components  # noqa: E402
 from slimg.engine import MemoryEngine  # noqa: E402
 from slimg.errors import InputError  # noqa: E402
 from slimg.lab.baselines import network as grids  # noqa: E402
