@@ -12,7 +12,9 @@ from slimg.components.screening import LEAST, SHARES, leave_one_out, screen_path
 from slimg.engine import MemoryEngine
 from slimg.errors import InputError
 
-PATHS = [("cites →",), ("cites ←",), ("knows",), ("cites →", "cites ←"), ("cites ←", "knows"), ("knows", "cites →", "cites →")]
+PATHS = [
+    ("cites →",), ("cites ←",), ("knows",), ("cites →", "cites ←"), ("cites ←", "knows"), ("knows", "cites →", "cites →")
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +75,8 @@ def test_an_edge_left_out_is_left_out_of_its_relation(graph):
     pairs = [(int(i), int(j)) for i, j in zip(cites.row, cites.col, strict=True) if {int(i), int(j)} != {row, other}]
     knows = graph.relation("knows").out.to_scipy().tocoo()
     others = [(int(i), int(j)) for i, j in zip(knows.row, knows.col, strict=True) if {int(i), int(j)} != {row, other}]
-    fewer = Graph.from_edges(
-        {"cites": pairs, "knows": others}, nodes=np.arange(60), directed=["cites"], features=graph.features, labels=graph.labels
-    )
+    parts = {"features": graph.features, "labels": graph.labels}
+    fewer = Graph.from_edges({"cites": pairs, "knows": others}, nodes=np.arange(60), directed=["cites"], **parts)
     components = [PathFeatures(path=("cites →",)), PathFeatures(path=("cites ←", "cites →")), Features()]
     model = SlimG(components=components, grid=[(0, 1e-3)]).fit(graph, train=np.arange(40))
     found = model.counterfactual(graph.ids[row], without_edges=[(graph.ids[row], graph.ids[other])])

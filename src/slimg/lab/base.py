@@ -222,7 +222,8 @@ def one_or_several(name: str, given: Any, needed: str, fits: Callable[[Any], boo
 
 def best_of(selection: list[dict[str, Any]]) -> int:
     """Which record is taken, by the rule that all estimators follow."""
-    return best([SimpleNamespace(**{"nonzero": 0.0, "score": record["val_accuracy"], "folds": 1, **record}) for record in selection])  # type: ignore[misc]
+    plain = {"nonzero": 0.0, "folds": 1}
+    return best([SimpleNamespace(**{**plain, "score": each["val_accuracy"], **each}) for each in selection])  # type: ignore[misc]
 
 
 class WithHyperparameters(BaseEstimator):
