@@ -34,7 +34,7 @@ check: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
 
 # Two workers with one BLAS thread each: as many threads as cores, and a file's tests share what they load.
-test: lint browser
+test: lint browser postgres
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.installed-dev
@@ -82,3 +82,12 @@ browser:
 	    echo "the tests of the page need a browser: install chromium and call make again"; exit 1; fi; \
 	  echo "Installing chromium for the tests of the page: half a minute, once"; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
+
+# Databases are tested with a real server; installed only where there is none.
+.PHONY: postgres
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { \
+	  if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+	    echo "the tests of databases need a server: install postgresql and call make again"; exit 1; fi; \
+	  echo "Installing postgresql for the tests of databases: half a minute, once"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; }

@@ -7,12 +7,14 @@ was given, and what to do.
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterable
 from types import ModuleType
 
 EXHAUSTED = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EFBIG}
 EXHAUSTED_TEXTS = "cannot allocate memory", "failed to map segment", "can't start new thread", "Unable to allocate"
 """What the dynamic linker, threading and numpy say when memory is exhausted."""
+_PASSWORD = re.compile(r"(postgres(?:ql)?://[^/@:\s]*):\S*@|(?<=[?&])(?:ssl)?password=[^&:\s'\"]*&?")
 
 
 class SlimgError(Exception):
@@ -140,3 +142,18 @@ def is_exhausted(error: BaseException) -> bool:
         return True
     text = str(error)  # of the dynamic linker, of threading
     return isinstance(error, (ImportError, RuntimeError)) and any(words in text for words in EXHAUSTED_TEXTS)
+
+
+def without_password(text: str) -> str:
+    """Return a text in which addresses of databases have no passwords.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> without_password("postgresql://ann:secret@host/shop:orders")
+    'postgresql://ann@host/shop:orders'
+    """
+    return _PASSWORD.sub(lambda found: f"{found[1]}@" if found[1] else "", text)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -34,7 +35,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.errors import InputError, is_exhausted
+from slimg.errors import InputError, is_exhausted, without_password
 from slimg.system import atomic_write
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ WRITTEN = {
 }
 """Ending → ending of the format that such a file is written in."""
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
+_IN_FILE = re.compile(rf"(.*?(?:{'|'.join(map(re.escape, (*DATABASES, '.xlsx')))})):(.+)", re.IGNORECASE | re.DOTALL)
+_ON_SERVER = re.compile(r"(postgres(?:ql)?://[^/?]*(?:/[^:]*)?)(?::(.+))?", re.DOTALL)
 READERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".dat"), ("text", "read_separated")),
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), ("text", "read_json_lines")),
@@ -92,6 +95,8 @@ class Source:
         What the user calls it, if there are several files of its kind.
     data : DataFrame, default=None
         A table in memory, which is read instead of a file; ``path`` is then its name in messages.
+    url : str, default=None
+        Address of a PostgreSQL database, which is read instead of a file; ``path`` is then the address without a password.
 
     Examples
     --------
@@ -109,6 +114,7 @@ class Source:
     header: bool | None = None
     name: str | None = None
     data: Any = field(default=None, compare=False)
+    url: str | None = field(default=None, repr=False)
 
     @classmethod
     def parse(
@@ -119,7 +125,8 @@ class Source:
         Parameters
         ----------
         given : str
-            ``follows.csv``, ``shop.db:follows`` for a table of a database or a sheet of a workbook, or ``NAME=follows.csv``.
+            ``follows.csv``, ``shop.db:follows`` for a table of a database or a sheet of a workbook, or ``NAME=follows.csv``;
+            ``postgresql://host/shop:follows``; a query instead of a table, as ``shop.db:SELECT who, whom FROM follows``.
         separator, encoding : str, default=None
             As in `Source`.
         header : bool, default=None
@@ -131,23 +138,33 @@ class Source:
         """
         own, equals, rest = given.partition("=")
         own_name = None
-        if equals and own.strip() and "/" not in own and not Path(given).exists():
+        if equals and own.strip() and "/" not in own and ":" not in own and not Path(given).exists():
             own_name, given = own.strip(), rest
-        path, colon, table = given.rpartition(":")
-        if colon and Path(path).suffix.lower() in (*DATABASES, ".xlsx") and not Path(given).exists():
-            return cls(Path(path), table, separator, encoding, header, own_name)
+        server, file = _ON_SERVER.fullmatch(given), _IN_FILE.fullmatch(given)
+        if server:
+            return cls(Path(without_password(server[1])), server[2], name=own_name, url=server[1])
+        if file and not Path(given).exists():
+            return cls(Path(file[1]), file[2], separator, encoding, header, own_name)
         return cls(Path(given), None, separator, encoding, header, own_name)
 
     @property
+    def database(self) -> str:
+        """The file's name, or the address without a password."""
+        return self.path.name if self.url is None else without_password(self.url)
+
+    @property
     def short_name(self) -> str:
-        """Its name, else that of its table, else the file's name without its endings."""
-        return self.name or self.table or self.path.name[: -len("".join(self.path.suffixes)) or None]
+        """Its name, else that of its table ("query" if it is one), else the file's name without its endings."""
+        table = "query" if self.table and " " in self.table.strip() and self.suffix != ".xlsx" else self.table
+        return self.name or table or self.path.name[: -len("".join(self.path.suffixes)) or None]
 
     @property
     def suffix(self) -> str:
         """The ending that names the format: ``.csv`` for ``a.csv`` and for ``a.csv.gz``."""
         if self.is_stdin:
             return ".csv"
+        if self.url is not None:
+            return ""
         if self.path.is_dir() and any(self.path.glob("*.parquet")):
             return ".parquet"
         endings = [ending.lower() for ending in self.path.suffixes]
@@ -179,7 +196,8 @@ class Source:
         return ending if ending in PACKINGS else ""
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.table}" if self.table else str(self.path)
+        place = str(self.path) if self.url is None else self.database
+        return f"{place}:{self.table}" if self.table else place
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,14 +251,27 @@ def read(source: Source) -> Reading:
     if source.data is not None:
         return Reading(source.data)
     if source.is_stdin:
-        return with_name("standard input", _reader(source), source)
+        return with_name("standard input", _guarded, source)
+    if source.url is not None:
+        from slimg.io.databases import read_database
+
+        return with_name(source, read_database, source)
     files = source.files
     if not files:
         raise InputError(f"{source.path} matches no file: check the pattern, and quote it")
     if files != [source.path]:
         return _read_together(source, [read(replace(source, path=path)) for path in files])
     with unchanged(source):
-        return with_name(source, _reader(source), source)
+        return with_name(source, _guarded, source)
+
+
+def _guarded(source: Source) -> Reading:
+    """What a file holds; whatever a library raises is an `InputError`."""
+    from slimg.io.guards import guard
+
+    reader = _reader(source)
+    with guard(f"file that slimg can read as {source.suffix}"):
+        return reader(source)
 
 
 def _read_together(source: Source, parts: Sequence[Reading]) -> Reading:
@@ -269,11 +300,12 @@ def unchanged(source: Source) -> Iterator[None]:
 
 
 def with_name(source: object, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function; the message of its `InputError` gets the name of the file in front."""
+    """Call a function; the message of its `InputError` gets the name of the file in front, and is made short."""
     try:
         return function(*arguments)
     except InputError as error:
-        raise InputError(f"{source}: {error}") from error
+        told = str(error) if len(str(error)) <= 700 else f"{str(error)[:400]} … {str(error)[-250:]}"  # names may be long
+        raise type(error)(f"{source}: {told}") from error
 
 
 def _state(source: Source) -> tuple[int, int]:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import IO, Any
 
 import numpy as np
@@ -23,12 +25,15 @@ import scipy.sparse as sp
 from slimg.errors import InputError, require
 from slimg.graph.columns import arrow_text, show
 from slimg.io import FORMULA_STARTS, Reading, Source
+from slimg.io.guards import MOST_COLUMNS, BoundedFile, check_members, check_size, csr_of, guard, load_npy, load_npz
+from slimg.io.text import AS_MATRIX, comments, single_blanks
 from slimg.io.values import NUMBER, distinct_names, frame_of
 
 _EDGES = ("edges", "edge_index")
 _FEATURES = ("features", "x", "node_features", "node_feat", "attr", "attr_matrix")
 _LABELS = ("labels", "y", "node_labels", "label")
 _IDS = ("ids", "node_ids", "id")
+SHEET_ROWS = 1 << 20
 _ADJACENCIES = ("adj", "adjacency", "adj_matrix")
 
 
@@ -36,39 +41,48 @@ def read_parquet(source: Source) -> Reading:
     """Read a table; whole numbers stay whole where others are missing."""
     import pyarrow.parquet as pq
 
-    try:
-        return Reading(frame_of(pq.read_table(source.path)))
-    except pa.ArrowInvalid as error:
-        raise InputError(f"it is no Parquet file, or damaged ({str(error).splitlines()[0]}): write it again") from None
+    with guard("Parquet file"), pq.ParquetFile(source.path) as file:
+        about = file.metadata
+        groups = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+        check_size(max(groups, 4 * about.num_rows * about.num_columns), source.path.stat().st_size, "the table")
+        if about.num_columns > MOST_COLUMNS:
+            raise InputError(f"it has {about.num_columns:,} columns, more than {MOST_COLUMNS:,}: {AS_MATRIX}")
+        return Reading(frame_of(file.read()))
 
 
 def read_excel(source: Source) -> Reading:
     """Read a sheet, which is named unless it is the first one; its first row holds the names of the columns."""
     openpyxl = require("openpyxl", "excel", f"reading {source.path}")
-    try:
-        book = openpyxl.load_workbook(source.path, read_only=True, data_only=True)
-    except Exception as error:  # whatever a damaged file leads to
-        raise InputError(f"it is no Excel workbook, or damaged ({type(error).__name__}): save it again") from None
-    name = source.table or book.sheetnames[0]
-    if name not in book.sheetnames:
-        raise InputError(f"there is no sheet {name!r}: its sheets are {show(book.sheetnames)}")
-    rows = [row for row in book[name].iter_rows(values_only=True) if any(value is not None for value in row)]
-    book.close()
+    with guard("Excel workbook", "save it again"):
+        file = BoundedFile(source.path)
+        with zipfile.ZipFile(file) as archive:
+            check_members(archive, file.length)
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        name = source.table or book.sheetnames[0]
+        if name not in book.sheetnames:
+            raise InputError(f"there is no sheet {name!r}: its sheets are {show(book.sheetnames)}")
+        sheet = book[name]
+        sheet.reset_dimensions()  # the file may declare a million rows
+        rows = []
+        for number, row in enumerate(sheet.iter_rows(values_only=True)):
+            if number >= SHEET_ROWS:
+                raise InputError(f"sheet {name!r} declares more than {SHEET_ROWS:,} rows, which no sheet has: save it again")
+            if any(value is not None for value in row):
+                rows.append(row)
+        book.close()
     if len(rows) < 2:
         raise InputError(f"sheet {name!r} needs a row of names of columns and at least one row of values")
-    names = distinct_names([f"column {k}" if value is None else str(value) for k, value in enumerate(rows[0], 1)])
-    columns = zip(names, zip(*rows[1:], strict=True), strict=True)
+    heading = [*rows[0], *[None] * (max(map(len, rows)) - len(rows[0]))]
+    names = distinct_names([f"column {k}" if value is None else str(value) for k, value in enumerate(heading, 1)])
+    columns = zip(names, zip_longest(*rows[1:]), strict=False)
     frame = pd.DataFrame({name: pd.Series(list(values), dtype=object).infer_objects() for name, values in columns})
     return Reading(frame.dropna(axis=1, how="all"), notes=(f"{source.path.name}: sheet {name!r}.",))
 
 
 def read_npz(source: Source) -> Reading:
     """Read a graph, or a matrix of features alone."""
-    try:
-        with np.load(source.path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"it is no numpy archive of plain arrays ({error}): write it with numpy.savez") from None
+    with guard("numpy archive of plain arrays", "write it with numpy.savez"):
+        arrays = load_npz(source.path)
     edges = _edges_of(arrays)
     matrix = _sparse_part(arrays, _FEATURES) if edges is not None else None
     if matrix is None:
@@ -85,24 +99,85 @@ def read_npz(source: Source) -> Reading:
 
 def read_npy(source: Source) -> Reading:
     """Read a matrix of features."""
-    try:
-        array = np.load(source.path, allow_pickle=False)
-    except ValueError as error:
-        raise InputError(f"it is no numpy array of plain values ({error})") from None
-    return Reading(matrix=array)
+    with guard("numpy array of plain values", "write it with numpy.save"):
+        return Reading(matrix=load_npy(source.path))
 
 
 def read_matrix_market(source: Source) -> Reading:
     """Read a matrix; a square sparse one is a graph whose nodes are 1 … n; any other is features."""
-    from scipy.io import mmread
-
-    try:
-        matrix = mmread(source.path)
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"it is no Matrix Market file ({error})") from None
+    with guard("Matrix Market file"):
+        matrix = _matrix_market(source.path.read_bytes())
     if sp.issparse(matrix) and matrix.shape[0] == matrix.shape[1]:
         return Reading(edges=_as_edges(matrix, first=1), matrix=matrix)
     return Reading(matrix=matrix)
+
+
+def _matrix_market(data: bytes) -> Any:
+    """A matrix of real or whole numbers, or of places alone; symmetric ones store the lower triangle.
+
+    Read here, since scipy's reader ends the process on some damaged files.
+    """
+    sparse, values, symmetry, (n, m, *entries), body = _mtx_header(data)
+    skew = symmetry == "skew-symmetric"
+    triangle = n * (n - 1) // 2 + (0 if skew else n)
+    count = entries[0] if sparse else n * m if symmetry == "general" else triangle
+    if 2 * count > len(body) + 1:
+        raise InputError(f"it declares {count:,} entries, but has {len(body):,} bytes after its sizes: write it again")
+    columns = _numbers(body, ["int64"] * (2 * sparse) + ["float64"] * (values != "pattern"))
+    if len(columns[0]) != count:
+        raise InputError(f"it declares {count:,} entries, but has {len(columns[0]):,}: write it again")
+    if sparse:
+        row, column = columns[0] - 1, columns[1] - 1
+        if count and (min(row.min(), column.min()) < 0 or row.max() >= n or column.max() >= m):
+            raise InputError(f"an entry is outside of its {n:,} rows and {m:,} columns: write it again")
+    elif symmetry == "general":
+        column, row = np.divmod(np.arange(count), max(n, 1))
+    else:
+        column, row = np.triu_indices(n, int(skew))  # the lower triangle by columns is the upper one by rows
+    given = np.ones(count) if values == "pattern" else columns[-1]
+    if symmetry != "general":
+        off = row != column
+        row, column = np.r_[row, column[off]], np.r_[column, row[off]]
+        given = np.r_[given, (-1 if skew else 1) * given[off]]
+    if sparse:
+        return sp.coo_array((given, (row, column)), shape=(n, m))
+    dense = np.zeros((n, m))
+    dense[row, column] = given
+    return dense
+
+
+def _mtx_header(data: bytes) -> tuple[bool, str, str, list[int], bytes]:
+    """Whether it is sparse, kinds of values and of symmetry, sizes, and the lines of entries."""
+    banner, _, rest = data.partition(b"\n")
+    words = banner.decode("ascii", "replace").lower().split()
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"] or words[2] not in ("coordinate", "array"):
+        raise InputError("it is no Matrix Market file: its first line is not %%MatrixMarket matrix coordinate real general")
+    sparse, values, symmetry = words[2] == "coordinate", words[3], words[4]
+    known = ("real", "integer", "double", *(["pattern"] * sparse)), ("general", "symmetric", "skew-symmetric")
+    if values not in known[0] or symmetry not in known[1]:
+        read = " and ".join(", ".join(each) for each in known)
+        raise InputError(f"its values are {values[:20]} and {symmetry[:20]}, but {read} are read")
+    line, _, body = rest[comments(rest) :].lstrip().partition(b"\n")
+    sizes = [int(word) for word in line.split()[:4]]
+    if len(sizes) != 2 + sparse or min(sizes) < 0 or max(sizes) >= 1 << 31:
+        raise InputError(f"its sizes should be {2 + sparse} numbers below 2³¹, not {line[:60].decode('ascii', 'replace')!r}")
+    if symmetry != "general" and sizes[0] != sizes[1]:
+        raise InputError(f"a {symmetry} matrix is square, not {sizes[0]:,} × {sizes[1]:,}")
+    return sparse, values, symmetry, sizes, body
+
+
+def _numbers(body: bytes, kinds: list[str]) -> list[np.ndarray]:
+    """Columns of numbers between blanks."""
+    from pyarrow import csv as reader
+
+    names = [str(place) for place in range(len(kinds))]
+    lines = re.sub(rb"\n +|\n+", b"\n", single_blanks(body)).strip()
+    if not lines:
+        return [np.empty(0, kind) for kind in kinds]
+    options = reader.ReadOptions(column_names=names), reader.ParseOptions(delimiter=" ", quote_char=False)
+    types = {name: pa.type_for_alias(kind) for name, kind in zip(names, kinds, strict=True)}
+    table = reader.read_csv(pa.BufferReader(lines), *options, reader.ConvertOptions(column_types=types, null_values=[]))
+    return [column.to_numpy() for column in table.columns]
 
 
 def _edges_of(arrays: dict[str, np.ndarray]) -> pd.DataFrame | None:
@@ -132,13 +207,15 @@ def _sparse_part(arrays: dict[str, np.ndarray], names: Sequence[str]) -> sp.csr_
             parts = [arrays.get(f"{name}{mark}{part}") for part in ("data", "indices", "indptr", "shape")]
             if all(part is not None for part in parts):
                 data, indices, indptr, shape = parts
-                kind = sp.csc_array if b"csc" in arrays.get("format", np.array(b"csr")).tobytes() else sp.csr_array
-                return sp.csr_array(kind((data, indices, indptr), shape=tuple(map(int, shape))))  # type: ignore[arg-type]
+                columns = b"csc" in arrays.get("format", np.array(b"csr")).tobytes()
+                return csr_of(data, indices, indptr, shape, columns=columns)
     return None
 
 
 def _nodes(matrix: Any, labels: np.ndarray | None, ids: np.ndarray | None) -> pd.DataFrame:
-    n = next(len(part) if part.ndim == 1 else part.shape[0] for part in (ids, labels, matrix) if part is not None)
+    if any(part is not None and part.ndim == 0 for part in (ids, labels, matrix)) or (ids is not None and ids.ndim != 1):
+        raise InputError("its arrays need one row per node, and ids one number or text for each: one of them has not")
+    n = next(part.shape[0] for part in (ids, labels, matrix) if part is not None)
     columns: dict[str, Any] = {"id": np.arange(n) if ids is None else ids}
     if labels is not None:
         columns["label"] = labels.reshape(n, -1)[:, 0] if labels.ndim > 1 else labels
@@ -184,8 +261,8 @@ def write_parquet(frame: pd.DataFrame, file: IO[bytes], separator: str, keep: Se
 def write_excel(frame: pd.DataFrame, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
     """Write a sheet; text is never a formula."""
     openpyxl = require("openpyxl", "excel", "writing .xlsx")
-    if len(frame) >= 1 << 20:
-        raise InputError(f"a sheet has room for {(1 << 20) - 1:,} rows, not for {len(frame):,}: write .csv or .parquet")
+    if len(frame) >= SHEET_ROWS:
+        raise InputError(f"a sheet has room for {SHEET_ROWS - 1:,} rows, not for {len(frame):,}: write .csv or .parquet")
     book = openpyxl.Workbook()
     sheet = book.active
     sheet.append([str(name) for name in frame.columns])

@@ -53,6 +53,8 @@ class Options:
         Files of edges and of nodes; one of them is needed.
     labels, matrix : Source, default=None
         Files of labels by id, and of a feature matrix.
+    db : Source, default=None
+        A database, whose keys say what nodes and edges are (`slimg.io.schema`), instead of files.
     source, target, weight : str, default=None
         Columns of the edges; None leaves the choice to slimg.
     weighted : bool, default=True
@@ -85,6 +87,7 @@ class Options:
     nodes: tuple[Source, ...] = ()
     labels: Source | None = None
     matrix: Source | None = None
+    db: Source | None = None
     source: str | None = None
     target: str | None = None
     weight: str | None = None
@@ -173,6 +176,10 @@ def read_inputs(options: Options, *, need_label: bool | None = True, plan: Featu
     InputError
         If a file cannot be read or does not fit the others; the message begins with its name.
     """
+    if options.db is not None:
+        from slimg.io.schema import read_schema
+
+        return read_schema(options, need_label, plan)
     if not options.edges and not options.nodes:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both")
     if sum(source.is_stdin for source in (*options.edges, *options.nodes)) > 1:

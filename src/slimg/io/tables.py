@@ -26,6 +26,7 @@ def read(
     edges: Any = None,
     nodes: Any = None,
     *,
+    db: Any = None,
     label: str | None = None,
     labels: Any = None,
     id: str | None = None,
@@ -57,6 +58,9 @@ def read(
     nodes : path or table, default=None
         One row per node; by default the nodes are the ids in ``edges``. A mapping of names to tables or paths, or a list of
         paths, has a type of nodes in each.
+    db : path or address, default=None
+        A SQLite or DuckDB file, or ``"postgresql://host/name"``, instead of edges and nodes: tables with a key are types of
+        nodes, foreign keys and link tables are relations, and the label is named as ``"customers.churned"``.
     label : str, default=None
         Column of ``nodes`` to predict; by default one of a usual name, such as ``label``, if there is one.
     labels : path or table, default=None
@@ -122,7 +126,8 @@ def read(
         return Graph.from_networkx(edges, label=label, features=features, weight=name, **kept)
     options = Options(
         edges=_sources(edges, "edges"), nodes=_sources(nodes, "nodes"),
-        labels=None if labels is None else _source(labels, "labels"), source=source, target=target, relation=relation,
+        labels=None if labels is None else _source(labels, "labels"), db=None if db is None else Source.parse(str(db)),
+        source=source, target=target, relation=relation,
         weight=weight if isinstance(weight, str) else None, weighted=weight is not False,
         id=id, label=label, features=None if features is None else tuple(features), ignore=tuple(ignore),
         kinds={name: KINDS.get(kind, kind) for name, kind in (kinds or {}).items()}, missing=tuple(missing),

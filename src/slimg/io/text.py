@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,23 +25,29 @@ import pyarrow.csv as csv_reader
 from slimg.errors import InputError
 from slimg.graph.columns import show
 from slimg.io import Reading, Source
+from slimg.io.guards import CHUNK, MOST_COLUMNS, BoundedFile, check_members, guard, unpack
 from slimg.io.values import distinct_names, frame_of
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+AS_MATRIX = "give features as a matrix (.npz, .npy or .mtx) with --feature-matrix"
 LOOKED_AT = 50
 """Lines from which separator and header are guessed."""
 
 
 def read_separated(source: Source) -> Reading:
     """Read a CSV or TSV file; lines at the top that begin with # or % are comments."""
-    data, notes = _utf8(source)
-    skipped = _comments(data)
+    data, notes = _utf8(source, lines=True)
+    skipped = comments(data)
     if not data[skipped:].strip():
         raise InputError("the file is empty: it needs at least one row")
     start = skipped + len(data[skipped : skipped + 4096]) - len(data[skipped : skipped + 4096].lstrip(b"\r\n"))
-    sample = data[start : start + (1 << 16)].decode("utf-8", "ignore").splitlines()[:LOOKED_AT]
+    ends = data.find(b"\n", max(data.find(b"\n", start), 0) + 1), start + CHUNK  # a table of many columns has long lines
+    sample = data[start : max(start + (1 << 16), ends[ends[0] < 0])].decode("utf-8", "ignore").splitlines()[:LOOKED_AT]
     separator = source.separator or _guess_separator(sample, source.suffix)
     head = _split(sample, separator)
+    if len(head[0]) > MOST_COLUMNS:
+        raise InputError(f"the first line has {len(head[0]):,} values, more than {MOST_COLUMNS:,} columns: {AS_MATRIX}")
     _check_widths(head, source.header)
     header = _has_header(head) if source.header is None else source.header
     frame = _parsed(data, start, separator, head[0], header)
@@ -72,11 +79,18 @@ def read_json_lines(source: Source) -> Reading:
     return Reading(_frame_of_rows([row for _, row in lines]))
 
 
+def _is_deep(data: bytes) -> bool:
+    """Whether a thousand brackets may be open at once; arrow's parser ends the process at some fifty thousand."""
+    brackets = np.frombuffer(data.translate(None, _NOT_BRACKETS), np.uint8)
+    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1).astype(np.int32)
+    return bool(len(steps)) and int(np.cumsum(steps).max()) > 1000
+
+
 def _json_frame(data: bytes) -> pd.DataFrame | None:
     """JSON lines read by arrow; None where arrow would change a value, or cannot read it."""
     import pyarrow.json
 
-    if data[:64].lstrip()[:1] != b"{":
+    if data[:64].lstrip()[:1] != b"{" or _is_deep(data):
         return None
     try:
         options = pyarrow.json.ReadOptions(block_size=1 << 24)
@@ -108,13 +122,15 @@ def _dtype(values: list[Any]) -> object:
 def _loaded(text: str, number: int) -> Any:
     try:
         return json.loads(text)
+    except RecursionError:
+        raise InputError(f"line {number} is nested too deeply: a row is one object of values and lists") from None
     except ValueError as error:
         raise InputError(f"line {number} is not JSON ({error}): one object per line is needed") from None
 
 
-def _utf8(source: Source) -> tuple[bytes, list[str]]:
+def _utf8(source: Source, lines: bool = False) -> tuple[bytes, list[str]]:
     """The whole text as UTF-8, which it is unless a byte order mark or the user says otherwise."""
-    data = unpacked(source)
+    data = unpacked(source, lines)
     encoding, notes = source.encoding, []
     if encoding is None and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding, notes = "utf-16", ["encoded as UTF-16"]
@@ -127,31 +143,26 @@ def _utf8(source: Source) -> tuple[bytes, list[str]]:
     return data.removeprefix(codecs.BOM_UTF8), notes
 
 
-def unpacked(source: Source) -> bytes:
-    """The bytes of a file, or of what is packed in it."""
+def unpacked(source: Source, lines: bool = False) -> bytes:
+    """The bytes of a file, or of what is packed in it; ``lines`` refuses lines that no table has."""
     packing = source.packing
     if source.is_stdin:
-        return sys.stdin.buffer.read()
-    try:
+        return unpack(sys.stdin.buffer, sys.maxsize, lines)
+    stored = source.path.stat().st_size
+    with guard(f"{packing} file" if packing else "file that can be read", "copy it again"):
         if packing == ".zip":
-            return _only_member(source)
+            with BoundedFile(source.path) as whole, zipfile.ZipFile(whole) as archive:
+                names = [item.filename for item in archive.infolist() if not item.is_dir()]
+                if len(names) != 1:
+                    raise InputError(f"a .zip needs one file in it, not {len(names)} ({show(names)}): unpack it")
+                check_members(archive, stored)
+                with archive.open(names[0]) as file:
+                    return unpack(file, stored, lines)
         if packing:
             with pa.input_stream(str(source.path), compression={".gz": "gzip", ".zst": "zstd"}[packing]) as file:
-                return file.read()
+                return unpack(file, stored, lines)
         with open(source.path, "rb") as file:
-            return file.read()
-    except PermissionError:
-        raise
-    except (OSError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"the compressed file is damaged ({str(error).splitlines()[0]}): copy it again") from None
-
-
-def _only_member(source: Source) -> bytes:
-    with zipfile.ZipFile(source.path) as archive:
-        names = [item.filename for item in archive.infolist() if not item.is_dir()]
-        if len(names) != 1:
-            raise InputError(f"a .zip needs one file in it, not {len(names)} ({show(names)}): unpack it")
-        return archive.read(names[0])
+            return unpack(file, stored, lines)
 
 
 def _decoded(data: bytes, encoding: str) -> str:
@@ -167,7 +178,12 @@ def _decoded(data: bytes, encoding: str) -> str:
         ) from None
 
 
-def _comments(data: bytes) -> int:
+def single_blanks(body: Any) -> bytes:
+    """Lines whose values are separated by one blank, without blanks at their ends."""
+    return re.sub(rb"(?m)^ | $| (?=\r)", b"", re.sub(rb"[ \t]+", b" ", body))
+
+
+def comments(data: bytes) -> int:
     """Number of bytes of leading comment lines."""
     place = 0
     while data[place : place + 1] in (b"#", b"%"):
@@ -178,7 +194,10 @@ def _comments(data: bytes) -> int:
 
 def _split(lines: Sequence[str], separator: str) -> list[list[str]]:
     """Values of each line; blanks (and tabs) separate however many there are."""
-    return [line.split() for line in lines] if separator == " " else list(csv.reader(lines, delimiter=separator))
+    try:
+        return [line.split() for line in lines] if separator == " " else list(csv.reader(lines, delimiter=separator))
+    except csv.Error:  # a field that is longer than the module takes, when another separator is tried
+        return [line.split(separator) for line in lines]
 
 
 def _guess_separator(sample: Sequence[str], suffix: str) -> str:
@@ -213,8 +232,7 @@ def _parsed(data: bytes, start: int, separator: str, first: Sequence[str], heade
     names = distinct_names(first) if header else [f"column {number}" for number in range(1, len(first) + 1)]
     body = memoryview(data)[start:]
     if separator == " ":  # any number of blanks and tabs
-        lines = re.sub(rb"[ \t]+", b" ", body)
-        body, separator = memoryview(re.sub(rb"(?m)^ | $| (?=\r)", b"", lines)), " "
+        body, separator = memoryview(single_blanks(body)), " "
     try:
         table = csv_reader.read_csv(
             pa.BufferReader(pa.py_buffer(body)),

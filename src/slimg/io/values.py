@@ -122,7 +122,10 @@ class Column:
     def _set_objects(self, values: np.ndarray, absent: Sequence[str]) -> None:
         kind = pd.api.types.infer_dtype(values, skipna=True)
         if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
-            self._typed, self._whole = values.astype(np.float64), kind == "integer"
+            try:
+                self._typed, self._whole = values.astype(np.float64), kind == "integer"
+            except OverflowError:
+                raise InputError(f"column {self.name!r} holds a number beyond 1e308: correct it") from None
         elif kind in ("boolean", "mixed-integer") or (kind == "mixed" and all(map(_is_scalar, values))):
             texts = [None if gone else str(value) for value, gone in zip(values, missing(values), strict=True)]
             self._set_text(pa.array(texts, pa.string()), absent)

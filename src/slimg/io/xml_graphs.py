@@ -6,7 +6,7 @@ GEXF      <attribute id title type>   <node id label> <attvalue for value>   <ed
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from xml.etree import ElementTree
 
@@ -14,6 +14,7 @@ import pandas as pd
 
 from slimg.errors import InputError
 from slimg.io import Reading, Source
+from slimg.io.guards import check_size
 from slimg.io.text import unpacked
 
 _NUMBERS = {"int": int, "integer": int, "long": int, "short": int, "byte": int, "float": float, "double": float}
@@ -31,15 +32,15 @@ def read_graphml(source: Source) -> Reading:
                 defaults[kind][key.get("attr.name") or str(key.get("id"))] = value
 
     def attributes(element: ElementTree.Element, kind: str) -> dict[str, Any]:
-        values = dict(defaults[kind])
+        values: dict[str, Any] = {}
         for data in _children(element, "data"):
             key = keys.get(data.get("key"))
             if key is None:
-                raise InputError(f"a {kind} refers to key {data.get('key')!r}, which is not declared")
+                raise InputError(f"a {kind} refers to key {str(data.get('key'))[:60]!r}, which is not declared")
             values[key.get("attr.name") or str(data.get("key"))] = _typed(data.text or "", key.get("attr.type"))
         return values
 
-    return _reading(graph, attributes, graph.get("edgedefault") != "undirected")
+    return _reading(graph, attributes, graph.get("edgedefault") != "undirected", defaults)
 
 
 def read_gexf(source: Source) -> Reading:
@@ -66,14 +67,32 @@ def read_gexf(source: Source) -> Reading:
 
 
 def _reading(
-    graph: ElementTree.Element, attributes: Callable[[ElementTree.Element, str], dict[str, Any]], directed: bool
+    graph: ElementTree.Element,
+    attributes: Callable[[ElementTree.Element, str], dict[str, Any]],
+    directed: bool,
+    defaults: dict[str, dict[str, Any]] | None = None,
 ) -> Reading:
-    nodes = [{"id": node.get("id"), **attributes(node, "node")} for node in _all(graph, "node")]
-    if not nodes:
+    tables = {}
+    for kind, ends in (("node", ("id",)), ("edge", ("source", "target"))):
+        elements = _all(graph, kind)
+        own = {end: [element.get(end) for element in elements] for end in ends}
+        tables[kind] = _table(own, (defaults or {}).get(kind, {}), (attributes(element, kind) for element in elements))
+    if not len(tables["node"]):
         raise InputError("there are no nodes in it")
-    ends = ("source", "target")
-    edges = [{**{end: edge.get(end) for end in ends}, **attributes(edge, "edge")} for edge in _all(graph, "edge")]
-    return Reading(pd.DataFrame(nodes), pd.DataFrame(edges, columns=None if edges else ends), directed=directed)
+    return Reading(tables["node"], tables["edge"], directed=directed)
+
+
+def _table(own: dict[str, list[Any]], defaults: dict[str, Any], rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """Columns of the elements' own attributes, of defaults, and of what each row adds."""
+    n = len(next(iter(own.values())))
+    columns = {**own, **{name: [value] * n for name, value in defaults.items() if n}}
+    for row, values in enumerate(rows):
+        for name, value in values.items():
+            if name not in columns:
+                check_size(16 * n * len(columns), 1 << 20, "its table of attributes")
+                columns[name] = [None] * n
+            columns[name][row] = value
+    return pd.DataFrame({name: pd.Series(values, dtype=None if n else object) for name, values in columns.items()})
 
 
 def _parsed(source: Source, name: str) -> tuple[ElementTree.Element, ElementTree.Element]:
@@ -83,7 +102,7 @@ def _parsed(source: Source, name: str) -> tuple[ElementTree.Element, ElementTree
     except ElementTree.ParseError as error:
         raise InputError(f"it is not well-formed XML ({error})") from None
     if _local(root) != name:
-        raise InputError(f"its outermost element is <{_local(root)}>, not <{name}>")
+        raise InputError(f"its outermost element is <{_local(root)[:60]}>, not <{name}>")
     graph = next(iter(_all(root, "graph")), None)
     if graph is None:
         raise InputError("there is no <graph> in it")
@@ -98,7 +117,7 @@ def _typed(text: str | None, kind: str | None) -> Any:
     try:
         return _NUMBERS[kind](text) if kind in _NUMBERS else text
     except ValueError:
-        raise InputError(f"the value {text!r} is no {kind}") from None
+        raise InputError(f"the value {text[:60]!r} is no {kind}") from None
 
 
 def _local(element: ElementTree.Element) -> str:
