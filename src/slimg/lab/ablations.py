@@ -1,6 +1,7 @@
 """The paper's ablations of SlimG, from the settings of a recipe to lists of components.
 
-    components   which of U, X, row and sym          pca       False keeps the features themselves
+    components   which of U, X, row and sym;         pca       False keeps the features themselves
+                 "default" for those of `SlimG()`
     k_row, k_sym hops, one number or several         energy, max_rank   the rank of the paper's rule
     sparsity     False drops both penalties
 """
@@ -18,6 +19,7 @@ from slimg.components.features import FeatureComponent
 from slimg.errors import check_names
 
 NAMES = ("U", "X", "row", "sym")
+DEFAULT = "default"
 SHARED = ("pca", "k_row", "k_sym", "energy", "max_rank")
 """Settings of components: models with the same ones can share components."""
 
@@ -80,7 +82,8 @@ def slimg_params(settings: dict[str, Any], normalize: str | None = "row") -> dic
     own = (*SHARED, "normalize")
     options = {"normalize": normalize, **{key: settings[key] for key in own if key in settings}}
     params = {key: value for key, value in settings.items() if key not in (*own, "components", "sparsity")}
-    params["components"] = slimg_components(settings.get("components", NAMES), **options)
+    names = settings.get("components", NAMES)
+    params["components"] = None if names == DEFAULT else slimg_components(names, **options)
     if settings.get("sparsity") is False:
         params["grid"] = UNPENALIZED
     return params

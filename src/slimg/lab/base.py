@@ -174,6 +174,8 @@ class Baseline(BaseNodeClassifier):
         check_graph(graph, y)
         check_whole_number(self.random_state, "random_state", 0, 2**32 - 1)
         check_whole_number(self.cv, "cv", 2)
+        if getattr(self, "normalize_features", None) not in ("row", None):
+            raise choices("normalize_features", getattr(self, "normalize_features", None), ["row", "None"])
         if isinstance(self.engine, str) and self.engine != "memory":
             raise choices("engine", self.engine, ["memory", "an engine object"])
 

@@ -30,6 +30,9 @@ def logits(name, graph, **setting):
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(0, 0.7)
+        for key, value in module.named_buffers():
+            if "running" in key:
+                value.uniform_(0.5, 2)
         found = module.eval()(inputs).numpy()
     return found, {key: value.double().numpy() for key, value in module.state_dict().items()}
 
@@ -55,6 +58,19 @@ def gcn(w, name, x, hop, layers):
 
 def of_gcn(m, w, K):
     return gcn(w, "", m["X"], m["Ã_sym"], K)
+
+
+def of_gcn_tuned(m, w, K, residual, norm):
+    h = m["X"]
+    for layer in range(K):
+        h = m["Ã_sym"] @ affine(w, f"around.{layer}", h) + (affine(w, f"own.{layer}", h) if residual else 0)
+        if norm != "none":
+            name = f"norms.{layer}"
+            mean, var = ((h.mean(1, keepdims=True), h.var(1, keepdims=True)) if norm == "layer"
+                         else (w[f"{name}.running_mean"], w[f"{name}.running_var"]))  # fmt: skip
+            h = (h - mean) / np.sqrt(var + 1e-5) * w[f"{name}.weight"] + w[f"{name}.bias"]
+        h = relu(h)
+    return affine(w, "last", h)
 
 
 def of_sage(m, w, K):
@@ -118,6 +134,9 @@ def of_linkx(m, w, K):
 CASES = [
     ("gcn", {"K": 1}, of_gcn),
     ("gcn", {"K": 2}, of_gcn),
+    ("gcn_tuned", {"K": 1, "residual": 0, "norm": "none"}, of_gcn_tuned),
+    ("gcn_tuned", {"K": 2, "residual": 1, "norm": "layer"}, of_gcn_tuned),
+    ("gcn_tuned", {"K": 3, "residual": 1, "norm": "batch"}, of_gcn_tuned),
     ("sage", {"K": 2}, of_sage),
     ("sage", {"K": 3}, of_sage),
     ("gcnii", {"K": 4, "alpha": 0.2, "theta": 1.5}, of_gcnii),

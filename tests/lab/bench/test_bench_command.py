@@ -141,8 +141,8 @@ def store(recipe, tmp_path):
 
 def test_every_table_and_figure_of_the_paper_is_an_experiment(tmp_path, monkeypatch):
     monkeypatch.setenv("SLIMG_DATA", str(tmp_path))
-    assert set(EXPERIMENTS) == PAPERS
-    assert {recipe.name for recipe, _ in chosen("all", quick=True)} == PAPERS
+    assert set(EXPERIMENTS) == PAPERS | {"rivals"}
+    assert {recipe.name for recipe, _ in chosen("all", quick=True)} == set(EXPERIMENTS)
     ((recipe, page),) = chosen("design", quick=True)
     assert recipe.name == "design" and page is EXPERIMENTS["design"] and recipe.quick
     with pytest.raises(InputError, match="unknown experiment 'desing': choose one of all, components"):
@@ -156,6 +156,21 @@ def test_show_prints_writes_and_counts_what_failed(recipe, store, tmp_path, caps
     assert "25.0" in said and "O.O.M." in said and "oom: too much" in said
     assert "| LR |" in (out / "tiny.md").read_text() and r"\begin{tabular}" in (out / "tiny.tex").read_text()
     assert sorted(each.name for each in out.iterdir()) == ["tiny.md", "tiny.tex"]  # nothing half written
+
+
+def test_rivals_have_one_figure_of_mean_accuracy_against_the_seconds_of_a_whole_fit(tmp_path):
+    cases = {name: {"case": name, "n": 120} for name in ("random-uniform", "semantic-homophily")}
+    recipe = Recipe("rivals", "Rivals", cases, MODELS, seeds=1)
+    seconds = {"features": 1.0, "tuning": 2.0, "training": 50.0, "prediction": 0.5}
+    with Store(tmp_path / "s.jsonl").writing() as store:
+        for row, column, accuracy in zip(["lr", "lr", "sgc"], [*cases, "random-uniform"], [0.2, 0.6, 0.9], strict=True):
+            key = recipe.cell(row, column, 0).key
+            store.append({"key": key, "status": "ok", "accuracy": accuracy, "seconds": seconds})
+    page = EXPERIMENTS["rivals"](Grid.of(recipe, store)).draw(tmp_path)
+    means = page.parts[-3]
+    assert [entry.lines[0] for entry in means.rows[0]] == ["LR", "40.0", "1.00", "2.00", "3.50", "3.50", "1"]
+    assert len(means.rows) == 1 and "SGC" in page.parts[-2]  # it was not run on all graphs
+    assert "LR" in (tmp_path / "rivals.svg").read_text()
 
 
 def test_the_table_of_nonlinear_parts_has_the_polynomials(recipe, store, tmp_path):

@@ -1,4 +1,4 @@
-"""Stand-ins: the sizes asked for, skewed degrees, the homophily and the classes asked for."""
+"""Generated graphs: their sizes, skewed degrees, homophily and classes are those of the description."""
 
 import numpy as np
 import pytest

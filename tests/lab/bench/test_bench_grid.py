@@ -79,9 +79,9 @@ def test_ranks_medals_and_red_cells_by_hand(tmp_path):
     assert grid.average_rank("a")[1] == pytest.approx(np.std([1, 2], ddof=1))
 
 
-def test_columns_that_not_every_model_has_and_standins_do_not_count(tmp_path):
+def test_columns_that_not_every_model_has_and_synthetic_graphs_do_not_count(tmp_path):
     which = recipe(("a", "b"), ("cora", "photo", "actor"), seeds=1)
-    which.data["actor"] = {"standin": "actor", "nodes": 10, "edges": 5, "features": 2, "classes": 2}
+    which.data["actor"] = {"synthetic": "actor", "nodes": 10, "edges": 5, "features": 2, "classes": 2}
     values = {("a", "cora"): [0.5], ("b", "cora"): [0.6], ("a", "photo"): [0.9]}
     values |= {("a", "actor"): [0.9], ("b", "actor"): [0.1]}
     grid = filled(tmp_path, which, values)

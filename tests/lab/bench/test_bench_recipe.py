@@ -33,7 +33,7 @@ def test_every_experiment_has_a_recipe_with_distinct_cells(no_files, name, quick
     assert len(set(keys)) == len(keys) == len(recipe.data) * len(recipe.models) * recipe.seeds
 
 
-def test_without_files_quick_has_standins_and_the_full_protocol_names_what_is_missing(no_files):
+def test_without_files_quick_has_synthetic_graphs_and_the_full_protocol_names_what_is_missing(no_files):
     full, quick = Recipe.named("components"), Recipe.named("components", quick=True)
     assert "cora" in full.missing and full.data == {}
     assert quick.synthetic == ("ogbn-arxiv", "ogbn-products", "penn94", "twitch-gamers", "pokec") and "cora" in quick.missing
@@ -79,7 +79,7 @@ def test_a_row_may_have_fewer_splits_than_the_others(tmp_path):
         ({"data": ["corra"]}, "dataset 'corra'"),
         ({"data": "cora"}, "'data'.*list.*'cora'"),
         ({"data": [{"case": "x-y", "n": 120}]}, "sanity case 'x-y'"),
-        ({"data": [{}]}, "name, case, standin"),
+        ({"data": [{}]}, "name, case, synthetic"),
         ({"data": [{"case": "random-uniform", "n": 120, "d": 3}]}, "'d'"),
         ({"seeds": 0}, "'seeds'.*at least 1, not 0"),
         ({"seeds": True}, "'seeds'.*at least 1, not True"),

@@ -36,8 +36,8 @@ class FaultyServer:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 path = self.path.lstrip("/")
-                asked = self.headers.get("Range")
-                owner.requests.append((path, asked))
+                requested = self.headers.get("Range")
+                owner.requests.append((path, requested))
                 faults = owner.faults.get(path, [])
                 fault = faults.pop(0) if faults else ("none",)
                 if fault[0] == "status":
@@ -47,11 +47,11 @@ class FaultyServer:
                 if fault[0] == "stall":
                     owner.closing.wait(fault[1])
                     return None
-                self.answer(owner.files[path], asked, fault)
+                self.answer(owner.files[path], requested, fault)
 
-            def answer(self, data, asked, fault):
+            def answer(self, data, requested, fault):
                 tag = f'"{hash(data):x}"'
-                start = int(re.match(r"bytes=(\d+)-", asked)[1]) if asked and owner.ranges else 0
+                start = int(re.match(r"bytes=(\d+)-", requested)[1]) if requested and owner.ranges else 0
                 if start and self.headers.get("If-Range", tag) != tag:
                     start = 0
                 if start and start >= len(data):

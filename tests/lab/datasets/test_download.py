@@ -51,7 +51,7 @@ def test_cut_connections_are_gone_on_with(server, tmp_path):
     server.faults["big.bin"] = [("cut", 100_000), ("cut", 50_000), ("status", 503)]
     path = get(remote(server, sha256=SHA), tmp_path)
     assert path.read_bytes() == DATA and leftovers(tmp_path) == ["big.bin"]
-    assert [asked for _, asked in server.requests] == [None, "bytes=100000-", "bytes=150000-", "bytes=150000-"]
+    assert [requested for _, requested in server.requests] == [None, "bytes=100000-", "bytes=150000-", "bytes=150000-"]
 
 
 def test_the_next_call_goes_on_where_the_last_gave_up(server, tmp_path):
@@ -75,7 +75,7 @@ def test_without_tag_or_checksum_two_versions_are_never_joined(server, tmp_path)
     server.tags = False
     server.faults["big.bin"] = [("cut", 70_000)]
     assert get(remote(server), tmp_path).read_bytes() == DATA
-    assert [asked for _, asked in server.requests] == [None, None]
+    assert [requested for _, requested in server.requests] == [None, None]
 
 
 def test_a_server_without_ranges_starts_again(server, tmp_path):
@@ -301,7 +301,7 @@ def test_nothing_outside_the_folder_is_written(archived, tmp_path):
 
 
 def test_filtered_graphs_fetch_the_files_of_their_source(monkeypatch, tmp_path):
-    asked = []
-    monkeypatch.setattr(module, "download", lambda file, folder, *_, **__: asked.append((file.name, folder)) or folder)
+    requested = []
+    monkeypatch.setattr(module, "download", lambda file, folder, *_, **__: requested.append((file.name, folder)) or folder)
     datasets.fetch("chameleon-filtered", tmp_path)
-    assert asked == [("chameleon.npz", tmp_path / "chameleon")]
+    assert requested == [("chameleon.npz", tmp_path / "chameleon")]

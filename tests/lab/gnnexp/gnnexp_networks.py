@@ -205,7 +205,7 @@ class GPRByLoop(nn.Module):
 
 
 class H2GCN(nn.Module):
-    """Ego and neighbours kept apart: each layer concatenates the one-hop and the two-hop average of the last."""
+    """Ego and neighbours kept separate: each layer concatenates the one-hop and the two-hop average of the last."""
 
     def __init__(self, rounds=2):
         super().__init__()

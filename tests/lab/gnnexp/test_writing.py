@@ -42,7 +42,7 @@ PAPER = {
     "rw_kernel": r"(a \mathbf{I} - \mathbf{L})^p \mathbf{X}",
     "slimg": r"\mathbf{U} \cat g(\mathbf{X}) \cat g(\mathbf{A}_\mathrm{row}^2 \mathbf{X}) \cat g(\AsymK{2} \mathbf{X})",
 }
-"""The rows of the paper's source (GDC apart: its row is two formulas)."""
+"""The rows of the paper's source (without GDC, whose row is two formulas)."""
 
 
 def simplified(formula):

@@ -3,6 +3,8 @@
 σ = ReLU, H₀ = X, Wₗ with a bias where the layer has one; dropout before each product with weights:
 
     GCN        Hₗ = σ(Ã_sym Hₗ₋₁ Wₗ), the last without σ                                          Kipf & Welling, ICLR 2017
+    GCN tuned  Hₗ = σ(norm(Ã_sym Hₗ₋₁ Wₗ + Hₗ₋₁ Vₗ)), V with ``residual``, norm by columns (batch), rows (layer) or
+               none; then H_K W; dropout after σ, not on X                                        Luo et al., NeurIPS 2024
     SAGE       Hₗ = σ(A_row Hₗ₋₁ Wₗ + Hₗ₋₁ Vₗ), the last without σ                              Hamilton et al., NeurIPS 2017
     GCNII      H₀ = σ(XW), Hₗ = σ(T((1 − βₗ)I + βₗWₗ)), T = (1 − α)Ã_sym Hₗ₋₁ + αH₀,
                βₗ = log(θ/l + 1); then H_K W                                                      Chen et al., ICML 2020
@@ -114,6 +116,26 @@ class GCN(_Stack):
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         return self.of(inputs.x, lambda t: inputs.hop(self.hop, t))
+
+
+class TunedGCN(_Dropping):
+    """GCN with residual connections and normalised layers, as tuned GNNs have them; norms bring the bias of a layer."""
+
+    def __init__(self, shape: Shape, K: int, residual: int, norm: str):
+        super().__init__(shape)
+        pairs, bias = list(pairwise(shape.widths(K + 1)[:-1])), norm == "none"
+        self.around: ModuleList = ModuleList(Affine(a, b, bias=bias) for a, b in pairs)
+        self.own: ModuleList = ModuleList(Affine(a, b, bias=False) for a, b in pairs if residual)
+        kind = {"batch": torch.nn.BatchNorm1d, "layer": torch.nn.LayerNorm, "none": torch.nn.Identity}[norm]
+        self.norms: ModuleList = ModuleList(kind(b) for _, b in pairs)
+        self.last: Affine = Affine(shape.hidden, shape.classes)
+
+    def forward(self, inputs: Inputs) -> torch.Tensor:
+        h: Any = inputs.x
+        for place, (around, norm) in enumerate(zip(self.around, self.norms, strict=True)):
+            own = self.own[place](h) if len(self.own) else 0.0
+            h = self.drop(F.relu(norm(inputs.hop("Ã_sym", around(h)) + own)))
+        return self.last(h)
 
 
 class SAGE(_Dropping):
@@ -251,7 +273,8 @@ def _mlp(shape: Shape, layers: int, part: str = "x") -> MLP:
 
 
 _BUILDERS: dict[str, Callable[..., Module]] = {
-    "gcn": GCN, "sage": SAGE, "gcnii": GCNII, "h2gcn": H2GCN, "appnp": PredictThenPropagate, "gprgnn": GPRGNN, "gat": GAT,
+    "gcn": GCN, "gcn_tuned": TunedGCN, "sage": SAGE, "gcnii": GCNII, "h2gcn": H2GCN, "appnp": PredictThenPropagate,
+    "gprgnn": GPRGNN, "gat": GAT,
     **{f"mlp{layers}": partial(_mlp, layers=layers) for layers in (2, 3)},
     **{f"slimg_mlp{layers}": partial(_mlp, layers=layers, part="components") for layers in (2, 3)},
     "slimg_nonlinear": NonlinearSlimG, "linkx": LINKX,

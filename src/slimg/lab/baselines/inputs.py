@@ -48,7 +48,7 @@ SPARSE_BELOW = 0.15
 
 @dataclass(eq=False)
 class Inputs:
-    """What the networks are computed from; each part is made when it is first asked for and shared by all settings."""
+    """What the networks are computed from; each part is made when it is first needed and shared by all settings."""
 
     graph: Graph
     engine: Engine

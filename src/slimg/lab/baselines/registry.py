@@ -8,7 +8,11 @@
     mlp2, mlp3                  … on the features alone
     slimg_mlp2, slimg_mlp3,     … of the paper's linearity ablation
     slimg_nonlinear
+    gcn_tuned                   GCN with residuals and normalised layers, and a grid of its own
     gcn-quick, …                the same networks with the reduced grid
+    glr                         logistic regression on [A | X]
+    graphany                    least squares on five fixed propagations of X, weighted on validation rows
+    trees                       boosted trees on X and means over neighbours
     label_propagation           labels along edges, no features
     correct_and_smooth          a base model's predictions, corrected and smoothed over the graph
     pagerank, diffusion,        classifiers of scikit-network (`slimg[compare]`)
@@ -29,6 +33,7 @@ from slimg.errors import InputError, check_names
 from slimg.lab.ablations import with_normalize
 from slimg.lab.baselines.network import PAPER, Network, current_names
 from slimg.lab.baselines.smoothing import CLASSIFIERS, CorrectAndSmooth, LabelPropagation, ScikitNetwork
+from slimg.lab.baselines.tabular import BoostedTrees, GraphAnyBasis, GraphLogisticRegression
 from slimg.lab.linear_gnn import LinearGNN
 from slimg.lab.propagators import names as propagators
 from slimg.lab.propagators.registry import kind_of
@@ -141,4 +146,5 @@ def _makers() -> dict[str, tuple[Callable[..., Any], list[str]]]:
         found[name] = partial(LinearGNN, propagator), list(inspect.signature(kind_of(propagator)).parameters)
     found |= {name: (partial(Network, name), list(PAPER[name])) for name in NETWORKS}
     found |= {"label_propagation": (LabelPropagation, []), "correct_and_smooth": (CorrectAndSmooth, [])}
+    found |= {"glr": (GraphLogisticRegression, []), "graphany": (GraphAnyBasis, []), "trees": (BoostedTrees, [])}
     return found | {name: (partial(ScikitNetwork, name), options) for name, (_, options) in CLASSIFIERS.items()}

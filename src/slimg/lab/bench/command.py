@@ -21,7 +21,7 @@ from typing import Any
 from slimg.errors import InputError, choices
 from slimg.lab.bench.figures import polynomials
 from slimg.lab.bench.grid import Grid, accuracy_table, legend
-from slimg.lab.bench.pages import sanity_page, scalability_page, speed_page, weights_page
+from slimg.lab.bench.pages import rivals_page, sanity_page, scalability_page, speed_page, weights_page
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import progress_bar
 from slimg.lab.bench.run import run as run_cells
@@ -57,7 +57,8 @@ def simplicity(grid: Grid) -> Page:
 
 EXPERIMENTS: dict[str, MakePage] = {
     "sanity": sanity_page, "real": accuracies, "components": accuracies, "linearity": simplicity, "design": accuracies,
-    "receptive": accuracies, "scalability": scalability_page, "speed": speed_page, "interpret": weights_page,
+    "receptive": accuracies, "scalability": scalability_page, "speed": speed_page, "rivals": rivals_page,
+    "interpret": weights_page,
 }  # fmt: skip
 """Experiment → what makes its page from its grid."""
 

@@ -32,7 +32,9 @@ class Measured:
     iterations: float | None
 
 
-def accuracy_against_time(path: Path, models: list[Measured], title: str) -> Path:
+def accuracy_against_time(
+    path: Path, models: list[Measured], title: str, seconds: str = "features and training with the chosen values"
+) -> Path:
     """Accuracy over seconds (logarithmic), each model with the iterations it needed; those without a result are named."""
     figure = new_figure(6.4, 4.2)
     axes = figure.subplots()
@@ -48,7 +50,7 @@ def accuracy_against_time(path: Path, models: list[Measured], title: str) -> Pat
     points = to_unit_square.transform([(x, y) for _, x, y in measured]) if measured else np.empty((0, 2))
     for text, (x, y, ends) in zip(texts, _place_labels(points, texts), strict=True):
         axes.text(x, y, text, transform=axes.transAxes, fontsize=8, ha="right" if ends else "left", va="center", color=INK)
-    axes.set(xlabel="seconds: features and training with the chosen values", ylabel="accuracy, %")
+    axes.set(xlabel=f"seconds: {seconds}", ylabel="accuracy, %")
     failed = [each.title for each in models if each.accuracy is None]
     axes.set_title(title + (f"\nno result: {', '.join(failed)}" if failed else ""), fontsize=10)
     axes.grid(alpha=0.25)

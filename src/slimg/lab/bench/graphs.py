@@ -2,7 +2,7 @@
 
     {"name": "cora"}                                  a published graph, from the files that are here
     {"case": "semantic-uniform", "n": 6000}           a sanity check, at the paper's degree and nodes per feature
-    {"standin": "ogbn-arxiv", "nodes": 16000, …}      a generated graph that replaces one whose files are not here
+    {"synthetic": "ogbn-arxiv", "nodes": 16000, …}      a generated graph that replaces one whose files are not here
 
 Features of published graphs are divided by their row sums before they are used, those of generated ones are taken as they
 are; ``"prepared": "raw"`` or ``"row"`` in the description decides otherwise.
@@ -34,7 +34,7 @@ from slimg.lab.sanity.case import make, parts, scaled
 from slimg.lab.sanity.generators import draw_clusters
 
 ROUNDS = 50
-KINDS = ("name", "case", "standin")
+KINDS = ("name", "case", "synthetic")
 _KNOWN = {"name": {"name", "prepared"}, "case": {"case", "n", "prepared"}}
 
 
@@ -72,7 +72,7 @@ def is_synthetic(data: dict[str, Any]) -> bool:
     -------
     bool
     """
-    return "standin" in data
+    return "synthetic" in data
 
 
 def is_present(name: str) -> bool:
@@ -96,7 +96,7 @@ def load(data: dict[str, Any]) -> Graph:
         return datasets.load(data["name"])
     if "case" in data:
         return make(*parts(data["case"]), **scaled(data["n"])).graph
-    return make_synthetic(**{key: value for key, value in data.items() if key not in ("standin", "prepared")})
+    return make_synthetic(**{key: value for key, value in data.items() if key not in ("synthetic", "prepared")})
 
 
 def normalization(data: dict[str, Any]) -> str | None:

@@ -199,7 +199,7 @@ def legend(grid: Grid) -> list[str]:
     ]
     if recipe.synthetic:
         sentences.append(
-            "* Generated stand-ins for graphs whose files are not here: made up, smaller, and no measure of the graphs they"
+            "* Generated in place of graphs whose files are not here: made up, smaller, and no measure of the graphs they"
             " are named after."
         )
     if len(grid.ranked) > 1 and grid.judged:

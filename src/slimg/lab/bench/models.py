@@ -1,6 +1,6 @@
 """Models of the cells, by a kind and its settings: {"kind": "slimg", "grid": "paper"}.
 
-    slimg                     SlimG with its parameters
+    slimg                     SlimG with its parameters; components "default" are those of `SlimG()`, else the paper's
     lr, sgc, dgc, …           LinearGNN with that propagator and its parameters
     gcn, gat, …               other models of `slimg.lab.baselines`, with their parameters
     FILE.py:NAME              a user's own, as `slimg.lab.sanity.adapters` accepts it
@@ -13,6 +13,7 @@ The protocol of a model is named from its settings, so that no recipe can name i
     "paper"                                                        grid, epochs and patience of the paper
     "reduced: 1 of 6 settings, 100 epochs at most, patience 30"    a network that was given less
     "default path"                                                 SlimG with slimg's own pairs of penalties
+    "default"                                                      and with slimg's own components
     "own"                                                          models that the paper does not have
 """
 
@@ -31,7 +32,7 @@ from slimg.classifier import UNPENALIZED, SlimG
 from slimg.components.compute import Components
 from slimg.errors import InputError, check_names, choices
 from slimg.graph import Graph, Split
-from slimg.lab.ablations import NAMES, SHARED, slimg_params
+from slimg.lab.ablations import DEFAULT, NAMES, SHARED, slimg_params
 from slimg.lab.base import best_of
 from slimg.lab.baselines import LINEAR
 from slimg.lab.baselines.network import EPOCHS, PATIENCE, current_names, grid_settings
@@ -111,17 +112,19 @@ class SlimGKind(Kind):
         return {*SlimG().get_params(), "timed", "sparsity", *SHARED}
 
     def sharing(self, settings: Settings) -> Settings:
-        return {key: settings[key] for key in SHARED if key in settings}
+        found = {key: settings[key] for key in SHARED if key in settings}
+        return {**found, "components": DEFAULT} if settings.get("components") == DEFAULT else found
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         wanted = {name for settings in several for name in settings.get("components", NAMES)}
-        union = {**self.sharing(several[0]), "components": [name for name in NAMES if name in wanted]}
+        union = {"components": [name for name in NAMES if name in wanted], **self.sharing(several[0])}
         parts = SlimG(**slimg_params(union, normalize)).propagate(graph)
 
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
             given = {key: value for key, value in settings.items() if key != "timed"}
             model = SlimG(random_state=seed, **slimg_params(given, normalize))
-            own = parts.select(each.name for each in model.components or () if each.name in parts.blocks)
+            names = parts.blocks if model.components is None else [each.name for each in model.components]
+            own = parts.select(name for name in names if name in parts.blocks)
             model.fit(seen, train=split.train, val=split.val, propagated=own)
             predicted, prediction = _timed(model.predict)
             training, iterations = _training(model, own, seen, split, settings.get("timed", False))
@@ -236,6 +239,8 @@ def protocol(model: dict[str, Any]) -> str:
     settings = current_names({key: value for key, value in model.items() if key != "kind"})
     if kind == "slimg":
         grid = settings.get("grid", "path")
+        if settings.get("components") == DEFAULT and grid == "path":
+            return "default"
         if grid == "paper" or settings.get("sparsity") is False:
             return PAPER
         return "default path" if grid == "path" else f"{len(grid)} pairs of its own"

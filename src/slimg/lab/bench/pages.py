@@ -28,6 +28,7 @@ from slimg.lab.bench.grid import Grid, accuracy_table, column_title, legend, mar
 from slimg.lab.bench.models import is_reduced
 from slimg.lab.bench.store import Record, canonical
 from slimg.lab.gnnexp.properties import properties
+from slimg.lab.gnnexp.table import MARKS
 from slimg.lab.paper import tables
 from slimg.lab.propagators.registry import names
 from slimg.lab.sanity.case import helps, scaled
@@ -40,7 +41,6 @@ OURS = "slimg"
 CLASSES = 4
 MINUTES = 45
 """What the checks of the linear models may take on two cores."""
-MARKS: dict[bool | None, str] = {True: "✓", False: "✗", None: "?"}
 EXPECTED = {
     "semantic-uniform": ("no network effects", "X"),
     "random-homophily": ("useless features, homophily", "U"),
@@ -285,13 +285,49 @@ def speed_page(grid: Grid) -> Page:
         if not rows:
             continue
         measured = {row: each for row, (each, _) in rows.items()}
-        synthetic = " (generated stand-in)" if column in recipe.synthetic else ""
+        synthetic = " (generated)" if column in recipe.synthetic else ""
         title = f"{recipe.label}{column_title(column)}{synthetic}"
         draw = partial(accuracy_against_time, models=list(measured.values()), title=title)
         caption = f"Accuracy against time on {title}; beside each model the iterations of its training"
         page.add(Table(_HEADER, [line for _, line in rows.values()], title), _speedup(column, measured))
         page.add(Picture(f"speed-{column}{recipe.suffix}.svg", caption, draw))
     return page
+
+
+def rivals_page(grid: Grid) -> Page:
+    """Make the page with one figure: mean accuracy over the graphs against the seconds of a whole fit.
+
+    Returns
+    -------
+    Page
+        The table of accuracies, that of means and seconds, and the figure.
+    """
+    recipe = grid.recipe
+    columns = [column for column in recipe.data if any(column == place for _, place in grid.records)]
+    complete = [row for row in grid.rows if all(grid.figures[row, c].accuracies for c in columns if (row, c) in grid.figures)
+                and all((row, c) in grid.figures for c in columns)]  # fmt: skip
+    page = Page(recipe.title).add(*legend(grid), accuracy_table(grid))
+    measured, lines = [], []
+    for row in complete:
+        stages = ("features", "tuning", "prediction")
+        parts = np.array([_means(grid.records[row, column], *stages) for column in columns])
+        accuracy = float(np.mean([grid.figures[row, column].mean for column in columns]))
+        fewest = min(len(grid.figures[row, column].accuracies) for column in columns)
+        title, seconds = marked_title(recipe, row), parts.sum(axis=1)
+        measured.append(Measured(title, accuracy, float(seconds.mean()), None))
+        cells = [f"{each:.2f}" for each in (*parts.mean(axis=0)[:2], seconds.mean(), seconds.max())]
+        lines.append((accuracy, [title, f"{100 * accuracy:.1f}", *cells, str(fewest)]))
+    if not measured:
+        return page
+    header = ("", "mean accuracy", "features, s", "search, s", "whole fit, s", "slowest graph, s", "splits")
+    title = f"{recipe.label}Mean over {', '.join(map(column_title, columns))}"
+    page.add(Table(header, [line for _, line in sorted(lines, key=lambda each: -each[0])], title))
+    left = [grid.title(row) for row in grid.rows if row not in complete]
+    page.add(f"Not in the figure, since not all graphs were run: {', '.join(left)}." if left else "")
+    caption = f"Accuracy against seconds of a whole fit (features, search and prediction), means over {len(columns)} graphs"
+    draw = partial(accuracy_against_time, models=measured, title=f"{recipe.label}means over {len(columns)} graphs",
+                   seconds="features, search and prediction, mean of a fit")  # fmt: skip
+    return page.add(Picture(f"{recipe.name}{recipe.suffix}.svg", caption, draw))
 
 
 def scalability_page(grid: Grid) -> Page:

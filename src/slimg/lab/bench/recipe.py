@@ -6,8 +6,8 @@
      "split": [0.025, 0.025, 0.95], "seeds": 5, "fewer_seeds": {"gcn": 3},      rows that have fewer splits than the others
      "alone": true,                                         its times are compared: never two processes at once
      "unranked": ["slimg-path"],                            rows that stand beside the paper's models, without a place
-     "standins": {"ogbn-arxiv": {"nodes": …}, …},           used where the files of a graph are not here
-     "quick": {"seeds": 2, "with": {"gcn": {"epochs": 50}}, "standins": …}}     what `--quick` replaces
+     "synthetic": {"ogbn-arxiv": {"nodes": …}, …},           used where the files of a graph are not here
+     "quick": {"seeds": 2, "with": {"gcn": {"epochs": 50}}, "synthetic": …}}     what `--quick` replaces
 
 JSON rather than TOML: Python 3.10 cannot read TOML without a further package, and records hold their protocol as JSON too.
 """
@@ -29,7 +29,7 @@ from slimg.lab.bench.models import kind
 from slimg.lab.bench.store import Cell
 
 _NEEDED = ("name", "title", "data", "models")
-_QUICK = ("about", "seeds", "with", "standins", "data", "models")
+_QUICK = ("about", "seeds", "with", "synthetic", "data", "models")
 _CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("name", "title", "about"), ("a string", lambda value: isinstance(value, str))),
     "paper": ("the name of a table of the paper", lambda value: value is None or isinstance(value, str)),
@@ -38,7 +38,7 @@ _CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "split": ("three shares (train, validation, test)", lambda value: isinstance(value, list) and len(value) == 3),
     "seeds": ("a number of splits of at least 1", lambda value: type(value) is int and value >= 1),
     "alone": ("true or false", lambda value: isinstance(value, bool)),
-    **dict.fromkeys(("fewer_seeds", "standins", "quick"), ("an object", lambda value: isinstance(value, dict))),
+    **dict.fromkeys(("fewer_seeds", "synthetic", "quick"), ("an object", lambda value: isinstance(value, dict))),
 }
 """Key of a recipe → what is expected, and whether a value is that."""
 
@@ -264,26 +264,26 @@ def _quickened(content: dict[str, Any], where: str) -> dict[str, Any]:
     check_names(f"key in 'quick' of {where}", quick, _QUICK)
     rows = content["models"]
     models = {row: {**rows[row], **quick.get("with", {}).get(row, {})} for row in quick.get("models", rows)}
-    kept = {key: quick[key] for key in ("about", "seeds", "standins", "data") if key in quick}
+    kept = {key: quick[key] for key in ("about", "seeds", "synthetic", "data") if key in quick}
     for key, value in kept.items():
         _check(where, key, value)
     return {**content, **kept, "models": models}
 
 
 def _data(content: dict[str, Any], where: str) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
-    """Column → graph; published graphs without files are replaced by their stand-ins, or left out and named."""
+    """Column → graph; published graphs without files are replaced by generated ones, or left out and named."""
     found: dict[str, dict[str, Any]] = {}
     missing = []
-    standins = content.get("standins", {})
+    replacements = content.get("synthetic", {})
     for each in content["data"]:
         data = {"name": each} if isinstance(each, str) else each
         graphs.check(data, where)
         name = data.get("name")
         if name is not None and not graphs.is_present(name):
-            if name not in standins:
+            if name not in replacements:
                 missing.append(name)
                 continue
-            data = {"standin": name, **standins[name]}
+            data = {"synthetic": name, **replacements[name]}
         found[graphs.column(data)] = data
     return found, tuple(missing)
 

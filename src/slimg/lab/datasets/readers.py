@@ -31,14 +31,16 @@ A pickle can run any code it names, so these are read by an unpickler that knows
 
 from __future__ import annotations
 
+import io
 import pickle
+import zipfile
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,6 +48,7 @@ import scipy.sparse as sp
 from slimg.errors import InputError
 from slimg.graph import Adjacency, Graph
 from slimg.graph.columns import number_of
+from slimg.io import guards
 from slimg.lab.datasets.dataset import Dataset
 
 CSR_ARRAYS = ("data", "indices", "indptr", "shape")
@@ -55,6 +58,9 @@ SPLIT_PARTS = ("train", "val", "test")
 TWITCH_FEATURES = ("views", "life_time", "created_at", "updated_at", "dead_account", "language", "affiliate")
 DATES = ("created_at", "updated_at")
 PUBLIC_VALIDATION = 500
+MAT_MATRIX, MAT_COMPRESSED, MAT_SPARSE = 14, 15, 5
+MAT_NUMBERS = {1: "i1", 2: "u1", 3: "<i2", 4: "<u2", 5: "<i4", 6: "<u4", 7: "<f4", 9: "<f8", 12: "<i8", 13: "<u8"}
+PICKLED_TYPES = ("b1", "i1", "u1", "i4", "i8", "u4", "f4", "f8")
 UNLABELLED = -1
 
 
@@ -62,7 +68,7 @@ def read_amazon(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     """Return the graph of the file; the direction of the edges is dropped."""
     arrays = load_npz(files[dataset.files[0].name], AMAZON_ARRAYS)
     parts = {part: [arrays[f"{part}_{array}"] for array in CSR_ARRAYS] for part in ("adj", "attr")}
-    adjacency, features = (sp.csr_array(tuple(each[:3]), shape=tuple(each[3])) for each in parts.values())
+    adjacency, features = (guards.csr_of(*each) for each in parts.values())
     return Graph.from_arrays(adjacency, features, arrays["labels"])
 
 
@@ -109,19 +115,73 @@ def read_pokec(files: Mapping[str, Path], dataset: Dataset) -> Graph:
 
 def load_npz(path: Path, keys: Iterable[str]) -> dict[str, np.ndarray]:
     """Return the named arrays of an npz file; a missing one, or one of Python objects, is refused."""
-    with _reading(path, "cannot be read as npz"), np.load(path, allow_pickle=False) as archive:
-        _check_present(path, "array", keys, archive.files)
-        return {key: archive[key] for key in keys}
+    with _reading(path, "cannot be read as npz"):
+        with zipfile.ZipFile(path) as archive:
+            _check_present(path, "array", keys, [name.removesuffix(".npy") for name in archive.namelist()])
+        return guards.load_npz(path, list(keys))
 
 
 def load_mat(path: Path, keys: Iterable[str]) -> dict[str, Any]:
-    """Return the named arrays of a Matlab file; a missing one is refused."""
-    from scipy.io import loadmat
+    """Return the named arrays of a Matlab file (version 5 to 7.2, numbers alone); a missing one is refused.
 
+    Read here, since scipy's reader ends the process on some damaged files.
+    """
+    found: dict[str, Any] = {}
     with _reading(path, "cannot be read as a Matlab file"):
-        found = loadmat(path, variable_names=list(keys))
-    _check_present(path, "array", keys, found)
-    return {key: found[key] for key in keys}
+        data = memoryview(path.read_bytes())
+        if bytes(data[124:128]) != b"\x00\x01IM":
+            raise InputError("it is not of version 5, which Matlab writes with -v7")
+        for kind, element in _mat_elements(data[128:]):
+            if kind == MAT_COMPRESSED:
+                kind, element = next(_mat_elements(memoryview(_inflated(element))), (0, element))
+            if kind == MAT_MATRIX:
+                _, dimensions, name, *parts = _mat_elements(element)
+                key = bytes(name[1]).decode("ascii")
+                found[key] = (element, dimensions, parts) if key in keys else None
+        _check_present(path, "array", keys, found)
+        return {key: _mat_array(*found[key]) for key in keys}
+
+
+def _mat_elements(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Type and content of the elements that follow each other: 4 bytes of type, 4 of size, content, up to 8 bytes."""
+    place = 0
+    while place + 8 <= len(data):
+        kind, size = np.frombuffer(data[place : place + 8], "<u4").tolist()
+        if kind >> 16:  # up to four bytes of content within the tag
+            kind, size, start = kind & 0xFFFF, kind >> 16, place + 4
+            end = place + 8
+        else:
+            start = place + 8
+            end = start + size if kind == MAT_COMPRESSED else start + -8 * (-size // 8)
+        if start + size > len(data) or not 1 <= kind <= 18:  # 16 to 18 are text
+            raise ValueError(f"an element of type {kind} and {size:,} bytes at byte {place:,} of {len(data):,}")
+        yield kind, data[start : start + size]
+        place = end
+
+
+def _inflated(data: memoryview) -> bytes:
+    """What is compressed, unless it is larger than a table can be."""
+    stream = zlib.decompressobj()
+    found = stream.decompress(data, max(guards.SMALL, guards.RATIO * len(data)))
+    if not stream.eof:
+        raise ValueError("a compressed array is cut off, or far larger than the file")
+    return found
+
+
+def _mat_numbers(kind: int, data: memoryview) -> np.ndarray:
+    return np.frombuffer(data, MAT_NUMBERS[kind])
+
+
+def _mat_array(element: memoryview, shape: tuple[int, memoryview], elements: list[tuple[int, memoryview]]) -> Any:
+    """A dense array, stored by columns, or a sparse one: rows of the entries, pointers of the columns, values."""
+    flags = int(np.frombuffer(element[8:12], "<u4")[0])
+    if flags & 0x800 or not 5 <= flags & 0xFF <= 15:
+        raise ValueError("an array is complex, or holds no numbers")
+    sizes, parts = tuple(_mat_numbers(*shape).tolist()), [_mat_numbers(*part) for part in elements]
+    if flags & 0xFF == MAT_SPARSE:
+        rows, pointers, values = parts
+        return guards.csr_of(values, rows, pointers, sizes, columns=True)
+    return parts[0].reshape(sizes, order="F")
 
 
 def read_actor(files: Mapping[str, Path], dataset: Dataset) -> Graph:
@@ -209,9 +269,9 @@ def _numbers(path: Path, kind: type) -> np.ndarray:
 def read_planetoid(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     """Return the graph with the public split as masks; nodes in no feature file get zero features and label 0."""
     parts = {kind: files[f"ind.{dataset.name}.{kind}"] for kind in ("y", "tx", "allx", "ty", "ally", "graph")}
-    y, ty, ally = (_unpickle(parts[kind], np.ndarray, "hold one-hot labels") for kind in ("y", "ty", "ally"))
+    y, ty, ally = (_one_hot(parts[kind]) for kind in ("y", "ty", "ally"))
     allx, tx = (_csr(parts[kind]) for kind in ("allx", "tx"))
-    neighbours = _unpickle(parts["graph"], dict, "map nodes 0, 1, 2, … to their neighbours")
+    neighbours = _unpickle(parts["graph"], ("dict", "defaultdict"), "map nodes 0, 1, 2, … to their neighbours")
     test = np.array(files[f"ind.{dataset.name}.test.index"].read_text().split(), np.int64)
     n, rows = len(neighbours), np.arange(len(neighbours))
     if set(neighbours) != set(range(n)):
@@ -233,48 +293,83 @@ def read_planetoid(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     return build_graph(source, target, features, labels, masks=masks, notes=notes)
 
 
-class PlanetoidUnpickler(pickle.Unpickler):
-    """Admits numpy arrays, CSR matrices (as bare parts), defaultdict and list; refuses all else by name."""
+class PlanetoidUnpickler(pickle._Unpickler):  # type: ignore[name-defined]
+    """Admits arrays and CSR matrices, as bare parts, defaultdict and list; refuses all else by name.
 
-    def find_class(self, module: str, name: str) -> Any:
-        """Return the object a pickle names, if Planetoid's files need it."""
-        known: dict[tuple[str, str], Any] = {
-            ("numpy", "dtype"): np.dtype,
-            ("numpy", "ndarray"): np.ndarray,
-            ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],  # numpy 2 moved it
-            ("scipy.sparse.csr", "csr_matrix"): _CsrParts,
+    It is the unpickler written in Python: the one in C takes memory for the largest number that a file mentions. None of
+    the code of numpy and scipy that restores objects is run.
+    """
+
+    dispatch: ClassVar[dict[int, Any]] = {  # a bytearray would be made before its bytes are there
+        code: load for code, load in pickle._Unpickler.dispatch.items() if code != pickle.BYTEARRAY8[0]  # type: ignore
+    }
+
+    def __init__(self, file: Any):
+        super().__init__(file, encoding="latin1")
+        names = "dtype", "ndarray", "csr_matrix"
+        kinds = {name: type(name, (_Parts,), {}) for name in names}  # new ones, since a pickle may set their attributes
+        self.known: dict[tuple[str, str], Any] = {
+            ("numpy", "dtype"): kinds["dtype"],
+            ("numpy", "ndarray"): kinds["ndarray"],
+            ("numpy.core.multiarray", "_reconstruct"): lambda *_: kinds["ndarray"](),
+            ("scipy.sparse.csr", "csr_matrix"): kinds["csr_matrix"],
             ("collections", "defaultdict"): defaultdict,
             ("__builtin__", "list"): list,
         }
-        if (module, name) not in known:
-            raise InputError(f"it asks for {module}.{name}, which no Planetoid file needs, and so was not loaded")
-        return known[module, name]
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return the object a pickle names, if Planetoid's files need it."""
+        if (module, name) not in self.known:
+            raise InputError(f"it asks for {module[:40]}.{name[:40]}, which no Planetoid file needs, and so was not loaded")
+        return self.known[module, name]
 
 
-class _CsrParts(SimpleNamespace):
-    """Receives the attributes of a pickled csr_matrix without running any of scipy's code."""
+class _Parts:
+    """Receives what a pickle says of an array, its type or a matrix, without running any of their code."""
+
+    def __init__(self, *given: Any):
+        self.given, self.state = given, ()
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
 
 
-def _unpickle(path: Path, kind: type, what: str) -> Any:
-    with _reading(path, "is not a Planetoid file"), path.open("rb") as file:
-        unpickler = PlanetoidUnpickler(file, encoding="latin1")
+def _unpickle(path: Path, kinds: tuple[str, ...], what: str) -> Any:
+    with _reading(path, "is not a Planetoid file"):
         try:
-            found = unpickler.load()
+            found = PlanetoidUnpickler(io.BytesIO(path.read_bytes())).load()
         except InputError as error:
-            raise InputError(f"{path} was refused: {error}") from None
-    if not isinstance(found, kind):
+            raise InputError(f"{path} was refused: {guards.first_line(error)}") from None
+    if type(found).__name__ not in kinds:
         raise InputError(f"{path} should {what}, but holds {type(found).__name__}")
     return found
 
 
+def _array(parts: Any) -> np.ndarray:
+    """The array of a pickle: version, shape, type, whether it is stored by columns, and bytes as Latin 1."""
+    _, shape, kind, by_columns, data = parts.state
+    code = kind.given[0]
+    if code not in PICKLED_TYPES:
+        raise ValueError(f"an array of type {str(code)[:20]}")
+    order = kind.state[1] if kind.state and kind.state[1] in ("<", ">") else "<"
+    raw = data.encode("latin1") if isinstance(data, str) else data
+    return np.frombuffer(raw, f"{order}{code}").reshape(shape, order="F" if by_columns else "C")
+
+
+def _one_hot(path: Path) -> np.ndarray:
+    found = _unpickle(path, ("ndarray",), "hold one-hot labels")
+    with _reading(path, "should hold one-hot labels"):
+        array = _array(found)
+        if array.ndim != 2 or array.shape[1] == 0:
+            raise ValueError(f"an array of shape {array.shape}")
+    return array
+
+
 def _csr(path: Path) -> sp.csr_array:
-    found = _unpickle(path, _CsrParts, "hold a CSR matrix")
-    try:
-        matrix = sp.csr_array((found.data.astype(np.float32), found.indices, found.indptr), shape=found._shape)
-        matrix.check_format(full_check=True)
-    except (AttributeError, ValueError, TypeError) as error:
-        raise InputError(f"{path} holds a CSR matrix that does not fit together ({error})") from None
-    return matrix
+    found = _unpickle(path, ("csr_matrix",), "hold a CSR matrix")
+    with _reading(path, "should hold a CSR matrix"):
+        data, indices, indptr = (_array(found.state[part]) for part in ("data", "indices", "indptr"))
+        return guards.csr_of(data.astype(np.float32), indices, indptr, found.state["_shape"])
 
 
 def build_graph(
@@ -291,17 +386,20 @@ def _reading(path: Path, kind: str) -> Iterator[None]:
     """A damaged file fails in many ways inside libraries; all become one sentence."""
     try:
         yield
-    except (InputError, MemoryError):
+    except MemoryError:
         raise
+    except InputError as error:
+        raise InputError(f"{error}" if str(path) in str(error) else f"{path} {kind}: {error}") from None
     except Exception as error:
-        raise InputError(f"{path} {kind} ({type(error).__name__}: {error}): fetch it again") from None
+        raise InputError(f"{path} {kind} ({type(error).__name__}: {guards.first_line(error)}): fetch it again") from None
 
 
 def _check_present(path: Path, what: str, names: Iterable[str], found: Iterable[str]) -> None:
     there = [name for name in found if not name.startswith("__")]
     absent = [name for name in names if name not in there]
     if absent:
-        raise InputError(f"{path} lacks the {what} {absent[0]!r} (it has {', '.join(there)}): is it of another dataset?")
+        has = ", ".join(there)[:200]
+        raise InputError(f"{path} lacks the {what} {absent[0]!r} (it has {has}): is it of another dataset?")
 
 
 def _check_numbers(path: Path, nodes: np.ndarray) -> None:
