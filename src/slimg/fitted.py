@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from slimg.explain.explanation import Explanation
     from slimg.inference.calibration import Calibration
     from slimg.inference.fold_in import FittedNodes, FoldIn, Scorer, View
+    from slimg.inference.new_rows import FittedGraph
     from slimg.report.plots import Plots
 
 
@@ -67,6 +68,7 @@ class FittedModel(BaseNodeClassifier):
     _scores: Array | None
     _nodes: FittedNodes | None
     _scorer: Scorer | None
+    _kept: FittedGraph | None
 
     @property
     def l1_(self) -> float:
@@ -101,7 +103,7 @@ class FittedModel(BaseNodeClassifier):
 
     @property
     def calibration_(self) -> Calibration | None:
-        """Temperature, calibration error before and after it, and conformity of the held-out rows; None with ``val``."""
+        """Temperature, calibration error before and after it, reliability of each class, abstention; None with ``val``."""
         check_is_fitted(self)
         if "_calibration" not in vars(self):
             from slimg.inference.calibration import calibrate
@@ -206,10 +208,29 @@ class FittedModel(BaseNodeClassifier):
         InputError
             If the model was fitted with validation rows, so that no labels were held out.
         """
+        return self.prediction_sets(self.predict_proba(graph), coverage, class_conditional=class_conditional)
+
+    def prediction_sets(self, chances: Array, coverage: float = 0.9, *, class_conditional: bool = False) -> Array:
+        """Make prediction sets of probabilities that are there already; see `predict_set`.
+
+        Parameters
+        ----------
+        chances : array of shape (m, c)
+            What `predict_proba` returned.
+        coverage : float, default=0.9
+            Share of nodes whose set holds the true class.
+        class_conditional : bool, default=False
+            Whether the share is to hold within each class.
+
+        Returns
+        -------
+        array of bool, shape (m, c)
+            Whether each class is in the set.
+        """
         calibration = self.calibration_
         if calibration is None:
             raise InputError("the model was fitted with validation rows, so no fold held out its labels: fit without val")
-        return calibration.accepted(self.predict_proba(graph), coverage, class_conditional)
+        return calibration.accepted(chances, coverage, class_conditional)
 
     def write_predictions(self, folder: str | PathLike[str], *, probabilities: bool = False) -> Path:
         """Write predictions of the fitted graph as a folder of Parquet files, whole or not at all.
@@ -236,36 +257,73 @@ class FittedModel(BaseNodeClassifier):
         fixed = self.intercept_, self.classes_, graph.ids, probabilities, self.temperature_
         return write_predictions(folder, engine, self._linear(), *fixed)
 
-    def fold_in(self, graph: Graph) -> FoldIn:
-        """Score a graph that grew out of the fitted one, without fitting again.
+    def fold_in(self, graph: Graph, *, new_rows: bool | None = None) -> FoldIn:
+        """Score a graph that grew out of the fitted one, or new nodes alone, without fitting again.
 
-        Nodes are known by their ids. New ones, those whose edges or features changed, and what lies within the hops of
-        the model around either are placed by the components as they were fitted; all others keep their scores.
+        Nodes are known by their ids. Of a whole graph, new ones, those whose edges or features changed, and what lies within
+        the hops of the model around either are placed by the components as they were fitted; all others keep their scores.
+        New rows alone are added to the fitted graph (`slimg.inference.new_rows`), and the new nodes are scored.
 
         Parameters
         ----------
         graph : Graph
-            The grown graph, with the same features.
+            The grown graph, or new nodes with the fitted ones they are linked with, with the same features.
+        new_rows : bool or None, default=None
+            Whether they are new rows alone; None if the graph has less than half of the fitted nodes.
 
         Returns
         -------
         FoldIn
-            Scores of all nodes of the grown graph, and which of them are new or changed.
+            Scores of all nodes of ``graph``, which of them are new or changed, and whether a refit is due.
         """
+        from slimg.components.component import Target
         from slimg.inference.fold_in import check_alike, fold_in
+        from slimg.inference.new_rows import drift_of, fold_in_new
 
         check_is_fitted(self)
         check_alike(graph, self.data_["features"], self.feature_names_)
-        found = fold_in(self.scorer_, self._fitted_nodes(), graph, self.fold_in_agreement_)
+        nodes = self._fitted_nodes()
+        if self._adds(graph, new_rows):
+            found = fold_in_new(self.scorer_, nodes, self.fitted_graph_, graph, self.fold_in_agreement_)
+        else:
+            found = fold_in(self.scorer_, nodes, graph, self.fold_in_agreement_)
+            known = nodes.places(graph)
+            new, old = (Target(graph, rows, known) for rows in (found.new, np.flatnonzero(known >= 0)))
+            found = replace(found, drift=drift_of(self.scorer_, new, old))
         return replace(found, temperature=self.temperature_)
 
-    def save(self, path: str | PathLike[str]) -> Path:
+    @property
+    def fitted_graph_(self) -> FittedGraph:
+        """The fitted graph, also of a model from a file that keeps it, and what long components need of it."""
+        from slimg.inference.new_rows import FittedGraph, tails_of
+
+        check_is_fitted(self)
+        if self._kept is None:
+            if "graph_" not in vars(self):
+                raise InputError("the model was saved without its graph: give the whole graph")
+            self._kept = FittedGraph(self.graph_, tails_of(self.scorer_, self.graph_))
+        return self._kept
+
+    @property
+    def keeps_graph_(self) -> bool:
+        """Whether `fitted_graph_` is there: not of a model from a file without it."""
+        check_is_fitted(self)
+        return self._kept is not None or "graph_" in vars(self)
+
+    def _adds(self, graph: Graph, new_rows: bool | None) -> bool:
+        """Whether a graph is one of new rows alone."""
+        return self.keeps_graph_ and self._fitted_nodes().lacks(graph) if new_rows is None else new_rows
+
+    def save(self, path: str | PathLike[str], *, keep_graph: bool = True) -> Path:
         """Write the model to one file of arrays and JSON, whole or not at all.
 
         Parameters
         ----------
         path : path-like
             The file.
+        keep_graph : bool, default=True
+            Whether the file holds the fitted graph without its labels, so that new rows alone can be predicted. The graph
+            of a fit on another engine than "memory" is not kept, nor one whose ids are neither numbers nor text.
 
         Returns
         -------
@@ -279,7 +337,16 @@ class FittedModel(BaseNodeClassifier):
         params = {**self.get_params(deep=False), "engine": "memory", "verbose": False}
         fitted = {name: getattr(self, name) for name in FITTED}
         known = self.data_, self.feature_names_, self.scorer_, self._fitted_nodes(), self.calibration_
-        return save(path, Saved(params, fitted, *known))
+        return save(path, Saved(params, fitted, *known, self.fitted_graph_ if keep_graph and self._can_keep() else None))
+
+    def _can_keep(self) -> bool:
+        """Whether the graph is in memory and its ids can be written."""
+        from slimg.engine.memory import MemoryEngine
+
+        if "graph_" not in vars(self):
+            return self._kept is not None
+        plain = {type(value) for value in self.graph_.ids.tolist()} <= {str, int, float, bool}
+        return plain and type(self.components_.engine) is MemoryEngine
 
     def to_onnx(self, path: str | PathLike[str]) -> Path:
         """Write an ONNX model of "rows of the components → probabilities", whole or not at all.
@@ -323,7 +390,7 @@ class FittedModel(BaseNodeClassifier):
         model._scorer, model.classes_ = saved.scorer, saved.scorer.classes
         model.coef_, model.intercept_ = saved.scorer.weights, saved.scorer.intercept
         model.data_, model.feature_names_ = saved.data, saved.feature_names
-        model._calibration = saved.calibration
+        model._calibration, model._kept = saved.calibration, saved.graph
         model._nodes, model._scores = saved.fitted_nodes, saved.fitted_nodes.scores
         return model
 
@@ -482,12 +549,24 @@ class FittedModel(BaseNodeClassifier):
         from slimg.inference.fold_in import View
 
         check_is_fitted(self)
-        fitted = getattr(self, "graph_", None)
+        fitted = getattr(self, "graph_", None if self._kept is None else self._kept.graph)
         if graph is None or graph is fitted:
             if fitted is None:
-                raise InputError("a model from a file has no graph with it: give graph=, as it was or as it grew")
+                raise InputError("the model was saved without its graph: give graph=, as it was or as it grew")
             return View(fitted, self._own_scores())
+        if self._adds(graph, None):
+            return self._joined_view(graph)
         return View(graph, self.fold_in(graph).scores, self._fitted_nodes().places(graph))
+
+    def _joined_view(self, graph: Graph) -> View:
+        """The fitted graph with new rows, whose scores are computed without approximation."""
+        from slimg.components.component import Target
+        from slimg.inference.fold_in import View
+        from slimg.inference.new_rows import join
+
+        joined = join(self.fitted_graph_.graph, self._fitted_nodes(), graph)
+        new = self.scorer_.scores(Target(joined.graph, joined.rows, joined.known)).astype(np.float32)
+        return View(joined.graph, np.concatenate([self._own_scores(), new]), joined.known)
 
     def _own_scores(self) -> Array:
         """Scores of the fitted graph (n × c), computed when they are first needed."""

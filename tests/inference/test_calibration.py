@@ -1,5 +1,8 @@
 """Temperature and prediction sets, against direct search, exchangeable draws, and the command line."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,6 +52,30 @@ def test_the_calibration_error_in_a_case_by_hand():
     assert calibration_error(chances, codes) == pytest.approx(0.5 * abs(0.75 - 0.95) + 0.5 * abs(0.5 - 0.65))
 
 
+def test_the_reliability_of_each_class_against_a_direct_count():
+    """Scores of class 0 are too low by 1 in all rows: its curve lies above the diagonal, and it has the largest error."""
+    scores, codes = drawn(20000)
+    scores[:, 0] -= 1
+    found = calibrate(scores, codes)
+    chances = softmax(scores / found.temperature)
+    for code, bins in enumerate(found.reliability()):
+        inside = (chances[:, code] >= 0.3) & (chances[:, code] < 0.4)
+        assert bins["nodes"].sum() == 20000 and bins["nodes"][3] == inside.sum()
+        assert bins["share"][3] == pytest.approx((codes[inside] == code).mean())
+        assert bins["probability"][3] == pytest.approx(chances[inside, code].mean(), abs=1e-5)
+    first = found.reliability()[0]
+    assert found.class_errors.argmax() == 0 and (first["share"][2:8] > first["probability"][2:8]).all()
+    exact = calibrate(*drawn(20000))
+    assert exact.class_errors.max() < 0.02 < found.class_errors[0]
+
+
+def test_the_summary_is_plain_values():
+    found = calibrate(*drawn(500)).summary()
+    assert json.loads(json.dumps(found)) == found
+    assert found["nodes"] == 500 and len(found["reliability"]) == len(found["class_errors"]) == 4
+    assert found["abstention"]["coverage"][-1] == 1
+
+
 @pytest.mark.parametrize("coverage", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("conditional", [False, True])
 def test_sets_of_exchangeable_rows_cover(coverage, conditional):
@@ -64,7 +91,7 @@ def test_sets_of_exchangeable_rows_cover(coverage, conditional):
 
 
 def test_a_class_with_too_few_rows_is_in_every_set():
-    found = calibrate(*drawn(300))._replace(codes=np.array([0] * 295 + [1] * 5))
+    found = replace(calibrate(*drawn(300)), codes=np.array([0] * 295 + [1] * 5))
     assert found.accepted(np.full((7, 4), 0.25), 0.9, True)[:, 1].all()
     assert quantile(np.zeros(5), 0.9) == np.inf
 

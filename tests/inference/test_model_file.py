@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from slimg.errors import InputError
 from slimg.inference import model_file
-from slimg.inference.model_file import read_model, write_model
+from slimg.inference.model_file import VERSION, read_model, write_model
 
 ARRAYS = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([], np.int64), "c": np.array(2.5)}
 HEADER = {"slimg": "9", "words": ["ö", '"', "\n"]}
@@ -25,7 +25,7 @@ def saved(tmp_path_factory):
 
 def test_what_goes_in_comes_out(saved):
     header, arrays = read_model(saved)
-    assert header["words"] == HEADER["words"] and header["version"] == 3
+    assert header["words"] == HEADER["words"] and header["version"] == VERSION
     assert list(arrays) == list(ARRAYS)
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, ARRAYS[name])

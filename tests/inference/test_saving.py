@@ -94,10 +94,13 @@ def test_a_model_that_is_not_fitted_has_no_file(tmp_path):
         SlimG().save(tmp_path / "m.slimg")
 
 
-def test_a_loaded_model_needs_a_graph_to_explain(tmp_path):
-    loaded = SlimG.load(SlimG(grid=[(1e-4, 1e-3)]).fit(planted()).save(tmp_path / "m.slimg"))
+def test_a_model_without_its_graph_needs_one_to_explain(tmp_path):
+    model = SlimG(grid=[(1e-4, 1e-3)]).fit(planted())
+    loaded = SlimG.load(model.save(tmp_path / "m.slimg", keep_graph=False))
     with pytest.raises(InputError, match="give graph="):
         loaded.explain("n5")
+    whole = SlimG.load(model.save(tmp_path / "m.slimg"))
+    assert whole.explain("n5").text() == model.explain("n5").text()
 
 
 @pytest.mark.parametrize(

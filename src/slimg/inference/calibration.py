@@ -17,7 +17,9 @@ their held-out scores are there already, so that all that is left is a quantile.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -32,26 +34,80 @@ MOST = np.log(20)
 """Largest |log T|."""
 
 
-class Calibration(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Calibration:
     """What a fit knows about its probabilities.
 
     Attributes
     ----------
     temperature : float
         Scores are divided by it before the softmax; it changes no prediction.
-    error_before, error_after : float
-        Expected calibration error of the held-out probabilities without and with the temperature.
-    conformity : array of shape (m,)
-        1 − probability of the true class, for each labelled row that was held out.
+    scores : array of shape (m, c), float32
+        Held-out scores of the labelled rows, before the division.
     codes : array of shape (m,)
         Their classes.
     """
 
     temperature: float
-    error_before: float
-    error_after: float
-    conformity: Array
+    scores: Array
     codes: Array
+
+    @cached_property
+    def chances(self) -> Array:
+        """Held-out probabilities (m × c) with the temperature."""
+        return softmax(self.scores / np.float64(self.temperature))
+
+    @cached_property
+    def conformity(self) -> Array:
+        """1 − probability of the true class (m)."""
+        return 1 - self.chances[np.arange(len(self.codes)), self.codes]
+
+    @property
+    def error_before(self) -> float:
+        """Expected calibration error of the held-out probabilities without the temperature."""
+        return calibration_error(softmax(self.scores.astype(np.float64)), self.codes)
+
+    @property
+    def error_after(self) -> float:
+        """The same with the temperature."""
+        return calibration_error(self.chances, self.codes)
+
+    @property
+    def class_errors(self) -> Array:
+        """Expected calibration error (c) of the probability of each class, from the bins of `reliability`."""
+        gaps = [np.abs(bins["share"] - bins["probability"]) @ bins["nodes"] for bins in self.reliability()]
+        return np.array(gaps) / len(self.codes)
+
+    def reliability(self) -> list[dict[str, Array]]:
+        """Compare the probability of each class with how often it was right, in bins of width 0.1.
+
+        Returns
+        -------
+        list of dict of str to array
+            For each class: mean ``probability`` of the held-out rows in each bin that is not empty, ``share`` of them that
+            have the class, and number of ``nodes``.
+        """
+        return [reliability(self.chances[:, code], self.codes == code) for code in range(self.scores.shape[1])]
+
+    def summary(self) -> dict[str, Any]:
+        """Give all of it as plain values, for a record or a figure.
+
+        Returns
+        -------
+        dict of str to object
+            ``temperature``, ``error_before``, ``error_after``, ``class_errors``, ``reliability`` (as the method, lists),
+            ``abstention`` (`abstention_curve`), and ``nodes``, the number of held-out rows.
+        """
+        curves = [{name: column.tolist() for name, column in bins.items()} for bins in self.reliability()]
+        errors = {"error_before": self.error_before, "error_after": self.error_after}
+        return {
+            "nodes": len(self.codes),
+            "temperature": self.temperature,
+            **errors,
+            "class_errors": self.class_errors.tolist(),
+            "reliability": curves,
+            "abstention": abstention_curve(self.chances, self.codes),
+        }
 
     def accepted(self, chances: Array, coverage: float, class_conditional: bool = False) -> Array:
         """Classes that belong to the prediction set of each node.
@@ -104,18 +160,15 @@ def calibrate(scores: Array | None, codes: Array) -> Calibration | None:
     if scores is None:
         return None
     held = np.isfinite(scores).all(axis=1)
-    scores, codes = scores[held].astype(np.float64), codes[held]
+    scores, codes = scores[held].astype(np.float32), codes[held]
     if not len(codes):
         return None
 
     def loss(log_temperature: float) -> float:
-        return len(codes) * log_loss(scores / np.exp(log_temperature), codes) + log_temperature**2 / 2
+        return len(codes) * log_loss(scores / np.float64(np.exp(log_temperature)), codes) + log_temperature**2 / 2
 
     found = minimize_scalar(loss, bounds=(-MOST, MOST), method="bounded", options={"xatol": 1e-4})
-    temperature = float(np.exp(found.x))
-    chances = softmax(scores / temperature)
-    before, after = (calibration_error(each, codes) for each in (softmax(scores), chances))
-    return Calibration(temperature, before, after, 1 - chances[np.arange(len(codes)), codes], codes.astype(np.int64))
+    return Calibration(float(np.exp(found.x)), scores, codes.astype(np.int64))
 
 
 def quantile(conformity: Array, coverage: float) -> float:
@@ -153,6 +206,34 @@ def calibration_error(chances: Array, codes: Array) -> float:
     which = np.minimum((largest * BINS).astype(int), BINS - 1)
     gaps = np.bincount(which, right - largest, BINS)
     return float(np.abs(gaps).sum() / len(codes))
+
+
+def reliability(probability: Array, right: Array) -> dict[str, Array]:
+    """Compare probabilities of one class with how often it was right, in bins of equal width.
+
+    Parameters
+    ----------
+    probability : array of shape (m,)
+        Of the class.
+    right : array of bool, shape (m,)
+        Whether the class is the true one.
+
+    Returns
+    -------
+    dict of str to array
+        Of each bin that is not empty: mean ``probability``, ``share`` that is right, number of ``nodes``.
+
+    Examples
+    --------
+    >>> found = reliability(np.array([0.92, 0.98, 0.31]), np.array([True, False, False]))
+    >>> found["nodes"].tolist(), found["share"].tolist()
+    ([1, 2], [0.0, 0.5])
+    """
+    which = np.minimum((probability * BINS).astype(int), BINS - 1)
+    nodes = np.bincount(which, minlength=BINS)
+    there = nodes > 0
+    sums = [np.bincount(which, values, BINS)[there] / nodes[there] for values in (probability, right)]
+    return {"probability": sums[0], "share": sums[1], "nodes": nodes[there]}
 
 
 def abstention_curve(chances: Array, codes: Array) -> dict[str, list[Any]]:

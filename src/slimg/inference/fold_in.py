@@ -30,7 +30,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,6 +43,9 @@ from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 from slimg.learn.objective import softmax
 from slimg.linalg.operators import around
+
+if TYPE_CHECKING:
+    from slimg.inference.new_rows import Drift
 
 BLOCK_ENTRIES = 1 << 22
 """Dense entries that are looked at together."""
@@ -291,9 +294,30 @@ class FittedNodes:
             For each node its row in the fitted graph, −1 if it is new.
         """
         wanted = id_digests(graph.ids)
-        order = np.argsort(self.ids)
-        place = order[np.minimum(np.searchsorted(self.ids[order], wanted), len(order) - 1)]
+        order, ascending = self._sorted
+        place = order[np.minimum(np.searchsorted(ascending, wanted), len(order) - 1)]
         return np.where(self.ids[place] == wanted, place, -1)
+
+    @cached_property
+    def _sorted(self) -> tuple[Array, Array]:
+        """The order of the digests of ids, and these in that order."""
+        order = np.argsort(self.ids)
+        return order, self.ids[order]
+
+    def lacks(self, graph: Graph) -> bool:
+        """Tell whether a graph has so few of the fitted nodes that it must be new rows alone.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph.
+
+        Returns
+        -------
+        bool
+            Whether it has less than half of the fitted nodes.
+        """
+        return 2 * int(np.count_nonzero(self.places(graph) >= 0)) < len(self.ids)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -315,6 +339,10 @@ class FoldIn:
         (`SlimG.measure_fold_in`); None if that was not measured.
     temperature : float
         What scores are divided by to give probabilities.
+    drift : Drift or None
+        How the new nodes differ from the fitted ones, and whether a refit is due (`slimg.inference.new_rows.Drift`).
+    against : int or None
+        Number of nodes of the fitted graph that new rows alone were added to; None if the whole graph was given.
     """
 
     scores: Array
@@ -325,6 +353,8 @@ class FoldIn:
     gone: int
     agreement: float | None = None
     temperature: float = 1.0
+    drift: Drift | None = None
+    against: int | None = None
 
     def __repr__(self) -> str:
         return self.text()
@@ -358,6 +388,11 @@ class FoldIn:
             How many nodes are new, changed, gone and scored again.
         """
         n = len(self.scores)
+        if self.against is not None:
+            return self._with_distance(
+                f"{number_of(len(self.new), 'new node')} scored against the fitted graph of"
+                f" {number_of(self.against, 'node')}, whose scores stay."
+            )
         if not len(self.touched) and not self.gone:
             return f"The graph is the one the model was fitted on ({number_of(n, 'node')})."
         parts = [f"{len(self.new):,} of {number_of(n, 'node')} {'is' if len(self.new) == 1 else 'are'} new"]
@@ -366,9 +401,16 @@ class FoldIn:
         if self.gone:
             parts.append(f"{self.gone:,} of the fitted ones are gone")
         first = f"{', '.join(parts)}; {len(self.touched):,} were scored again, the others keep their scores."
-        if self.agreement is None:
-            return first
-        return f"{first} At fit time, {self.agreement:.1%} of hidden nodes that were folded in had the class of a refit."
+        return self._with_distance(first)
+
+    def _with_distance(self, first: str) -> str:
+        """What was scored, and how far that is from a refit."""
+        parts = [first]
+        if self.agreement is not None:
+            parts.append(f"At fit time, {self.agreement:.1%} of hidden nodes that were folded in had the class of a refit.")
+        if self.drift is not None:
+            parts.append(self.drift.text())
+        return " ".join(parts)
 
 
 def fold_in(scorer: Scorer, fitted_nodes: FittedNodes, graph: Graph, agreement: float | None = None) -> FoldIn:

@@ -1,7 +1,7 @@
 """A model as one file: a zip of .npy arrays and a header in JSON, which `numpy.load` reads as it reads any .npz.
 
     NAME.npy …      arrays, stored as they are, without pickled objects
-    header.json     {"format": "slimg-model", "version": 3, "sha256": {member: digest}, …}
+    header.json     {"format": "slimg-model", "version": 4, "sha256": {member: digest}, …}
     zip comment     sha256 of all bytes before the comment: no byte of the file can change unnoticed
 
 Files are written next to their place and moved there when they are whole. Equal models give equal bytes. Sizes that a file
@@ -27,7 +27,7 @@ from slimg.errors import InputError
 from slimg.inference.schema import check_rule, digest, text_keys
 from slimg.system import atomic_write
 
-FORMAT, VERSION = "slimg-model", 3
+FORMAT, VERSION = "slimg-model", 4
 HEADER_FILE = "header.json"
 DIGEST_SIZE = 64
 """Characters of a SHA-256, the length of the comment."""

@@ -1,9 +1,9 @@
 """A fitted `SlimG` as a header and arrays, and back.
 
 Kept is what predicts: weights, the components whose weights are not all zero with their states, and of each node of the
-fitted graph its digests and scores. Not kept are the rows of P and the graph: a graph is given again to score what changed,
-or to explain. What header and arrays may hold is a table (`slimg.inference.schema`), checked before anything is used;
-docs/model-file.md describes it.
+fitted graph its digests and scores, and the graph without labels (`slimg.inference.kept_graph`) unless that was not wanted.
+Not kept are the rows of P. What header and arrays may hold is a table (`slimg.inference.schema`), checked before anything is
+used; docs/model-file.md describes it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ import numpy as np
 
 from slimg import __version__
 from slimg.components.component import Component, EnergyRank, FittedComponent
+from slimg.components.features import FeatureComponent
+from slimg.components.row_scaling import BINS
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import as_column
 from slimg.inference.calibration import Calibration
 from slimg.inference.fold_in import FittedNodes, Scorer, fingerprint
+from slimg.inference.kept_graph import graph_arrays, kept_graph
 from slimg.inference.model_file import FORMAT, VERSION, read_model, write_model
+from slimg.inference.new_rows import FittedGraph
 from slimg.inference.schema import (
     ARRAYS,
     CALIBRATION,
@@ -61,6 +65,7 @@ class Saved:
     scorer: Scorer
     fitted_nodes: FittedNodes
     calibration: Calibration | None = None
+    graph: FittedGraph | None = None
 
 
 def save(path: str | os.PathLike[str], model: Saved) -> Path:
@@ -79,8 +84,12 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
     }
     calibration = None
     if model.calibration is not None:
-        calibration = {name: getattr(model.calibration, name) for name in ("temperature", "error_before", "error_after")}
-        arrays |= {"conformity": model.calibration.conformity, "conformity_codes": model.calibration.codes}
+        calibration = {"temperature": model.calibration.temperature}
+        arrays |= {"held_out_scores": model.calibration.scores, "held_out_codes": model.calibration.codes}
+    kept = None
+    if model.graph is not None:
+        kept, more = graph_arrays(model.graph, encode)
+        arrays |= more
     components = []
     written: dict[int, str] = {}  # arrays that components share, such as the reduction of X, are written once
     for k, (name, weights) in enumerate(scorer.weights.items()):
@@ -101,6 +110,7 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         "classes_dtype": scorer.classes.dtype.str if scorer.classes.dtype.kind in "biuf" else "O",
         "components": components,
         "feature_names": None if model.feature_names is None else list(model.feature_names),
+        "graph": kept,
         "calibration": calibration,
         "metrics": {name: encode(value, name) for name, value in model.fitted.items()},
         "data": {**model.data, "fingerprint": fingerprint(model.fitted_nodes.nodes)},
@@ -155,24 +165,27 @@ def _saved(header: dict[str, Any], arrays: dict[str, Array], params: Iterable[st
         weights[name] = _taken(rest, entry["weights"], ("f", "kc"), own)
         if "component" in entry or weights[name].any():
             components[name] = _fitted(entry, rest, shared, own, known)
+    titles, short = ({each["name"]: each[key] for each in entries} for key in ("title", "short_title"))
+    scorer = Scorer(components, titles, short, weights, kept["intercept"], classes)
+    nodes = FittedNodes(kept["id_digests"], kept["node_digests"], kept["scores"])
+    names, graph = None if names is None else tuple(names), None
+    if header["graph"] is not None:
+        graph = _call(kept_graph, header["graph"], rest, nodes, scorer, sizes["d"], names, decode)
     if len(weights) != len(entries) or rest or fitted["zero_components_"] != tuple(_zeros(weights)):
         raise InputError("components, weights and arrays do not belong together")
     if data.get("reading") and data["reading"]["plan"] is not None:
         _call(FeaturePlan.from_dict, data["reading"]["plan"])
-    titles, short = ({each["name"]: each[key] for each in entries} for key in ("title", "short_title"))
-    scorer = Scorer(components, titles, short, weights, kept["intercept"], classes)
-    nodes = FittedNodes(kept["id_digests"], kept["node_digests"], kept["scores"])
-    return Saved(values, fitted, data, None if names is None else tuple(names), scorer, nodes, calibration)
+    return Saved(values, fitted, data, names, scorer, nodes, calibration, graph)
 
 
 def _calibration(stored: dict[str, float] | None, rest: dict[str, Array], classes: int) -> Calibration | None:
     if stored is None:
         return None
-    sizes = {"h": len(rest["conformity"]) if "conformity" in rest and rest["conformity"].ndim else 0}
-    conformity, codes = (_taken(rest, name, rule, sizes) for name, rule in CALIBRATION.items())
-    if not len(codes) or conformity.min() < 0 or conformity.max() > 1 or codes.min() < 0 or codes.max() >= classes:
-        raise InputError("the arrays of the calibration are not probabilities and classes")
-    return Calibration(**stored, conformity=conformity, codes=codes)
+    sizes = {"h": rest["held_out_codes"].size if "held_out_codes" in rest else 0, "c": classes}
+    scores, codes = (_taken(rest, name, rule, sizes) for name, rule in CALIBRATION.items())
+    if not len(codes) or codes.min() < 0 or codes.max() >= classes:
+        raise InputError("the arrays of the calibration are not scores and classes")
+    return Calibration(**stored, scores=scores, codes=codes)
 
 
 def _zeros(weights: dict[str, Array]) -> list[str]:
@@ -223,7 +236,10 @@ def _fitted(
     unknown = [key for key in entry["state"] if rules is not None and key not in rules]
     if unknown:
         raise InputError(f"component {name!r} has no array {unknown[0]!r}")
-    basis = {**shared, **rest}.get(entry["state"].get("basis", ""))
+    arrays = {**shared, **rest}
+    basis, names = (arrays.get(entry["state"].get(key, "")) for key in ("basis", "names"))
+    d = component.prepared_width(sizes["d"]) if isinstance(component, FeatureComponent) else sizes["d"]
+    sizes = sizes | {"e": sizes["d"], "d": d, "j": BINS - 1, "z": 0 if names is None else names.size}
     sizes = sizes | {"l": sizes["d"] if basis is None or basis.ndim != 2 else basis.shape[1]}
     state = {}
     for key, place in entry["state"].items():

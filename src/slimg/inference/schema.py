@@ -126,23 +126,25 @@ HEADER = {
     "data": {
         "nodes": count, "edges": count, "features": count, "labelled": count, "fingerprint": digest, "reading?": READING,
     },
-    "calibration": ({"temperature": positive, "error_before": share, "error_after": share}, None),
+    "graph": ({"symmetric": [bool], "relations": [{"name": str, "directed": bool, "matrix": count}], "tails": [str]}, None),
+    "calibration": ({"temperature": positive}, None),
     "sha256": text_keys(digest),
 }  # fmt: skip
 ARRAYS = {"intercept": ("f", "c"), "scores": ("f", "nc"), "id_digests": ("u8", "n"), "node_digests": ("u8", "n")}
 """Name → type and shape of the arrays of every model; weights of a component: ("f", "kc"). f is float32 or float64."""
-CALIBRATION = {"conformity": ("f", "h"), "conformity_codes": ("i8", "h")}
+CALIBRATION = {"held_out_scores": ("f4", "hc"), "held_out_codes": ("i8", "h")}
 """Of h rows that were held out."""
 STATES: dict[Any, dict[str, tuple[str, str]]] = {
     Structure: {"vectors": ("f", "nk"), "eigenvalues": ("f", "k")},
     FeatureComponent: {
         "shifted": ("b1", ""), "column_mean": ("f", "d"), "column_scale": ("f", "d"),
+        "edges": ("f4", "ej"), "names": ("u1", "z"),
         "basis": ("f", "dl"), "mean": ("f", "d"), "components": ("f", "kl"), "singular_values": ("f", "k"),
     },
 }  # fmt: skip
 """State arrays of each kind of component; those of other kinds take any finite numbers."""
-UNBOUNDED = {"column_scale"}
-"""Arrays in which infinity stands for a constant column."""
+UNBOUNDED = {"column_scale", "edges"}
+"""Arrays in which infinity stands for a constant column, or a range that is not there."""
 
 
 def mismatch(value: Any, rule: Any, depth: int = MOST_DEPTH) -> str | None:
