@@ -187,7 +187,7 @@ def test_a_class_that_only_validation_has_counts_as_wrong(graph, split):
 def test_without_edges_the_features_alone(parts, split):
     graph = Graph.from_arrays(None, features=parts[1], labels=parts[2])
     model = SlimG().fit(graph, train=split.train, val=split.val)
-    assert tuple(model.coef_) == ("X",) and any("edges" in note for note in model.notes_)
+    assert tuple(model.coef_) == ("X", "bins(X)") and any("edges" in note for note in model.notes_)
     assert (model.predict() == parts[2])[split.test].mean() > 0.6
 
 
@@ -378,7 +378,7 @@ BAD = {
     "two components of one name": (lambda p: fit(p, {"components": [Features(), Features(pca=False)]}), "two .*'X'"),
     "components by their class": (lambda p: fit(p, {"components": [Features]}), "component .*Features"),
     "one component": (lambda p: fit(p, {"components": Features()}), "list of components"),
-    "unknown normalisation": (lambda p: Features(normalize="column"), "column.*None, auto, row, standard"),
+    "unknown normalisation": (lambda p: Features(normalize="column"), "column.*None, auto, bins, row, standard"),
     "unknown grid": (lambda p: fit(p, {"grid": "all"}), "choose one of .*paper, path"),
     "no penalty": (lambda p: fit(p, {"grid": [(0, 0)]}), "unpenalized"),
     "one fold": (lambda p: fit(p, {"cv": 1}), "cv must be .* at least 2"),

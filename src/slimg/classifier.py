@@ -18,7 +18,7 @@ from slimg.base import FitRows, check_graph, check_whole_number
 from slimg.components.component import Component, check_components
 from slimg.components.compute import DEFAULT_COMPONENTS, Components, compute_components
 from slimg.components.estimate import Estimate, Sizes, choose_engine, columns_through, estimate
-from slimg.components.screening import screen_paths
+from slimg.components.screening import screen_paths, screen_ranges
 from slimg.engine.base import Array, check_engine
 from slimg.errors import InputError
 from slimg.fitted import FittedModel
@@ -241,21 +241,24 @@ class SlimG(FittedModel):
             The rows, for ``fit(graph, propagated=...)``.
         """
         check_graph(graph)
-        needs_labels = self.components is None and bool(graph.relations)
+        needs_labels = self.components is None and (bool(graph.relations) or train is not None)
         return self._propagate(graph, self._fit_rows(graph, train, None) if needs_labels else None)
 
     def _propagate(self, graph: Graph, rows: FitRows | None) -> Components:
         wanted, progress = self._wanted(), progress_for(self.verbose)
         engine = choose_engine(self.engine, graph, self.memory, wanted)
         with reporting(engine, progress), progress.stage("components", columns_through(Sizes.of(graph), wanted)):
-            found = None
-            if self.components is None and graph.relations and rows is not None:
-                begun, seed = time.perf_counter(), self.random_state
-                found = screen_paths(graph, engine, rows.train, rows.codes, len(rows.classes), seed)
-                wanted, seconds = [*wanted, *found.components], time.perf_counter() - begun
+            begun, found, notes = time.perf_counter(), None, tuple[str, ...]()
+            if self.components is None and rows is not None:
+                labelled = graph, engine, rows.train, rows.codes, len(rows.classes)
+                ranges, notes = screen_ranges(*labelled)
+                wanted += ranges
+                if graph.relations:
+                    found = screen_paths(*labelled, self.random_state)
+                    wanted, notes = [*wanted, *found.components], (*notes, *found.notes)
+            seconds = time.perf_counter() - begun
             parts = compute_components(graph, engine, components=wanted, random_state=self.random_state)
-        if found is not None:
-            parts.screening, parts.notes, parts.seconds["screening"] = found, (*parts.notes, *found.notes), seconds
+        parts.screening, parts.notes, parts.seconds["screening"] = found, (*parts.notes, *notes), seconds
         return parts
 
     def _wanted(self) -> list[Component]:
@@ -355,7 +358,7 @@ class SlimG(FittedModel):
         self.intercept_ = solution.intercept.astype(np.float32)
         self.graph_, self.feature_names_ = graph, graph.feature_names
         self.held_out_scores_ = found.held_out_scores
-        self._scores = self._nodes = self._scorer = None
+        self._scores = self._nodes = self._scorer = self._kept = None
         vars(self).pop("_calibration", None)
         self.data_ = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
         if graph.reading is not None:

@@ -160,7 +160,7 @@ def test_features_without_columns_are_no_features():
         (lambda: Structure(rank=0), "rank.*0"),
         (lambda: Structure(rank=True), "rank.*True"),
         (lambda: Features(rank=2.5), "rank.*2.5"),
-        (lambda: Features(normalize="column"), "column.*None, auto, row, standard"),
+        (lambda: Features(normalize="column"), "column.*None, auto, bins, row, standard"),
         (lambda: Features(pca="yes"), "pca.*yes"),
         (lambda: PropagatedFeatures(kind="col"), "col.*row, sym"),
         (lambda: PropagatedFeatures(steps=1.5), "steps.*1.5"),

@@ -30,7 +30,7 @@ from slimg.components.component import (
 from slimg.components.diffusion import Diffusion
 from slimg.components.features import FeatureComponent, Features, FeatureState, PropagatedFeatures
 from slimg.components.paths import PathFeatures
-from slimg.components.row_scaling import Preparation, dense_rows, preparation_of, prepared_rows, unit_rows
+from slimg.components.row_scaling import Preparation, dense_rows, preparation_of, prepared_rows, range_names, unit_rows
 from slimg.components.screening import Screening
 from slimg.components.structure import Structure
 from slimg.engine.base import Array, Engine, RowMatrix
@@ -356,7 +356,8 @@ class _Reduction(NamedTuple):
 
 def _reduction(context: Context, group: list[FeatureComponent], preparation: Preparation) -> _Reduction:
     engine, graph, (n, d) = context.engine, context.graph, context.shape
-    width = d if group[0].is_exact(d) else reduced_width(n, d, max(context.resolve(each.rank) for each in group))
+    exact, d = group[0].is_exact(d), group[0].prepared_width(d)
+    width = d if exact else reduced_width(n, d, max(context.resolve(each.rank) for each in group))
     if width in (None, d):
         return _Reduction()
     far = any(each.hops for each in group)
@@ -400,13 +401,20 @@ def _solve(
 ) -> None:
     """g of what a component is made from."""
     engine, name = result.engine, component.name
+    names = _range_names(context.graph, preparation)
     if not component.pca:
-        state, rows = FeatureState(preparation), engine.map_rows(unit_rows, source, overwrite_input=spare)
+        state, rows = FeatureState(preparation, names=names), engine.map_rows(unit_rows, source, overwrite_input=spare)
     else:
         rank = context.resolve(component.rank)
         pca, rows = _timed(result, name, principal_components, engine, source, rank, unit_rows, spare)
-        state = FeatureState(preparation, pca, reduction.basis, reduction.means.get(name, pca.mean))
+        state = FeatureState(preparation, pca, reduction.basis, reduction.means.get(name, pca.mean), names)
     result.fitted[name], result.blocks[name] = FittedComponent(component, state), rows
+
+
+def _range_names(graph: Graph, preparation: Preparation) -> tuple[str, ...] | None:
+    if preparation.edges is None:
+        return None
+    return range_names(graph.feature_names or [f"feature {j}" for j in range(len(preparation.edges))], preparation.edges)
 
 
 _Source = tuple[FeatureComponent, RowMatrix, bool]

@@ -32,10 +32,10 @@ class Diffusion(FeatureComponent):
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the propagated features themselves, with rows of length one.
-    normalize : "auto", "row", "standard" or None, default="auto"
+    normalize : "auto", "row", "standard", "bins" or None, default="auto"
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
-        each column mean 0 and variance 1; None takes X as it is. "auto" takes "row" for counts and bags of words,
-        "standard" for measured numbers.
+        each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
+        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
     alpha : float, default=0.1
         Above 0 and below 1; the larger, the nearer.
     steps : int, default=10
@@ -68,12 +68,12 @@ class Diffusion(FeatureComponent):
     @property
     def name(self) -> str:
         """``S^10 X``, with the number of hops, and α where it is not 0.1."""
-        return f"S{'' if self.alpha == ALPHA else f'_{self.alpha:g}'}^{self.steps} X"
+        return f"S{'' if self.alpha == ALPHA else f'_{self.alpha:g}'}^{self.steps} {self.source}"
 
     @property
     def formula(self) -> str:
         """``g(S¹⁰ X)``, with the number of hops."""
-        plain = f"S{str(self.steps).translate(SUPERSCRIPTS)} X"
+        plain = f"S{str(self.steps).translate(SUPERSCRIPTS)} {self.source}"
         return f"g({plain})" if self.pca else plain
 
     @property

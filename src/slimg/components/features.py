@@ -39,7 +39,7 @@ from slimg.components.component import (
     check_rank,
     check_whole,
 )
-from slimg.components.row_scaling import NORMALIZATIONS, Preparation, dense_rows, prepared_rows
+from slimg.components.row_scaling import BINS, NORMALIZATIONS, Preparation, dense_rows, prepared_rows
 from slimg.engine.base import Array, RowMatrix
 from slimg.errors import InputError, choices
 from slimg.graph.adjacency import Adjacency
@@ -60,12 +60,13 @@ FEW = 4
 
 
 class FeatureState(NamedTuple):
-    """How rows of X are prepared, the fitted PCA (None: features as they are), V (None: the identity) and μ."""
+    """How rows of X are prepared, the fitted PCA (None: features as they are), V (None: the identity), μ, ranges."""
 
     preparation: Preparation
     pca: PCA | None = None
     basis: Array | None = None
     mean: Array | None = None
+    names: tuple[str, ...] | None = None
 
     @property
     def shift(self) -> Array | float:
@@ -103,10 +104,10 @@ class FeatureComponent(Component):
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the features themselves, with rows of length one.
-    normalize : "auto", "row", "standard" or None, default="auto"
+    normalize : "auto", "row", "standard", "bins" or None, default="auto"
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
-        each column mean 0 and variance 1; None takes X as it is. "auto" takes "row" for counts and bags of words,
-        "standard" for measured numbers.
+        each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
+        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
     """
 
     rank: Rank = FEATURE_RANK
@@ -168,6 +169,30 @@ class FeatureComponent(Component):
         """The number of hops."""
         return self.hops
 
+    @property
+    def source(self) -> str:
+        """``X``, or ``bins(X)`` for ranges of numbers."""
+        return "bins(X)" if self.normalize == "bins" else "X"
+
+    def prepared_width(self, d: int) -> int:
+        """The number of columns of X after it is prepared.
+
+        Parameters
+        ----------
+        d : int
+            The number of features.
+
+        Returns
+        -------
+        int
+            d, or 8 d for ranges of numbers.
+        """
+        return d * BINS if self.normalize == "bins" else d
+
+    def feature_names(self, state: FeatureState) -> tuple[str, ...] | None:
+        """The ranges of numbers, or None for the features of the graph."""
+        return state.names
+
     def is_exact(self, d: int) -> bool:
         """Whether X is taken as it is, without a reduction, however wide it is.
 
@@ -181,7 +206,7 @@ class FeatureComponent(Component):
         bool
             True without PCA, and for the paper's rule up to `EXACT_AT_MOST` features.
         """
-        return not self.pca or (isinstance(self.rank, EnergyRank) and d <= EXACT_AT_MOST)
+        return not self.pca or (isinstance(self.rank, EnergyRank) and self.prepared_width(d) <= EXACT_AT_MOST)
 
     def width(self, n: int, d: int, rank: int) -> int:
         """The number of columns that are propagated.
@@ -198,7 +223,8 @@ class FeatureComponent(Component):
         int
             d, or the columns of a reduced X.
         """
-        return d if self.is_exact(d) else reduced_width(n, d, rank) or d
+        exact, d = self.is_exact(d), self.prepared_width(d)
+        return d if exact else reduced_width(n, d, rank) or d
 
     def compute(self, context: Context) -> tuple[Any, RowMatrix]:
         """Not called: the rows are computed by `slimg.components.compute`, which shares hops among components."""
@@ -256,8 +282,8 @@ class FeatureComponent(Component):
 
     def cost(self, sizes: Sizes) -> Cost:
         """Its share of the reduction of X, passes over A, a Gram matrix, and the product with its directions."""
-        n, d = sizes.nodes, sizes.features
-        width = self.width(n, d, sizes.rank(self.rank))
+        n, d = sizes.nodes, self.prepared_width(sizes.features)
+        width = self.width(n, sizes.features, sizes.rank(self.rank))
         r = min(width, sizes.rank(self.rank)) if self.pca else d
         reduction = 0 if width == d else (2 * SWEEPS + 1) * sizes.stored_features * width / SHARED
         return Cost(
@@ -273,10 +299,12 @@ class FeatureComponent(Component):
 
     def to_arrays(self, state: FeatureState) -> dict[str, Array]:
         """Mean (d), V (d × l), directions (r × l), singular values (r), and how X is prepared."""
-        _, shifted, mean, scale = state.preparation
+        _, shifted, mean, scale, edges = state.preparation
         kept = {"shifted": np.array(shifted)}
         if mean is not None and scale is not None:
             kept |= {"column_mean": mean, "column_scale": scale}
+        if edges is not None and state.names is not None:
+            kept |= {"edges": edges, "names": np.frombuffer("\n".join(state.names).encode(), np.uint8)}
         if state.basis is not None:
             kept["basis"] = state.basis
         if state.pca is None or state.mean is None:
@@ -288,13 +316,17 @@ class FeatureComponent(Component):
         """The state of a model file."""
         decided = "standard" if "column_mean" in arrays else "row" if self.normalize == "auto" else self.normalize
         columns = arrays.get("column_mean"), arrays.get("column_scale")
-        preparation = Preparation(decided, bool(arrays["shifted"]), *columns)
+        preparation = Preparation(decided, bool(arrays["shifted"]), *columns, arrays.get("edges"))
+        text = bytes(arrays["names"]).decode("utf-8", "replace").split("\n") if "names" in arrays else None
+        names = None if text is None else tuple(text)
+        if (self.normalize == "bins") != (names is not None and len(names) == BINS * len(arrays["edges"])):
+            raise InputError(f"{self.name} needs the ends of its ranges and a name for each")
         if not self.pca:
-            return FeatureState(preparation)
+            return FeatureState(preparation, names=names)
         mean, basis = arrays["mean"], arrays.get("basis")
         reduced = mean if basis is None else mean @ basis
         pca = PCA(reduced, arrays["components"], arrays["singular_values"])
-        return FeatureState(preparation, pca, basis, mean)
+        return FeatureState(preparation, pca, basis, mean, names)
 
     def _steps(self, graph: Graph, rows: Array) -> Steps | None:
         return steps(self.operators(graph), rows, self.coefficients) if self.hops else None
@@ -310,10 +342,10 @@ class Features(FeatureComponent):
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the features themselves, with rows of length one.
-    normalize : "auto", "row", "standard" or None, default="auto"
+    normalize : "auto", "row", "standard", "bins" or None, default="auto"
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
-        each column mean 0 and variance 1; None takes X as it is. "auto" takes "row" for counts and bags of words,
-        "standard" for measured numbers.
+        each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
+        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
 
     Examples
     --------
@@ -322,15 +354,27 @@ class Features(FeatureComponent):
     ('X', 'g(X)', 'X')
     """
 
-    name: ClassVar[str] = "X"
-    title: ClassVar[str] = "its own features"
-    short_title: ClassVar[str] = "own features"
     hops: ClassVar[int] = 0
+
+    @property
+    def name(self) -> str:
+        """``X``, or ``bins(X)``."""
+        return self.source
 
     @property
     def formula(self) -> str:
         """``g(X)``."""
-        return "g(X)" if self.pca else "X"
+        return f"g({self.source})" if self.pca else self.source
+
+    @property
+    def title(self) -> str:
+        """The component in words."""
+        return "the ranges its own numbers are in" if self.normalize == "bins" else "its own features"
+
+    @property
+    def short_title(self) -> str:
+        """The title in two or three words."""
+        return "own numbers in ranges" if self.normalize == "bins" else "own features"
 
 OPERATORS = {"row": "A_row", "sym": "Ã_sym"}
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -346,10 +390,10 @@ class PropagatedFeatures(FeatureComponent):
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the propagated features themselves, with rows of length one.
-    normalize : "auto", "row", "standard" or None, default="auto"
+    normalize : "auto", "row", "standard", "bins" or None, default="auto"
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
-        each column mean 0 and variance 1; None takes X as it is. "auto" takes "row" for counts and bags of words,
-        "standard" for measured numbers.
+        each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
+        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
     kind : "row" or "sym", default="row"
         "row" takes the mean over neighbours, A_row; "sym" smooths over the neighbourhood with the node itself, Ã_sym.
     steps : int, default=2
@@ -378,13 +422,13 @@ class PropagatedFeatures(FeatureComponent):
     @property
     def name(self) -> str:
         """``A_row^2 X`` or ``A_sym^2 X``, with the number of hops."""
-        return f"A_{self.kind}^{self.steps} X"
+        return f"A_{self.kind}^{self.steps} {self.source}"
 
     @property
     def formula(self) -> str:
         """``g(A_row² X)`` or ``g(Ã_sym² X)``, with the number of hops."""
         power = "" if self.steps == 1 else str(self.steps).translate(SUPERSCRIPTS)
-        plain = f"{OPERATORS[self.kind]}{power} X"
+        plain = f"{OPERATORS[self.kind]}{power} {self.source}"
         return f"g({plain})" if self.pca else plain
 
     @property
@@ -392,13 +436,16 @@ class PropagatedFeatures(FeatureComponent):
         """The component in words."""
         away = "one step" if self.steps == 1 else f"{self.steps} steps"
         if self.kind == "row":
-            return f"the mean features of nodes {away} away"
-        return f"the features within {away}, its own included"
+            what = "shares of nodes in ranges of numbers," if self.normalize == "bins" else "mean features of nodes"
+            return f"the {what} {away} away"
+        what = "ranges of numbers" if self.normalize == "bins" else "features"
+        return f"the {what} within {away}, its own included"
 
     @property
     def short_title(self) -> str:
         """The title in two or three words."""
-        return "nodes further away" if self.kind == "row" else "neighbourhood"
+        found = "nodes further away" if self.kind == "row" else "neighbourhood"
+        return f"{found} in ranges" if self.normalize == "bins" else found
 
     @property
     def hops(self) -> int:

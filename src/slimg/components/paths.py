@@ -32,10 +32,10 @@ class PathFeatures(FeatureComponent):
         The number of columns of g, or the rule that decides it.
     pca : bool, default=True
         False keeps the propagated features themselves, with rows of length one.
-    normalize : "auto", "row", "standard" or None, default="auto"
+    normalize : "auto", "row", "standard", "bins" or None, default="auto"
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
-        each column mean 0 and variance 1; None takes X as it is. "auto" takes "row" for counts and bags of words,
-        "standard" for measured numbers.
+        each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
+        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
     path : tuple of str
         Steps from the node outwards, as `Graph.directions` names them: ``"cites →"``, ``"cites ←"``, or the name of an
         undirected relation.
@@ -65,25 +65,26 @@ class PathFeatures(FeatureComponent):
     @property
     def name(self) -> str:
         """The steps and X, for example ``cites → X``."""
-        return f"{' '.join(self.path)} X"
+        return f"{' '.join(self.path)} {self.source}"
 
     @property
     def formula(self) -> str:
         """``g(R[cites →] X)``."""
-        plain = f"{' '.join(f'R[{step}]' for step in self.path)} X"
+        plain = f"{' '.join(f'R[{step}]' for step in self.path)} {self.source}"
         return f"g({plain})" if self.pca else plain
 
     @property
     def title(self) -> str:
         """The component in words."""
         first, *others = self.path
-        far = f"the features of {_words(first)}"
-        return far if not others else f"the features at the end of {', then '.join(self.path)}"
+        what = "ranges of numbers" if self.normalize == "bins" else "features"
+        far = f"the {what} of {_words(first)}"
+        return far if not others else f"the {what} at the end of {', then '.join(self.path)}"
 
     @property
     def short_title(self) -> str:
         """The steps."""
-        return " ".join(self.path)
+        return " ".join(self.path) + (" in ranges" if self.normalize == "bins" else "")
 
     @property
     def hops(self) -> int:

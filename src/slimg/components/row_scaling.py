@@ -2,7 +2,8 @@
 
     row        x = (x − min x) / Σ(x − min x)      the minimum only if any entry of X is negative
     standard   x = (x − mean) / deviation          by columns
-    unit     x = x / ‖x‖₂
+    bins       x_jq = 1/d if x_j is in the q-th range   d · 8 columns; ranges of column j end at its quantiles
+    unit       x = x / ‖x‖₂
 
 A row of zeros stays zero in both. Dense rows go through compiled loops: a row is finished while it is in the cache, where
 numpy would walk over the whole block four times.
@@ -10,6 +11,8 @@ numpy would walk over the whole block four times.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +25,12 @@ Rows = Any
 """A block of a row matrix: a numpy array or scipy CSR."""
 
 
-NORMALIZATIONS = ("auto", "row", "standard", None)
+NORMALIZATIONS = ("auto", "row", "standard", "bins", None)
 """How X may be prepared; "auto" takes "row" for counts and "standard" for measured numbers."""
+BINS = 8
+"""Ranges of a column of numbers; a column with fewer distinct values has one for each, and the others are empty."""
+SAMPLE = 20_000
+"""Rows, evenly spaced, that quantiles are taken from."""
 SPARSE = 0.5
 """Share of entries that are not zero below which non-negative features count as counts."""
 
@@ -33,18 +40,21 @@ class Preparation(NamedTuple):
 
     Attributes
     ----------
-    normalize : "row", "standard" or None
+    normalize : "row", "standard", "bins" or None
         As it was decided.
     shifted : bool
         Whether the minimum of a row is subtracted before it is divided by its sum.
     mean, scale : arrays of shape (d,) or None
         Of the columns, for "standard".
+    edges : array of shape (d, 7), float32, or None
+        Where ranges begin after the first, for "bins"; infinite where a column has fewer of them.
     """
 
     normalize: str | None = "row"
     shifted: bool = False
     mean: Array | None = None
     scale: Array | None = None
+    edges: Array | None = None
 
 
 def prepare_features(engine: Engine, features: Rows, normalize: str | None = "row") -> RowMatrix:
@@ -54,12 +64,13 @@ def prepare_features(engine: Engine, features: Rows, normalize: str | None = "ro
     ----------
     engine : Engine
     features : array or CSR matrix of shape (n, d)
-    normalize : "auto", "row", "standard" or None, default="row"
-        "row" makes rows sum to one, "standard" gives columns mean 0 and variance 1, None takes them as they are.
+    normalize : "auto", "row", "standard", "bins" or None, default="row"
+        "row" makes rows sum to one, "standard" gives columns mean 0 and variance 1, "bins" has eight columns for the ranges
+        of each, None takes them as they are.
 
     Returns
     -------
-    RowMatrix of shape (n, d)
+    RowMatrix of shape (n, d), or (n, 8 d) for "bins"
     """
     row_matrix = engine.row_matrix(features)
     how = preparation_of(engine, row_matrix, normalize)
@@ -70,6 +81,9 @@ def preparation_of(engine: Engine, row_matrix: RowMatrix, normalize: str | None 
     """What is to be done to the rows of X, so that rows that come later are prepared alike."""
     if normalize == "auto":
         normalize = "row" if _are_counts(engine, row_matrix) else "standard"
+    if normalize == "bins":
+        sample = np.unique(np.linspace(0, row_matrix.shape[0] - 1, SAMPLE).astype(np.int64))
+        return Preparation(normalize, edges=_quantile_edges(dense_rows(engine.rows(row_matrix, sample))))
     if normalize == "standard":
         n = row_matrix.shape[0]
         total, square = engine.sum_rows(_moments, row_matrix) / n
@@ -92,11 +106,13 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
     """Rows of X, prepared."""
     if how.normalize is None:
         return block
+    if how.edges is not None:
+        return _in_bins(dense_rows(block), how.edges)
     if how.mean is not None and how.scale is not None:
         rows = dense_rows(block)
         return ((rows - how.mean) / how.scale).astype(np.result_type(rows, np.float32), copy=False)
     if sparse.issparse(block) and not how.shifted:
-        total = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+        total = _row_sums(block)
         return sparse.diags(np.divide(1, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)) @ block
     rows = dense_rows(block)
     out = np.empty(rows.shape, np.result_type(rows, np.float32))
@@ -132,12 +148,51 @@ def dense_rows(block: Rows) -> Array:
     return block.toarray() if sparse.issparse(block) else block
 
 
+def range_names(names: Sequence[str], edges: Array) -> tuple[str, ...]:
+    """Name the columns of "bins": ``age below 3``, ``age 3 to 7``, ``age 7 or more``; d · 8 names."""
+    found = []
+    for name, row in zip(names, edges, strict=True):
+        ends = [f"{edge:.4g}" for edge in row if np.isfinite(edge)]
+        between = [f"{name} {a} to {b}" for a, b in pairwise(ends)]
+        told = [f"{name} below {ends[0]}", *between, f"{name} {ends[-1]} or more"] if ends else [f"{name}, any"]
+        found += told + [f"{name}, none"] * (BINS - len(told))
+    return tuple(found)
+
+
+def _quantile_edges(rows: Array) -> Array:
+    """Where the ranges of each column begin after the first (d × 7): at its distinct quantiles."""
+    edges = np.full((rows.shape[1], BINS - 1), np.inf, np.float32)
+    for column, found in zip(rows.T, edges, strict=True):
+        values = np.unique(column)
+        if len(values) > BINS:
+            values = np.unique(np.quantile(column, np.arange(BINS) / BINS, method="averaged_inverted_cdf"))
+        found[: len(values) - 1] = values[1:]
+    return edges
+
+
+def _in_bins(rows: Array, edges: Array) -> Rows:
+    """1/d in the column of the range that each entry is in (rows × d · 8), CSR."""
+    m, d = rows.shape
+    columns = np.empty((m, d), np.int32)
+    for j in range(d):
+        columns[:, j] = np.searchsorted(edges[j], rows[:, j], "right") + j * BINS
+    entries = np.full(m * d, 1 / max(d, 1), np.float32)
+    return sparse.csr_matrix((entries, columns.ravel(), np.arange(0, m * d + 1, max(d, 1))), (m, d * BINS))
+
+
 def _kinds_of_entries(block: Rows) -> Array:
     """Counts of negative, fractional and non-zero entries, the sum of the rows' sums, and of their squares."""
     entries = np.asarray(block.data if sparse.issparse(block) else block)
-    sums = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+    sums = _row_sums(block)
     counts = [np.count_nonzero(found) for found in (entries < 0, entries != np.floor(entries), entries)]
     return np.array([*counts, sums.sum(), np.square(sums).sum()], np.float64)
+
+
+def _row_sums(block: Rows) -> Array:
+    """Sums of rows in float64; scipy adds sparse entries in float32, in which those near 1e38 overflow."""
+    with np.errstate(over="ignore"):
+        sums = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+    return sums if np.isfinite(sums).all() else np.asarray(block.astype(np.float64).sum(axis=1)).ravel()
 
 
 def _moments(block: Rows) -> Array:

@@ -21,13 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from slimg.components.features import FeatureComponent, Features, PropagatedFeatures
 from slimg.components.paths import PathFeatures
-from slimg.components.row_scaling import dense_rows, preparation_of, prepared_rows
+from slimg.components.row_scaling import BINS, Preparation, dense_rows, preparation_of, prepared_rows
 from slimg.engine.base import Array, Engine
 from slimg.engine.blas import one_thread
 from slimg.graph.graph import Graph
 from slimg.graph.relations import opposite
-from slimg.linalg.operators import steps
+from slimg.linalg.operators import operator, steps
 from slimg.linalg.pca import leading_directions
 
 COLUMNS = 64
@@ -38,6 +39,11 @@ SHARES = (0.003, 0.03, 0.3, 3.0)
 """α, as shares of the mean eigenvalue of BᵀB; the best counts."""
 REACHED = 0.005
 """The least share of labelled nodes that a direction must lead away from."""
+
+NUMBERS, ROWS, WORTHWHILE = 64, 5_000, 0.005
+"""Columns up to which ranges of numbers are tried, labelled rows read for it, and the least gain."""
+RANGES_RANK = 64
+"""Columns of a component of ranges."""
 
 Path = tuple[str, ...]
 
@@ -119,6 +125,62 @@ def screen_paths(
         targets = np.eye(classes)[codes] - np.bincount(codes, minlength=classes) / len(codes)
         own = _unit(dense_rows(engine.rows(reduced, rows)).astype(np.float64))
         return _Greedy(own, targets).choose(directions, rows, block)
+
+
+def screen_ranges(
+    graph: Graph, engine: Engine, rows: Array, codes: Array, classes: int
+) -> tuple[tuple[FeatureComponent, ...], tuple[str, ...]]:
+    """Decide on the labelled rows whether numbers are also taken in ranges, bins(X).
+
+    The line is B = X ‖ A_row X, standardised; the ranges are bins(X) ‖ A_row bins(X) beside it. They are used where they
+    explain more of what the line leaves, each row held out.
+
+    Parameters
+    ----------
+    graph : Graph
+    engine : Engine
+        Where X lives.
+    rows : array of shape (m,)
+        Labelled nodes to learn from; no other labels are read.
+    codes : array of shape (m,)
+        Their classes in 0 … classes − 1.
+    classes : int
+
+    Returns
+    -------
+    components : tuple of FeatureComponent
+        None, or the ranges of the node and of its neighbourhood.
+    notes : tuple of str
+        What was decided, one sentence; nothing for features that are no measured numbers.
+    """
+    features = graph.features
+    if features is None or not 0 < features.shape[1] <= NUMBERS:
+        return (), ()
+    x = engine.row_matrix(features)
+    line = preparation_of(engine, x, "auto")
+    if line.normalize != "standard":
+        return (), ()
+    if len(rows) > ROWS:
+        places = np.linspace(0, len(rows) - 1, ROWS).astype(np.int64)
+        rows, codes = rows[places], codes[places]
+    ranges = preparation_of(engine, x, "bins")
+    way = steps((operator("A_row", graph.adjacency),), rows, (0.0, 1.0))
+    own, far = (dense_rows(engine.rows(x, index)) for index in (rows, way.reached))
+
+    def blocks(how: Preparation) -> list[Array]:
+        near, away = (dense_rows(prepared_rows(each, how)).astype(np.float64) for each in (own, far))
+        return [_unit(near), _unit(way.apply(away))]
+
+    with one_thread():
+        targets = np.eye(classes)[codes] - np.bincount(codes, minlength=classes) / len(codes)
+        before, after = (np.hstack(each) for each in (blocks(line), blocks(line) + blocks(ranges)))
+        left, less = (float(np.square(leave_one_out(each, targets)).sum()) for each in (before, after))
+    if less > left * (1 - WORTHWHILE):
+        return (), ("Numbers are taken as they are: ranges of them say no more about the labels.",)
+    options: dict[str, Any] = {"normalize": "bins", "rank": RANGES_RANK}
+    far_ones = (PropagatedFeatures(kind=kind, **options) for kind in ("row", "sym") if graph.adjacency.nnz)
+    note = f"Numbers are also taken in {BINS} ranges each: on the labels, held out, they explain {1 - less / left:.0%} more."
+    return (Features(**options), *far_ones), (note,)
 
 
 class _Greedy:
