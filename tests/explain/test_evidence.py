@@ -32,7 +32,7 @@ def test_everything_planted_is_found(evidence):
 
 def test_the_curve_ends_with_all_labels(evidence):
     end = evidence.curve.points[-1]
-    assert (end.labels, end.accuracy) == (300, evidence.all.value)
+    assert (end.labels, end.score) == (300, evidence.all.value)
 
 
 def test_flipped_labels_are_suspected():

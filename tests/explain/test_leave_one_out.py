@@ -39,7 +39,7 @@ def test_labels_that_help_are_asked_for():
     assert told.count("more") >= 12 and "little" not in told
     for curve in found:
         assert [point.labels for point in curve.points] == [50, 100, 200, 400]
-        assert curve.points[0].accuracy < curve.points[-1].accuracy
+        assert curve.points[0].score < curve.points[-1].score
 
 
 def test_labels_that_do_not_help_are_not():
@@ -80,7 +80,7 @@ def test_points_are_what_fresh_samples_of_that_size_reach():
                 dual = np.linalg.solve(mine @ mine.T + 1 + alpha * np.eye(len(mine)), np.eye(3)[labels] - 1 / 3)
                 best = max(best, (((fresh @ mine.T + 1) @ dual).argmax(axis=1) == truth).mean())
             reached.append(best)
-        assert point.accuracy == pytest.approx(np.mean(reached), abs=0.04)
+        assert point.score == pytest.approx(np.mean(reached), abs=0.04)
 
 
 def test_too_few_labels_for_a_doubling():

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from slimg.explain.diagnosis import format_numbers, format_recommendations, format_verdict
-from slimg.explain.evidence import Accuracy, Evidence, SuspectLabel
+from slimg.explain.evidence import Evidence, Score, SuspectLabel
 from slimg.explain.leave_one_out import Agreement, Gain, LearningCurve, Point
 
 CLASSES = {"a": 60, "b": 40}
@@ -13,7 +13,7 @@ TITLES = {"U": "its place in the network", "X": "its own features"}
 
 
 def accuracy(value, p=0.01, chance=0.5):
-    return Accuracy(value, (value - 0.05, value + 0.05), chance, p)
+    return Score(value, (value - 0.05, value + 0.05), chance, p)
 
 
 def curve(rise=0.03, error=0.01, end=0.9):
@@ -25,7 +25,8 @@ def curve(rise=0.03, error=0.01, end=0.9):
 def evidence(u=0.8, x=0.8, both=0.9, graph=0.1, features=0.1, hops=0.05, **more):
     alone = {"U": accuracy(u, 0.01 if u > 0.52 else 0.5), "X": accuracy(x, 0.01 if x > 0.52 else 0.5)}
     given = {
-        "titles": TITLES, "examined": 100, "majority": 0.6, "alone": alone, "all": accuracy(both, None),
+        "titles": TITLES, "examined": 100, "scoring": "accuracy", "majority": 0.6, "baseline": 0.6,
+        "alone": alone, "all": accuracy(both, None),
         "without": {"U": alone["X"]},
         "gains": {"graph": Gain(graph, 0.01), "features": Gain(features, 0.01), "hops": Gain(hops, 0.01)},
         "restated": 0.02, "curve": curve(end=both), "isolated": (), "duplicates": (), "suspicious": (),
@@ -38,7 +39,8 @@ UNSETTLED = evidence(gains={"graph": Gain(0.04, 0.03), "features": Gain(0.1, 0.0
 
 def edges(share=0.8, chance=0.5, p_more=0.005, p_less=1.0, count=300):
     adjusted = (share - chance) / (1 - chance)
-    return Agreement(count, share, (share - 0.03, share + 0.03), chance, adjusted, (0.0, 1.0), p_more, p_less, 0.2, 0.005)
+    tested = adjusted, (0.0, 1.0), p_more, p_less, 0.2, 0.005
+    return Agreement(count, share, (share - 0.03, share + 0.03), chance, *tested, count, "b", 0.5, 0.4)
 
 
 def verdict(relation, features, found, agreed):
@@ -68,11 +70,21 @@ def test_relations(relation, agreed, words):
         (evidence(graph=0.0), "Features alone suffice.*80%"),
         (UNSETTLED, "too few to decide"),
         (evidence(graph=0.0, features=0.0), "do as well as the network alone"),
-        (evidence(u=0.5, x=0.5, both=0.6), "Neither the features nor the edges predict the classes"),
+        (evidence(u=0.5, x=0.5, both=0.6), "Still, no component alone predicts the classes"),
     ],
 )
 def test_what_helps(found, words):
     assert re.search(words, verdict("homophily", "semantic", found, edges()))
+
+
+def test_nothing_predicts_and_no_sentence_says_otherwise():
+    useless, even = evidence(u=0.5, x=0.5, both=0.6), edges(0.5, p_more=0.5, p_less=0.5)
+    assert "Neither the features nor the edges predict" in verdict("uniform", "random", useless, even)
+    few = evidence(u=0.5, x=0.5, both=0.7)
+    for found in (useless, few, evidence(u=0.5, x=0.5, both=0.7, scoring="average_precision")):
+        advice = " ".join(format_recommendations("uniform", "random", found, CLASSES))
+        assert "Do not" in advice and "Use SlimG" not in advice
+        assert "add" not in verdict("uniform", "random", found, even)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +131,32 @@ def test_recommendations(relation, kind, found, words):
 def test_rare_classes_are_named():
     advice = format_recommendations("homophily", "semantic", evidence(), {**CLASSES, "c": 3})
     assert "Label more nodes of 'c'" in " ".join(advice)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "words", "others"),
+    [
+        ("average_precision", "average precision 0.80", "0.100 more"),
+        ("balanced_accuracy", "balanced accuracy 80%", "10.0 points"),
+        ("f1_macro", "macro F1 0.80", "0.100 more"),
+        ("roc_auc", "ROC AUC 0.80", "0.100 more"),
+        ("log_loss", "log loss -0.80", "0.100 more"),
+    ],
+)
+def test_every_sentence_names_the_measure(scoring, words, others):
+    found = evidence(scoring=scoring)
+    text = verdict("homophily", "semantic", found, edges())
+    numbers = "\n".join(format_numbers(edges(), found))
+    assert words in text and others in text and "right" not in text
+    named = words.split(" 0")[0].split(" -")[0].split(" 8")[0]
+    assert numbers.lower().startswith(named.lower())
+    assert ("%]" in numbers.split("With")[0]) == (scoring == "balanced_accuracy")
+
+
+def test_the_neighbours_of_a_rare_class_are_told():
+    found = evidence(scoring="average_precision", majority=0.98)
+    text = verdict("homophily", "semantic", found, edges())
+    assert "50% of the neighbours of b nodes are b, 40% would be by chance" in text
 
 
 def test_the_numbers_behind():

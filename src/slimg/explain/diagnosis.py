@@ -5,7 +5,8 @@
 
 Edges can predict classes without joining equal ones: then structure alone (U) predicts though adjusted homophily is small,
 and that counts as heterophily, as it does in the literature (Chameleon, Squirrel). Sentences come first (`verdict`), the
-numbers behind them are in the attributes.
+numbers behind them are in the attributes. Components are judged by the measure of the fit (`scoring`), not always by the
+accuracy, which says nothing where nearly all labels are of one class.
 
 A diagnosis as text: the verdict, the recommendations, and the numbers behind both.
 """
@@ -20,17 +21,21 @@ import numpy as np
 from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array, Engine
 from slimg.errors import InputError
-from slimg.explain.evidence import GAIN, SURE, Accuracy, Evidence, gather
+from slimg.explain.evidence import GAIN, SURE, Evidence, Score, gather
 from slimg.explain.leave_one_out import Agreement, LearningCurve, agreement
+from slimg.explain.measures import SHARES, WORDS, format_gain, format_score
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
+from slimg.learn.objective import RARE as RARE_SHARE
+from slimg.learn.objective import check_scoring, default_scoring
 
 HOMOPHILY = 0.1
 """Adjusted homophily from which neighbours are said to share classes."""
 RESTATED = 0.3
 """Share of the features' variance beyond chance that singular vectors hold when features restate the graph."""
 ENOUGH_EDGES = 30
-"""Edges between labelled nodes below which a missing effect is no evidence."""
+"""Edges between labelled nodes below which a missing effect is no evidence; of those with an end outside the largest class
+where the score is not the accuracy."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +57,7 @@ class Diagnosis:
     agreement : Agreement or None
         The test on the edges between labelled nodes; None without such edges.
     evidence : Evidence
-        Accuracies, learning curve and unusual nodes.
+        Scores, learning curve and unusual nodes.
     nodes, edges, labelled : int
         Counts of the graph.
     classes : dict
@@ -114,7 +119,12 @@ class Diagnosis:
 
 
 def diagnose(
-    graph: Graph, *, propagated: Components | None = None, engine: Engine | None = None, random_state: int = 0
+    graph: Graph,
+    *,
+    scoring: str | None = None,
+    propagated: Components | None = None,
+    engine: Engine | None = None,
+    random_state: int = 0,
 ) -> Diagnosis:
     """Find out whether the edges and the features of a graph predict its labels, and what to do next.
 
@@ -122,6 +132,10 @@ def diagnose(
     ----------
     graph : Graph
         At least two classes with two labelled nodes each.
+    scoring : str, optional
+        What components are judged by, as in `SlimG`: "accuracy", "balanced_accuracy", "f1_macro", "average_precision",
+        "roc_auc" or "log_loss". None is the accuracy, and the average precision if one of two classes has under 10 % of the
+        labels.
     propagated : Components, optional
         Components of this graph (`SlimG.propagate`); computed if not given.
     engine : Engine, optional
@@ -157,9 +171,11 @@ def diagnose(
         raise InputError(f"propagated must be what SlimG().propagate(graph) returns, or None, not {type(propagated)}")
     if not isinstance(random_state, (int, np.integer)) or not 0 <= random_state < 2**32:
         raise InputError(f"random_state must be a whole number from 0 to 2³² − 1, not {random_state!r}")
+    check_scoring(scoring)
     counts = check_labels(graph)
+    scoring = scoring or default_scoring(np.unique(graph.codes[graph.labelled], return_inverse=True)[1])
     parts = propagated or compute_components(graph, engine, random_state=random_state)
-    edges, evidence = agreement(graph, random_state), gather(graph, parts, random_state)
+    edges, evidence = agreement(graph, random_state), gather(graph, parts, random_state, scoring)
     relation, features = relation_of(edges, evidence), features_of(evidence)
     classes = dict(zip(graph.classes.tolist(), counts.tolist(), strict=True))
     verdict = format_verdict(relation, features, edges, evidence)
@@ -190,7 +206,7 @@ def relation_of(edges: Agreement | None, evidence: Evidence) -> str:
         return "homophily"
     if edges.p_less <= SURE:
         return "heterophily"
-    if edges.edges < ENOUGH_EDGES:
+    if (edges.edges if evidence.scoring == "accuracy" else edges.minority) < ENOUGH_EDGES:
         return "unknown"
     return "heterophily" if "U" in evidence.alone and evidence.alone["U"].is_informative else "uniform"
 
@@ -214,10 +230,10 @@ WEAK = 0.2
 
 def format_verdict(relation: str, features: str, edges: Agreement | None, evidence: Evidence) -> tuple[str, ...]:
     """Sentences on edges, features, both together, and unusual nodes."""
-    lines = [_of_edges(relation, edges, evidence), _of_features(features, evidence), _of_both(evidence)]
-    if "hops" in evidence.gains:
+    lines = [_of_edges(relation, edges, evidence), _of_features(features, evidence), _of_both(relation, evidence)]
+    if "hops" in evidence.gains and evidence.predicts:
         gain = evidence.gains["hops"]
-        added = _points(gain.value) if gain.matters else "nothing measurable on these labels"
+        added = format_gain(evidence.scoring, gain.value) if gain.matters else "nothing measurable on these labels"
         lines.append(f"Nodes two steps away add {added}.")
     lines += _of_nodes(evidence)
     return tuple(line for line in lines if line)
@@ -227,8 +243,10 @@ def format_recommendations(relation: str, features: str, evidence: Evidence, cla
     """Sentences on what to do next; ``classes`` has the number of labelled nodes of each class."""
     lines = []
     best = max([evidence.all, *evidence.alone.values()], key=lambda each: each.value)
-    if best.value - evidence.majority < 0.02 and not any(each.is_informative for each in evidence.alone.values()):
+    if not evidence.predicts and (evidence.scoring != "accuracy" or best.value - evidence.majority < 0.02):
         lines.append("Do not use predictions from this graph: find features or edges that predict the classes.")
+    elif not evidence.predicts:
+        lines.append("Do not rely on predictions yet: what is above chance here may be chance; label more nodes.")
     elif relation == "uniform" and evidence.alone.get("X") and evidence.alone["X"].is_informative:
         lines.append("A classifier on the features alone will do; better features would help more than more edges.")
     elif relation == "heterophily":
@@ -238,7 +256,7 @@ def format_recommendations(relation: str, features: str, evidence: Evidence, cla
     rare = [label for label, n in classes.items() if n < RARE]
     if rare:
         lines.append(f"Label more nodes of {show(rare)}: fewer than {RARE} are labelled.")
-    lines.append(_of_labels(evidence.curve))
+    lines.append(_of_labels(evidence.curve, evidence.scoring))
     if evidence.suspicious:
         named = show(each.node for each in evidence.suspicious)
         lines.append(f"Look at {number_of(len(evidence.suspicious), 'label')} that the graph contradicts: {named}.")
@@ -249,18 +267,24 @@ def format_recommendations(relation: str, features: str, evidence: Evidence, cla
 
 def format_numbers(edges: Agreement | None, evidence: Evidence) -> list[str]:
     """The numbers behind a diagnosis as lines of text."""
-    lines = [f"Accuracy on {evidence.examined:,} labelled nodes, each held out (largest class: {evidence.majority:.1%}):"]
-    rows = {
-        evidence.titles[name]: f"{_accuracy(each)}   by chance {each.by_chance:.1%}, p = {each.p:.2g}"
-        for name, each in evidence.alone.items()
-    }
+    scoring, words = evidence.scoring, WORDS[evidence.scoring]
+    title = f"{words[0].upper()}{words[1:]} on {evidence.examined:,} labelled nodes, each held out"
+    lower = ", lower is better" if scoring == "log_loss" else ""
+    lines = [f"{title} (largest class: {evidence.majority:.1%}{lower}):"]
+    rows = {}
+    for name, each in evidence.alone.items():
+        by_chance = f"by chance {format_score(scoring, each.by_chance, 1)}, p = {each.p:.2g}"
+        rows[evidence.titles[name]] = f"{_score(scoring, each)}   {by_chance}"
     if len(evidence.alone) > 1:
-        rows["all together"] = _accuracy(evidence.all)
-        rows |= {f"all without {evidence.titles[name]}": _accuracy(each) for name, each in evidence.without.items()}
+        rows["all together"] = _score(scoring, evidence.all)
+        rows |= {f"all without {evidence.titles[name]}": _score(scoring, each) for name, each in evidence.without.items()}
     width = max(map(len, rows))
     lines += [f"  {name:<{width}} {value}" for name, value in rows.items()]
     if len(evidence.curve.points) > 1:
-        points = (f"{point.labels:,}: {point.accuracy:.1%} ± {100 * point.error:.1f}" for point in evidence.curve.points)
+        points = (
+            f"{each.labels:,}: {format_score(scoring, each.score, 1)} ± {_error(scoring, each.error)}"
+            for each in evidence.curve.points
+        )
         lines.append(f"With fewer labels (± standard error): {', '.join(points)}.")
     if edges is not None:
         low, high = edges.interval
@@ -278,13 +302,20 @@ def format_numbers(edges: Agreement | None, evidence: Evidence) -> list[str]:
 def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str:
     structure = evidence.alone.get("U")
     if edges is None or relation == "unknown":
-        some = "No" if edges is None else f"Only {edges.edges}"
-        known = f"{some} edges join labelled nodes, so it is unknown whether neighbours are alike"
+        some = "No edges join labelled nodes" if edges is None else f"Only {edges.edges} edges join labelled nodes"
+        if edges is not None and evidence.scoring != "accuracy":
+            some = f"Only {edges.minority} edges join labelled nodes with an end outside the largest class"
+        known = f"{some}, so it is unknown whether neighbours are alike"
         if structure is None:
             return f"{known}."
         does = "does" if structure.is_informative else "does not"
-        return f"{known}; the network alone {does} predict the classes ({structure.value:.0%})."
+        return f"{known}; the network alone {does} predict the classes ({_value(evidence, structure)})."
     share = f"{edges.share:.0%} of the edges join nodes of one class, {edges.by_chance:.0%} would by chance"
+    if _is_rare(edges, evidence):
+        share = (
+            f"{edges.rarest_share:.0%} of the neighbours of {edges.rarest!s} nodes are {edges.rarest!s},"
+            f" {edges.rarest_by_chance:.0%} would be by chance"
+        )
     if relation == "homophily":
         kind = "Weak homophily" if edges.adjusted < WEAK else "Homophily"
         return f"{kind}: neighbours tend to be of the same class ({share})."
@@ -294,7 +325,7 @@ def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str
         return f"Heterophily: neighbours tend to be of different classes ({share})."
     return (
         f"Heterophily: neighbours are hardly more alike than by chance ({share}), but who is linked to whom predicts the"
-        f" classes (the network alone: {_value(structure)})."
+        f" classes (the network alone: {_value(evidence, structure)})."
     )
 
 
@@ -306,40 +337,44 @@ def _of_features(features: str, evidence: Evidence) -> str:
         restate = f"The features restate the graph ({evidence.restated:.0%} of their variance lies in its structure)"
         predict = "so they predict the classes as far as the graph does"
         return f"{restate}, {predict if own.is_informative else 'and they do not predict the classes'}."
-    if features == "semantic":
-        return f"The features predict the classes: {own.value:.0%} right with them alone, {own.by_chance:.0%} by chance."
-    predict = "hardly predict" if own.value - own.by_chance >= GAIN else "do not predict"
-    return f"The features {predict} the classes: {own.value:.0%} right with them alone, {own.by_chance:.0%} by chance."
+    words = "hardly predict" if own.value - own.by_chance >= GAIN else "do not predict"
+    words = "predict" if features == "semantic" else words
+    by_chance = format_score(evidence.scoring, own.by_chance)
+    if evidence.scoring == "accuracy":
+        return f"The features {words} the classes: {own.value:.0%} right with them alone, {by_chance} by chance."
+    return f"The features {words} the classes: {_value(evidence, own)} with them alone, {by_chance} by chance."
 
 
-def _of_both(evidence: Evidence) -> str:
-    graph, features = evidence.gains.get("graph"), evidence.gains.get("features")
+def _of_both(relation: str, evidence: Evidence) -> str:
+    graph, features, alone = evidence.gains.get("graph"), evidence.gains.get("features"), evidence.alone
     if graph is None or features is None:
         return ""
-    if not any(each.is_informative for each in evidence.alone.values()):
+    if not evidence.predicts:
+        if relation in ("homophily", "heterophily"):
+            return "Still, no component alone predicts the classes better than chance on these labels."
         return "Neither the features nor the edges predict the classes."
+    together = _value(evidence, evidence.all)
     if graph.matters and features.matters:
-        return (
-            f"Both help: {_value(evidence.all)} together, {_points(graph.value)} more than features alone and"
-            f" {_points(features.value)} more than the network alone."
-        )
+        own, network = (format_gain(evidence.scoring, each.value) for each in (graph, features))
+        return f"Both help: {together} together, {own} more than features alone and {network} more than the network alone."
     if graph.matters:
-        return f"The network alone suffices ({_value(evidence.alone['U'])}); features add nothing to it."
+        return f"The network alone suffices ({_value(evidence, alone['U'])}); features add nothing to it."
     if features.matters and graph.value >= UNSETTLED:
-        together, own = _value(evidence.all), _value(evidence.alone["X"])
+        own = _value(evidence, alone["X"])
         return f"Features alone give {own}, with the graph {together}: these labels are too few to decide whether it helps."
     if features.matters:
-        return f"Features alone suffice ({_value(evidence.alone['X'])}); what the graph adds is not measurable here."
-    return f"Features alone ({_value(evidence.alone['X'])}) do as well as the network alone ({_value(evidence.alone['U'])})."
+        return f"Features alone suffice ({_value(evidence, alone['X'])}); what the graph adds is not measurable here."
+    own, network = _value(evidence, alone["X"]), _value(evidence, alone["U"])
+    return f"Features alone ({own}) do as well as the network alone ({network})."
 
 
-def _of_labels(curve: LearningCurve) -> str:
+def _of_labels(curve: LearningCurve, scoring: str) -> str:
     if curve.doubling is None:
         return "Whether more labels would help is not clear from so few."
-    error = f"(standard error {100 * curve.doubling.error:.1f})"
-    rise = f"the last doubling of the labels gave {_points(curve.doubling.value)} {error}"
+    error = f"(standard error {_error(scoring, curve.doubling.error)})"
+    rise = f"the last doubling of the labels gave {format_gain(scoring, curve.doubling.value)} {error}"
     if curve.outlook == "more":
-        before = "" if curve.before is None else f", the one before {_points(curve.before)}"
+        before = "" if curve.before is None else f", the one before {format_gain(scoring, curve.before)}"
         return f"Label more nodes: {rise}{before}."
     if curve.outlook == "little":
         return f"More labels of the same kind would change little: {rise}."
@@ -358,13 +393,23 @@ def _of_nodes(evidence: Evidence) -> list[str]:
     return lines
 
 
-def _accuracy(each: Accuracy) -> str:
-    return f"{each.value:6.1%} [{each.interval[0]:.1%}, {each.interval[1]:.1%}]"
+def _is_rare(edges: Agreement, evidence: Evidence) -> bool:
+    """Whether nearly all labels are of one of two classes, so that the neighbours of the other say more than all edges."""
+    return 1 - RARE_SHARE < evidence.majority < 1 and edges.rarest_share is not None and edges.rarest_by_chance is not None
 
 
-def _value(each: Accuracy | None) -> str:
-    return "" if each is None else f"{each.value:.0%}"
+def _score(scoring: str, each: Score) -> str:
+    value, low, high = (format_score(scoring, one, 1) for one in (each.value, *each.interval))
+    return f"{value:>6} [{low}, {high}]" if scoring != "log_loss" else f"{value:>6} [{high}, {low}]"
 
 
-def _points(gain: float) -> str:
-    return f"{100 * gain:.1f} points"
+def _error(scoring: str, error: float) -> str:
+    return f"{100 * error:.1f}" if scoring in SHARES else f"{error:.3f}"
+
+
+def _value(evidence: Evidence, each: Score | None) -> str:
+    """A score as a sentence has it: ``83%``, ``average precision 0.83``."""
+    if each is None:
+        return ""
+    value = format_score(evidence.scoring, each.value)
+    return value if evidence.scoring == "accuracy" else f"{WORDS[evidence.scoring]} {value}"

@@ -1,7 +1,15 @@
 """The numbers behind a diagnosis: how well each component predicts the labels, and which nodes are unusual.
 
-`Ridge` predicts each labelled row from the others. Together, components are weighted by their accuracy above chance alone,
-as the group penalty would: one that predicts nothing does not spoil the rest.
+`Ridge` predicts each labelled row from the others. Together, components are weighted by their score above chance alone,
+as the group penalty would: one that predicts nothing does not spoil the rest. The score is the accuracy or another measure
+(`explain.measures`), that of the fit.
+
+The permutation test of a component compares its score with those of permuted labels. Under the accuracy each component is
+tested by itself. Other scores have long tails by chance where a class is rare, and several components are as many chances:
+there all share their permutations, and p is how often the largest standardised score of any component is as high.
+
+Of more labels than `ROWS_AT_MOST` a sample is taken. Under other scores than the accuracy it has at least `ROWS_OF_CLASS`
+rows of each class, as far as there are so many, and rows are weighted by how many labels they stand for.
 
     restated   share of the variance of g(X) inside the span of the singular vectors of A, less what r random directions
                of n would hold:  (R² − r/n) / (1 − r/n)
@@ -18,23 +26,32 @@ import numpy as np
 
 from slimg.components.compute import Components
 from slimg.engine.base import Array, Engine
-from slimg.explain.leave_one_out import Gain, LearningCurve, LeaveOneOut, Ridge, gain, learning_curve, p_value
+from slimg.explain.leave_one_out import PERMUTATIONS, Gain, LearningCurve, LeaveOneOut, Ridge, gain, learning_curve, p_value
+from slimg.explain.measures import interval, measure
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import feature_digests
 from slimg.linalg.operators import twins
 
 SURE, GAIN = 0.01, 0.02
-"""p-value and accuracy above chance from which a component counts as informative."""
+"""p-value and score above chance from which a component counts as informative."""
 Z = 1.959963984540054
+PERMUTATIONS_OF_ANY = 199
+"""Permutations that all components share."""
 ROWS_AT_MOST = 1_500
 """Labelled rows that are examined; of more, a sample."""
+ROWS_OF_CLASS = 150
+"""Rows of each class that a sample has at least where the score is not the accuracy."""
 DOUBT = 0.5
 """How far the estimated share of another class must be above that of a node's label to call it suspect."""
+MINORITY, RECOGNISED, LIFT = 0.1, 0.95, 3.0
+"""A class with fewer labels than this share of the largest class's is expected to be missed: one of its labels is doubted
+only where so many of them are recognised, with an estimated share of `LIFT` times the class's own, and it has less than
+that share once."""
 
 
 @dataclass(frozen=True)
-class Accuracy:
-    """Held-out accuracy, its 95 % interval, the mean accuracy with permuted labels, and how often that is as high (p)."""
+class Score:
+    """Held-out score, its 95 % interval, the mean score with permuted labels, and how often that is as high (p)."""
 
     value: float
     interval: tuple[float, float]
@@ -66,21 +83,25 @@ class Evidence:
     titles : dict of str to str
         Of each component, in words.
     examined : int
-        Labelled nodes that the accuracies are measured on.
+        Labelled nodes that the scores are measured on.
+    scoring : str
+        What components are judged by, a name of `learn.objective.METRICS`; more is better.
     majority : float
-        Accuracy of always predicting the largest class.
-    alone : dict of str to Accuracy
+        Share of the largest class, the accuracy of always predicting it.
+    baseline : float
+        Score of predicting the shares of the classes for every node.
+    alone : dict of str to Score
         Of each component alone.
-    all : Accuracy
+    all : Score
         Of all components together.
-    without : dict of str to Accuracy
+    without : dict of str to Score
         Of all components but one.
     gains : dict of str to Gain
         Of all components: "graph" over features alone, "features" over U alone, "hops" over U and X.
     restated : float or None
         See the module's text; None without features or edges.
     curve : LearningCurve
-        Accuracy with fewer labels.
+        Score with fewer labels.
     isolated : tuple
         Ids of nodes without an edge.
     duplicates : tuple of tuple
@@ -91,10 +112,12 @@ class Evidence:
 
     titles: dict[str, str]
     examined: int
+    scoring: str
     majority: float
-    alone: dict[str, Accuracy]
-    all: Accuracy
-    without: dict[str, Accuracy]
+    baseline: float
+    alone: dict[str, Score]
+    all: Score
+    without: dict[str, Score]
     gains: dict[str, Gain]
     restated: float | None
     curve: LearningCurve
@@ -102,8 +125,13 @@ class Evidence:
     duplicates: tuple[tuple[Any, ...], ...]
     suspicious: tuple[SuspectLabel, ...]
 
+    @property
+    def predicts(self) -> bool:
+        """Whether some component alone is informative."""
+        return any(each.is_informative for each in self.alone.values())
 
-def gather(graph: Graph, parts: Components, random_state: int = 0) -> Evidence:
+
+def gather(graph: Graph, parts: Components, random_state: int = 0, scoring: str = "accuracy") -> Evidence:
     """Measure a graph, given its components; labelled nodes must be of at least two classes.
 
     Returns
@@ -111,21 +139,21 @@ def gather(graph: Graph, parts: Components, random_state: int = 0) -> Evidence:
     evidence : Evidence
     """
     rng = np.random.default_rng(random_state)
-    rows = graph.labelled
-    if len(rows) > ROWS_AT_MOST:
-        rows = np.sort(rng.choice(rows, ROWS_AT_MOST, replace=False))
+    rows, weights = _sample(graph, rng, scoring)
     present, codes = np.unique(graph.codes[rows], return_inverse=True)
     kernels = {name: _kernel(parts, name, rows) for name in parts.names}
-    evaluation = _Evaluation(kernels, codes, len(present), rng, parts.engine)
-    everything, right = evaluation.held_out[tuple(parts.names)], evaluation.right
+    evaluation = _Evaluation(kernels, LeaveOneOut(np.empty(0), codes, scoring, weights), rng, parts.engine, random_state)
+    everything = evaluation.held_out[tuple(parts.names)]
     return Evidence(
         titles=parts.titles,
         examined=len(rows),
+        scoring=scoring,
         majority=evaluation.majority,
+        baseline=evaluation.baseline,
         alone=evaluation.alone,
-        all=evaluation.accuracy(tuple(parts.names)),
-        without={name: evaluation.accuracy(others) for name, others in evaluation.but.items()},
-        gains={what: gain(everything.right, right(others)) for what, others in evaluation.references.items()},
+        all=evaluation.score(tuple(parts.names)),
+        without={name: evaluation.score(others) for name, others in evaluation.but.items()},
+        gains={what: evaluation.gain(everything, others) for what, others in evaluation.references.items()},
         restated=_restated(parts),
         curve=learning_curve(evaluation.kernel(parts.names), everything, len(present), rng, parts.engine),
         isolated=tuple(graph.ids[np.diff(graph.adjacency.indptr) == 0].tolist()),
@@ -134,15 +162,45 @@ def gather(graph: Graph, parts: Components, random_state: int = 0) -> Evidence:
     )
 
 
-class _Evaluation:
-    """Held-out predictions from sets of components, computed concurrently."""
+def _sample(graph: Graph, rng: np.random.Generator, scoring: str) -> tuple[Array, Array | None]:
+    """Labelled rows that are examined, and how many labels each stands for (None: as many as any other)."""
+    rows = graph.labelled
+    if len(rows) <= ROWS_AT_MOST:
+        return rows, None
+    if scoring == "accuracy":
+        return np.sort(rng.choice(rows, ROWS_AT_MOST, replace=False)), None
+    codes = graph.codes[rows]
+    sizes = np.bincount(codes)
+    least = np.minimum(sizes, min(ROWS_OF_CLASS, ROWS_AT_MOST // len(sizes)))
+    left = (sizes - least) / max((sizes - least).sum(), 1)
+    wanted = least + np.floor((ROWS_AT_MOST - least.sum()) * left).astype(np.int64)
+    taken = np.concatenate([rng.choice(rows[codes == code], n, replace=False) for code, n in enumerate(wanted)])
+    taken = np.sort(taken)
+    return taken, (sizes / np.maximum(wanted, 1))[graph.codes[taken]]
 
-    def __init__(self, kernels: dict[str, Array], codes: Array, c: int, rng: np.random.Generator, engine: Engine):
-        self.kernels, self.codes, self.c = kernels, codes, c
-        self.majority = float(np.bincount(codes).max() / len(codes))
-        chances = rng.spawn(len(kernels))
+
+class _Evaluation:
+    """Held-out predictions from sets of components, computed concurrently; ``judged`` has codes, score and weights."""
+
+    def __init__(
+        self, kernels: dict[str, Array], judged: LeaveOneOut, rng: np.random.Generator, engine: Engine, seed: int
+    ):
+        self.kernels, self.codes, self.c, self.seed = kernels, judged.codes, int(judged.codes.max()) + 1, seed
+        self.scoring, self.weights = judged.scoring, judged.weights
+        shares = np.bincount(self.codes, self.weights) / (len(self.codes) if self.weights is None else self.weights.sum())
+        self.majority = float(shares.max())
+        constant = np.broadcast_to(shares, (len(self.codes), self.c))
+        self.baseline = float(measure(self.scoring, self.codes, constant, self.weights))
+        plain = self.scoring == "accuracy"
+        chances = rng.spawn(len(kernels)) if plain else [np.random.default_rng(seed) for _ in kernels]
         alone = engine.concurrently(*(partial(self._alone, *each) for each in zip(kernels.values(), chances, strict=True)))
-        self.alone = {name: accuracy for name, (_, accuracy) in zip(kernels, alone, strict=True)}
+        null = np.array([each for _, each in alone])
+        values = np.array([held_out.score for held_out, _ in alone])
+        p = [p_value(mine >= value) for mine, value in zip(null, values, strict=True)] if plain else _p_of_any(null, values)
+        self.alone = {
+            name: Score(float(value), self._interval(held_out), float(mine.mean()), each)
+            for name, value, (held_out, mine), each in zip(kernels, values, alone, p, strict=True)
+        }
         names, references = tuple(kernels), {"graph": ("X",), "features": ("U",), "hops": ("U", "X")}
         self.references = {what: others for what, others in references.items() if set(others) < set(kernels)}
         self.but = {name: tuple(other for other in names if other != name) for name in names if len(names) > 1}
@@ -152,25 +210,33 @@ class _Evaluation:
         together = engine.concurrently(*(partial(self._together, each) for each in sets))
         self.held_out |= zip(sets, together, strict=True)
 
-    def _alone(self, kernel: Array, rng: np.random.Generator) -> tuple[LeaveOneOut, Accuracy]:
-        """A component alone, with its labels and with permuted ones."""
-        ridge = Ridge(kernel)
-        held_out, chance = ridge.held_out(self.codes, self.c), ridge.by_chance(self.codes, self.c, rng)
-        p = p_value(chance >= held_out.accuracy)
-        return held_out, Accuracy(held_out.accuracy, _interval(held_out), float(chance.mean()), p)
+    def _alone(self, kernel: Array, rng: np.random.Generator) -> tuple[LeaveOneOut, Array]:
+        """A component alone: predictions, and scores with permuted labels."""
+        ridge, number = Ridge(kernel), PERMUTATIONS if self.scoring == "accuracy" else PERMUTATIONS_OF_ANY
+        held_out = ridge.held_out(self.codes, self.c, self.scoring, self.weights)
+        return held_out, ridge.by_chance(self.codes, self.c, rng, number, self.scoring, self.weights)
 
     def _together(self, names: Sequence[str]) -> LeaveOneOut:
-        return Ridge(self.kernel(names)).held_out(self.codes, self.c)
+        return Ridge(self.kernel(names)).held_out(self.codes, self.c, self.scoring, self.weights)
 
-    def right(self, names: tuple[str, ...]) -> Array:
-        return self.held_out[names].right
+    def _interval(self, held_out: LeaveOneOut) -> tuple[float, float]:
+        if self.scoring != "accuracy":
+            return interval(held_out.drawn(self.seed))
+        return wilson(int(held_out.right.sum()), len(held_out.right))
 
-    def accuracy(self, names: tuple[str, ...]) -> Accuracy:
+    def score(self, names: tuple[str, ...]) -> Score:
         held_out = self.held_out[names]
-        return Accuracy(held_out.accuracy, _interval(held_out), self.majority)
+        return Score(held_out.score, self._interval(held_out), self.baseline)
+
+    def gain(self, everything: LeaveOneOut, names: tuple[str, ...]) -> Gain:
+        """What all components give beyond some."""
+        less = self.held_out[names]
+        if self.scoring == "accuracy":
+            return gain(everything.right, less.right)
+        return Gain(everything.score - less.score, float((everything.drawn(self.seed) - less.drawn(self.seed)).std()))
 
     def kernel(self, names: Sequence[str]) -> Array:
-        """Components weighted by their accuracy above chance."""
+        """Components weighted by their score above chance."""
         above = {name: max(self.alone[name].value - self.alone[name].by_chance, 0.0) for name in names}
         total = sum(above.values())
         shares = [above[name] / total if total else 1 / len(names) for name in names]
@@ -194,8 +260,11 @@ def wilson(correct: int, total: int) -> tuple[float, float]:
     return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
-def _interval(held_out: LeaveOneOut) -> tuple[float, float]:
-    return wilson(int(held_out.right.sum()), len(held_out.right))
+def _p_of_any(null: Array, values: Array) -> list[float]:
+    """How often the largest standardised score of any component is as high as each of the ``values`` by permutation."""
+    mean, spread = null.mean(axis=1), np.maximum(null.std(axis=1), 1e-12)
+    largest = ((null - mean[:, None]) / spread[:, None]).max(axis=0)
+    return [p_value(largest >= value) for value in (values - mean) / spread]
 
 
 def _kernel(parts: Components, name: str, rows: Array) -> Array:
@@ -233,7 +302,11 @@ def _suspicious(graph: Graph, rows: Array, classes: Array, held_out: LeaveOneOut
     best = held_out.shares.argmax(axis=1)
     every = np.arange(len(rows))
     margin = held_out.shares[every, best] - held_out.shares[every, held_out.codes]
-    doubtful = np.flatnonzero(margin >= DOUBT)
+    sizes = np.bincount(held_out.codes)
+    lift = held_out.shares[every, held_out.codes] * len(rows) / sizes[held_out.codes]
+    recognised = np.bincount(held_out.codes, lift >= LIFT) >= RECOGNISED * sizes
+    doubted = (sizes >= MINORITY * sizes.max())[held_out.codes] | recognised[held_out.codes] & (lift < 1)
+    doubtful = np.flatnonzero((margin >= DOUBT) & doubted)
     doubtful = doubtful[np.argsort(-margin[doubtful], kind="stable")]
     names, found, given = graph.ids[rows].tolist(), classes[best].tolist(), classes[held_out.codes].tolist()
     confidence = np.clip(held_out.shares[every, best], 0, 1).tolist()

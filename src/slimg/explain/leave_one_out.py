@@ -6,7 +6,7 @@
 One inverse per α serves every permutation of the labels and all m held-out rows, which is why a diagnosis uses it and not
 the solver of `learn`: the four components alone, together and without each take a second. Three inverses by Cholesky take
 0.6 of the time of one decomposition into eigenvectors (m = 1,500), and do not hold the interpreter lock. The α with the best
-accuracy counts, for permuted labels and for fewer labels too, so that the choice favours neither.
+score (`explain.measures`) counts, for permuted labels and for fewer labels too, so that the choice favours neither.
 
 The learning curve divides the m labelled rows into 2, 4 and 8 parts, class by class. Each row is predicted from its own
 part, without its own label: with about m/2, m/4 and m/8 labels. So every point of the curve is measured on all m rows, and
@@ -18,7 +18,8 @@ Labels never make a classifier worse on average, so the curve is made monotone (
 1/error²). The error leaves out that all rows share their training rows, so chance exceeds twice of it more often than it
 should: in 10 % of draws in which the optimum was reached long before (120 draws of 200 or 400 labels). A curve that still
 rises did so before, too. Requiring that of the doubling before as well leaves 1 % of 200 fresh draws with 400 labels and 6 %
-with 200; of draws in which labels help, four in five still say so, as many as without it.
+with 200; of draws in which labels help, four in five still say so, as many as without it. A score other than the accuracy is
+no mean over rows: its errors are the standard deviation over rows drawn again, the same ones for both points.
 
 What the edges between labelled nodes say about classes, and whether chance says as much.
 
@@ -27,6 +28,8 @@ What the edges between labelled nodes say about classes, and whether chance says
            0: as often as by chance given how many edges each class has; 1: always; below 0: they avoid each other
     I      mutual information of the classes of the two ends, over the entropy of one: how far a neighbour's class
            predicts a node's own, equal or not
+    rarest share of the neighbours of the rarest class's nodes that are of that class; h says little where classes differ
+           in size, since most edges join two nodes of the largest
 
 The test permutes the labels among the labelled nodes, so that edges, degrees and class sizes stay what they are. Intervals
 (95 %) resample nodes: an edge counts as often as both its ends were drawn.
@@ -36,12 +39,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
 from slimg.engine.base import Array, Engine
 from slimg.engine.blas import char, integer, matmul, mirror_upper, one_thread, pointer, routine
+from slimg.explain.measures import draws, measure
 from slimg.graph.graph import Graph
 
 EDGE_PERMUTATIONS = 199
@@ -65,6 +70,11 @@ class Agreement:
         How often permuted labels give an h_adj as high, or as low.
     information : float
         I; ``p_information`` is how often permuted labels give as much.
+    minority : int
+        Edges with an end outside the largest class.
+    rarest : Any
+        The class with the fewest labelled nodes; ``rarest_share`` of its nodes' neighbours are of it, and
+        ``rarest_by_chance`` with permuted labels (None if no edge has one of its nodes).
     """
 
     edges: int
@@ -77,6 +87,10 @@ class Agreement:
     p_less: float
     information: float
     p_information: float
+    minority: int
+    rarest: Any
+    rarest_share: float | None
+    rarest_by_chance: float | None
 
 
 def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
@@ -95,18 +109,24 @@ def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
     c, codes = len(graph.classes), graph.codes.copy()
     table = _table(codes, u, v, c)
     share, adjusted, information = _measures(table)
-    null = np.empty((EDGE_PERMUTATIONS, 3))
+    null, total = np.empty((EDGE_PERMUTATIONS, 3)), np.zeros((c, c))
     for k in range(EDGE_PERMUTATIONS):
         codes[nodes] = rng.permutation(graph.codes[nodes])
-        null[k] = _measures(_table(codes, u, v, c))
+        permuted = _table(codes, u, v, c)
+        null[k], total = _measures(permuted), total + permuted
     drawn = np.array([_measures(_resampled(graph, u, v, c, rng)) for _ in range(EDGE_PERMUTATIONS)])
     low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
     intervals = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    sizes = np.bincount(graph.codes[nodes], minlength=c)
+    rarest, largest = int(np.where(sizes > 0, sizes, len(nodes)).argmin()), int(sizes.argmax())
     return Agreement(
         edges=len(u), share=share, interval=intervals[0], by_chance=float(null[:, 0].mean()),
         adjusted=adjusted, adjusted_interval=intervals[1],
         p_more=p_value(null[:, 1] >= adjusted), p_less=p_value(null[:, 1] <= adjusted),
         information=information, p_information=p_value(null[:, 2] >= information),
+        minority=int(np.count_nonzero((graph.codes[u] != largest) | (graph.codes[v] != largest))),
+        rarest=graph.classes.tolist()[rarest],
+        rarest_share=_own_share(table, rarest), rarest_by_chance=_own_share(total, rarest),
     )  # fmt: skip
 
 
@@ -124,6 +144,12 @@ def _table(codes: Array, u: Array, v: Array, c: int, weights: Array | None = Non
     counts = np.bincount(codes[u] * c + codes[v], weights, minlength=c * c).reshape(c, c)
     both = counts + counts.T
     return both / max(both.sum(), 1e-300)
+
+
+def _own_share(table: Array, code: int) -> float | None:
+    """Share of the neighbours of a class's nodes that are of it."""
+    ends = table[code].sum()
+    return float(table[code, code] / ends) if ends > 0 else None
 
 
 def _measures(table: Array) -> tuple[float, float, float]:
@@ -155,16 +181,23 @@ N_REPEATS = 6
 """Random divisions into parts for each number of labels."""
 LABELS_PER_CLASS = 5
 """A part must have so many rows for each class, on average."""
+LABELS_OF_CLASS = 3
+"""A part must have so many rows of every class where a score other than the accuracy counts."""
 WORTH = 0.01
 """Accuracy that a doubling of the labels must give to be worth more of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """Predictions of each row from the others: estimated probabilities of the classes (m × c), and the true codes (m)."""
+    """Predictions of each row from the others: estimated probabilities of the classes (m × c), and the true codes (m).
+
+    ``scoring`` is what they are judged by (`explain.measures`); rows count ``weights`` (m) times, once by default.
+    """
 
     shares: Array
     codes: Array
+    scoring: str = "accuracy"
+    weights: Array | None = None
 
     @property
     def right(self) -> Array:
@@ -175,10 +208,27 @@ class LeaveOneOut:
     def accuracy(self) -> float:
         return float(self.right.mean())
 
+    @property
+    def score(self) -> float:
+        return self.accuracy if self.scoring == "accuracy" else float(self.measured(self.weights))
+
+    def measured(self, weights: Array | None) -> Array:
+        """The score for one weighting of the rows (m), or for several (draws × m)."""
+        shares = self.shares
+        if self.scoring == "log_loss":  # ridge regression knows no bounds: as if each class had one row more
+            shares = np.maximum(shares, 1 / len(shares))
+            shares = shares / shares.sum(axis=1, keepdims=True)
+        return measure(self.scoring, self.codes, shares, weights)
+
+    def drawn(self, seed: int) -> Array:
+        """Scores of rows drawn again; the same seed draws the same rows."""
+        rng = np.random.default_rng(seed)
+        return np.concatenate([self.measured(each) for each in draws(self.codes, rng, weights=self.weights)])
+
 
 @dataclass(frozen=True)
 class Gain:
-    """The difference of two accuracies on the same rows, and its standard error."""
+    """The difference of two scores on the same rows, and its standard error."""
 
     value: float
     error: float
@@ -203,22 +253,32 @@ class Ridge:
         with one_thread():
             self._inverses = [inverted(each) for each in shifted]
 
-    def held_out(self, codes: Array, c: int) -> LeaveOneOut:
+    def held_out(self, codes: Array, c: int, scoring: str = "accuracy", weights: Array | None = None) -> LeaveOneOut:
         """Predictions of each row without its own label, with the best α."""
-        return max(self.each(codes, c), key=lambda each: each.accuracy)
+        return max(self.each(codes, c, scoring, weights), key=lambda each: each.score)
 
-    def each(self, codes: Array, c: int) -> list[LeaveOneOut]:
+    def each(self, codes: Array, c: int, scoring: str = "accuracy", weights: Array | None = None) -> list[LeaveOneOut]:
         """The same for every α."""
-        return [LeaveOneOut(scores, codes) for scores in self._predictions(np.eye(c)[codes])]
+        return [LeaveOneOut(shares, codes, scoring, weights) for shares in self._predictions(np.eye(c)[codes])]
 
-    def by_chance(self, codes: Array, c: int, rng: np.random.Generator, permutations: int = PERMUTATIONS) -> Array:
-        """Accuracies with permuted labels (permutations)."""
+    def by_chance(
+        self,
+        codes: Array,
+        c: int,
+        rng: np.random.Generator,
+        permutations: int = PERMUTATIONS,
+        scoring: str = "accuracy",
+        weights: Array | None = None,
+    ) -> Array:
+        """Scores with permuted labels (permutations); a row's weight goes with its label."""
         orders = [rng.permutation(len(codes)) for _ in range(permutations)]
         targets = np.hstack([np.eye(c)[codes[order]] for order in orders])
-        best = np.zeros(permutations)
-        for scores in self._predictions(targets):
-            predicted = scores.reshape(len(codes), permutations, c).argmax(axis=2)
-            best = np.maximum(best, [(predicted[:, k] == codes[order]).mean() for k, order in enumerate(orders)])
+        best = np.full(permutations, -np.inf)
+        for found in self._predictions(targets):
+            shares = found.reshape(len(codes), permutations, c)
+            for k, order in enumerate(orders):
+                mine = None if weights is None else weights[order]
+                best[k] = max(best[k], LeaveOneOut(shares[:, k], codes[order], scoring, mine).score)
         return best
 
     def _predictions(self, targets: Array) -> list[Array]:
@@ -230,10 +290,10 @@ class Ridge:
 
 @dataclass(frozen=True)
 class Point:
-    """Accuracy with a number of labels, its standard error, and the value of the monotone curve."""
+    """Score with a number of labels, its standard error, and the value of the monotone curve."""
 
     labels: int
-    accuracy: float
+    score: float
     error: float
     smoothed: float
 
@@ -265,7 +325,7 @@ class LearningCurve:
 def learning_curve(
     kernel: Array, everything: LeaveOneOut, c: int, rng: np.random.Generator, engine: Engine
 ) -> LearningCurve:
-    """Measure the accuracy with fewer labels.
+    """Measure the score with fewer labels.
 
     Parameters
     ----------
@@ -283,20 +343,27 @@ def learning_curve(
     -------
     curve : LearningCurve
     """
-    codes, m = everything.codes, len(everything.codes)
-    enough = [parts for parts in PARTS if m // parts >= LABELS_PER_CLASS * c]
+    codes, m, plain = everything.codes, len(everything.codes), everything.scoring == "accuracy"
+    least = m if plain else int(np.bincount(codes).min())
+    enough = [parts for parts in PARTS if m // parts >= LABELS_PER_CLASS * c and least // parts >= LABELS_OF_CLASS]
     divisions = [_divide(codes, parts, rng) for parts in enough for _ in range(N_REPEATS)]
-    right = engine.concurrently(*(partial(_right, kernel, codes, c, part_of) for part_of in divisions))
-    often = np.reshape(right, (len(enough), N_REPEATS, m)).mean(axis=1)
-    rights = {m // parts: each for parts, each in zip(enough, often, strict=True)}
-    rights[m] = everything.right.astype(np.float64)
-    values = np.array([right.mean() for right in rights.values()])
-    errors = np.array([right.std() / np.sqrt(m) for right in rights.values()])
+    found = engine.concurrently(*(partial(_divided, kernel, everything, c, part_of) for part_of in divisions))
+    labels = [m // parts for parts in enough] + [m]
+    groups = [*(found[at : at + N_REPEATS] for at in range(0, len(found), N_REPEATS)), [everything]]
+    values = np.array([np.mean([each.score for each in group]) for group in groups])
+    if plain:
+        rows = [np.mean([each.right for each in group], axis=0) for group in groups]
+        errors = np.array([right.std() / np.sqrt(m) for right in rows])
+        last = gain(rows[-1], rows[-2]).error if len(rows) > 1 else 0.0
+    else:
+        drawn = [np.mean([each.drawn(0) for each in group], axis=0) for group in groups]
+        errors = np.array([each.std() for each in drawn])
+        last = float((drawn[-1] - drawn[-2]).std()) if len(drawn) > 1 else 0.0
     smooth = monotone(values, 1 / np.maximum(errors, 1e-3) ** 2)
-    points = [Point(*each) for each in zip(rights, values.tolist(), errors.tolist(), smooth.tolist(), strict=True)]
-    if m // 2 not in rights:
+    points = [Point(*each) for each in zip(labels, values.tolist(), errors.tolist(), smooth.tolist(), strict=True)]
+    if m // 2 not in labels:
         return LearningCurve(tuple(points), None)
-    return LearningCurve(tuple(points), Gain(float(smooth[-1] - smooth[-2]), gain(rights[m], rights[m // 2]).error))
+    return LearningCurve(tuple(points), Gain(float(smooth[-1] - smooth[-2]), last))
 
 
 def monotone(values: Array, weights: Array) -> Array:
@@ -304,13 +371,15 @@ def monotone(values: Array, weights: Array) -> Array:
     return isotonic_regression(values, weights=weights).x
 
 
-def _right(kernel: Array, codes: Array, c: int, part_of: Array) -> Array:
-    """Which rows (m) are right when each is predicted from its part, with the α that is best on all m rows."""
-    right = np.zeros((len(ALPHAS), len(codes)))
+def _divided(kernel: Array, everything: LeaveOneOut, c: int, part_of: Array) -> LeaveOneOut:
+    """Each row predicted from the others of its part, with the α that is best on all m rows."""
+    codes = everything.codes
+    shares = np.empty((len(ALPHAS), len(codes), c))
     for part in range(part_of.max() + 1):
         rows = np.flatnonzero(part_of == part)
-        right[:, rows] = [each.right for each in Ridge(kernel[np.ix_(rows, rows)]).each(codes[rows], c)]
-    return right[right.sum(axis=1).argmax()]
+        shares[:, rows] = [each.shares for each in Ridge(kernel[np.ix_(rows, rows)]).each(codes[rows], c)]
+    each = [LeaveOneOut(mine, codes, everything.scoring, everything.weights) for mine in shares]
+    return max(each, key=lambda one: one.score)
 
 
 def _divide(codes: Array, parts: int, rng: np.random.Generator) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from slimg.explain.measures import WORDS, format_score
 from slimg.graph.columns import number_of
 from slimg.learn.path import describe_members
 from slimg.report.page import templates
@@ -35,7 +36,8 @@ def model_html(model: Any) -> str:
         counts=", ".join(sizes),
         classes=f"{number_of(len(classes), 'class', 'classes')}: {named}",
         chosen=describe_members(model.members_),
-        accuracy=model.chosen_["val_accuracy"],
+        measure=WORDS[model.scoring_],
+        score=format_score(model.scoring_, model.chosen_["val_score"], 1),
         weights=weights,
         total=sum(weights.values()) or 1.0,
         notes=getattr(model, "notes_", ())[:SHOWN],

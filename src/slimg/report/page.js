@@ -2,7 +2,7 @@
 // The table of nodes and the explanation of one. Values from files only ever become text nodes and attributes.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { nodes, classes, explained, folder } = data;
+  const { nodes, classes, explained, folder, ranking } = data;
   const SHOWN = 12;
   const byId = (name) => document.getElementById(name);
   const search = byId("search"), kind = byId("class"), state = byId("state"), order = byId("order");
@@ -28,6 +28,17 @@
   const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
   const others = (count, what) => `${count.toLocaleString("en")} other ${what}${count === 1 ? "" : "s"}`;
   const chance = (row) => (nodes.probability[row] / 1000).toFixed(2);
+  const percent = (share) => (100 * share).toFixed(1) + " %";
+  const digits = (value) => String(Number(value.toPrecision(3)));
+
+  // The probability of one class, in the order of the file of two classes' second.
+  function chanceOf(row, code) {
+    if (classes.length !== 2) return nodes.chances[code][row];
+    return code === 1 ? nodes.chances[0][row] : 1 - nodes.chances[0][row];
+  }
+
+  // The class that nodes are ordered by, or null.
+  const ordered = () => (/^\d+$/.test(order.value) ? Number(order.value) : null);
 
   function filter() {
     const wanted = search.value.trim().toLowerCase(), code = kind.value;
@@ -42,8 +53,12 @@
       if (state.value === "explained" && !(row in explained)) continue;
       found.push(row);
     }
-    const up = order.value === "least" ? 1 : -1;
-    if (order.value !== "file") found.sort((a, b) => up * (nodes.probability[a] - nodes.probability[b]) || a - b);
+    const up = order.value === "least" ? 1 : -1, by = ordered();
+    byId("shown").textContent = by === null ? "probability" : `probability of ${classes[by]}`;
+    if (by !== null && classes.length === 2) {  // of two classes the stored one is exact
+      found.sort((a, b) => (by === 1 ? -1 : 1) * (nodes.chances[0][a] - nodes.chances[0][b]) || a - b);
+    } else if (by !== null) found.sort((a, b) => nodes.chances[by][b] - nodes.chances[by][a] || a - b);
+    else if (order.value !== "file") found.sort((a, b) => up * (nodes.probability[a] - nodes.probability[b]) || a - b);
     if (wanted) {  // an exact name first
       const exact = found.findIndex((row) => lower[row] === wanted);
       if (exact > 0) found.unshift(...found.splice(exact, 1));
@@ -69,7 +84,7 @@
     button.addEventListener("click", () => choose(row, true));
     cell.append(button);
     const label = nodes.label[row];
-    tr.append(cell, make("td", label < 0 ? "–" : classes[label], { class: "wide" }), make("td", classes[nodes.prediction[row]]), make("td", chance(row)));
+    tr.append(cell, make("td", label < 0 ? "–" : classes[label], { class: "wide" }), make("td", classes[nodes.prediction[row]]), make("td", ordered() === null ? chance(row) : digits(chanceOf(row, ordered()))));
     return tr;
   }
 
@@ -174,6 +189,12 @@
     }
   }
 
+  // What a threshold on the probability of the rarer class would find on held-out labels.
+  function threshold() {
+    const at = Number(byId("threshold").value), checked = ranking.checked[at], found = ranking.found[at];
+    byId("threshold-told").textContent = `From ${digits(ranking.threshold[at])}: ${checked.toLocaleString("en")} of ${ranking.nodes.toLocaleString("en")} held-out nodes, of which ${found.toLocaleString("en")} are ${classes[ranking.code]} (precision ${percent(found / checked)}, recall ${percent(found / ranking.positives)}).`;
+  }
+
   function step(event) {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     const buttons = [...body.querySelectorAll("button")];
@@ -197,6 +218,14 @@
   for (const each of [kind, state, order]) each.addEventListener("change", filter);
   byId("previous").addEventListener("click", () => { page -= 1; show(); });
   byId("next").addEventListener("click", () => { page += 1; show(); });
+  if (ranking) {
+    const half = ranking.threshold.findIndex((value) => value < 0.5);
+    byId("threshold").value = Math.max(0, (half < 0 ? ranking.threshold.length : half) - 1);
+    byId("threshold").addEventListener("input", threshold);
+    byId("threshold-form").addEventListener("submit", (event) => event.preventDefault());
+    byId("threshold-form").hidden = false;
+    threshold();
+  }
   byId("browser").hidden = false;
   filter();
   markWide();

@@ -16,7 +16,9 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from slimg.errors import InputError
+from slimg.explain.measures import SHARES, WORDS, format_score
 from slimg.learn.path import describe
+from slimg.report.ranking import format_first
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -70,19 +72,29 @@ def _context(record: dict[str, Any], title: str | None) -> dict[str, Any]:
     script, fitted, diagnosis = _asset("page.js"), record["model"], record["diagnosis"]
     parts, shown = fitted["overview"]["components"], {key: record[key] for key in ("classes", "nodes", "explained")}
     labels = {part["name"]: f"{part['short_title']} ({formula(part['name'])})" for part in parts}
+    scoring = record["held_out"]["scoring"]
+    words = WORDS[scoring]
+    headings = {**SECTIONS, "accuracy": words[0].upper() + words[1:]}
     return {
         "record": record,
+        "scoring": scoring,
+        "measure": words,
+        "score": lambda value: "–" if value is None else format_score(scoring, value, 1),
+        "range": lambda ends: _range(scoring, ends),
+        "points": scoring in SHARES,
+        "first": format_first(told, record["classes"][told["code"]]) if (told := record["held_out"]["ranking"]) else "",
         "title": title or record["read"].get("title") or "Nodes of a graph",
-        "sections": {name: heading for name, heading in SECTIONS.items() if diagnosis or name != "diagnosis"},
+        "sections": {name: heading for name, heading in headings.items() if diagnosis or name != "diagnosis"},
         "style": _asset("page.css"),
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "data": as_json({**shown, "folder": record["read"].get("folder", "slimg-out")}),
+        "data": as_json({**shown, "folder": record["read"].get("folder", "slimg-out"), "ranking": record["held_out"]["ranking"]}),
         "plots": plots,
         "zip": zip,
         "accuracies": accuracies(diagnosis["evidence"], labels) if diagnosis else {},
         "confusions": confusions(record["held_out"]["confusion"], record["classes"]),
         "weights": {labels[part["name"]]: part["norm"] for part in parts},
+        "compared": {each["name"]: each for each in record["comparison"]["models"]},
         "chosen": describe(fitted["chosen"], formula),
         "averaged": [describe(member, formula) for member in fitted["members"] if member != fitted["chosen"]],
     }
@@ -127,7 +139,7 @@ def as_json(value: Any) -> str:
 
 
 def accuracies(evidence: dict[str, Any], labels: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """Accuracies on held-out labels by the components used: all, each alone, all but each.
+    """Scores on held-out labels by the components used: all, each alone, all but each.
 
     Returns
     -------
@@ -174,6 +186,14 @@ def formula(name: str) -> str:
     str
     """
     return name.replace("^1 ", " ").translate(str.maketrans("23456789", "²³⁴⁵⁶⁷⁸⁹")).replace("^", "")
+
+
+def _range(scoring: str, ends: Sequence[float | None]) -> str:
+    """An interval as text, the lower number first."""
+    if None in ends:
+        return "–"
+    low, high = (format_score(scoring, end, 1) for end in (ends[::-1] if scoring == "log_loss" else ends) if end is not None)
+    return f"{low} to {high}"
 
 
 def _asset(name: str) -> str:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slimg.explain.measures import SHARES, WORDS
 from slimg.learn.path import SEPARATE, series_of
 from slimg.system import atomic_write
 
@@ -142,7 +143,7 @@ class Plots:
         return ax
 
     def path(self, ax: Axes | None = None) -> Axes:
-        """Plot the validation accuracy of every candidate over λ₂: a line for each λ₁, points for separate components.
+        """Plot the validation score of every candidate over λ₂: a line for each λ₁, points for separate components.
 
         Parameters
         ----------
@@ -155,7 +156,7 @@ class Plots:
             The axes that were drawn on.
         """
         ax = _axes(ax)
-        _draw_path(ax, self._model.selection_, self._model.chosen_)
+        _draw_path(ax, self._model.selection_, self._model.chosen_, self._model.scoring_)
         return ax
 
     def features(self, label: Any, component: str | None = None, k: int = 10, ax: Axes | None = None) -> Axes:
@@ -229,17 +230,22 @@ def bar_chart(values: Mapping[str, float], title: str, label: str) -> Svg:
     return _as_svg(draw, title, 0.5 + 0.36 * len(values))
 
 
-def interval_chart(values: Mapping[str, Mapping[str, Any]], title: str, label: str) -> Svg:
-    """A share with its interval, ``{"value": v, "interval": (low, high)}``, for each name."""
+def interval_chart(
+    values: Mapping[str, Mapping[str, Any]], title: str, label: str, scoring: str = "accuracy"
+) -> Svg:
+    """A score with its interval, ``{"value": v, "interval": (low, high)}``, for each name."""
 
     def draw(axes: Axes) -> None:
         places = np.arange(len(values))
-        middle, low, high = np.array([(each["value"], *each["interval"]) for each in values.values()]).T
+        middle, low, high = np.array([(each["value"], *each["interval"]) for each in values.values()], float).T
+        if scoring == "log_loss":
+            middle, low, high = -middle, -high, -low
         axes.errorbar(middle, places, xerr=_distances(middle, low, high), fmt="o", color=MAIN, capsize=3)
         axes.set_yticks(places, list(values))
         axes.invert_yaxis()
         axes.margins(x=0.12)
-        axes.xaxis.set_major_formatter(_percent)
+        if scoring in SHARES:
+            axes.xaxis.set_major_formatter(_percent)
         axes.set_xlabel(label)
 
     return _as_svg(draw, title, 0.6 + 0.34 * len(values))
@@ -260,13 +266,34 @@ def reliability_chart(bins: Sequence[Mapping[str, float]], title: str) -> Svg:
     return _as_svg(draw, title, 3.1)
 
 
-def path_chart(selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], title: str) -> Svg:
-    """Validation accuracy of each candidate over λ₂."""
-    return _as_svg(lambda axes: _draw_path(axes, selection, chosen), title, 3.1)
+def path_chart(
+    selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], title: str, scoring: str = "accuracy"
+) -> Svg:
+    """Validation score of each candidate over λ₂."""
+    return _as_svg(lambda axes: _draw_path(axes, selection, chosen, scoring), title, 3.1)
 
 
-def _draw_path(axes: Axes, selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> None:
+def precision_recall_chart(told: Mapping[str, Any], title: str) -> Svg:
+    """Precision over recall of a ranking (`report.ranking`); the dashed line is what chance gives."""
+
+    def draw(axes: Axes) -> None:
+        checked, found = np.array(told["checked"]), np.array(told["found"])
+        axes.step(found / told["positives"], found / checked, where="pre", color=MAIN)
+        axes.axhline(told["positives"] / told["nodes"], color=MUTED, linestyle="--", linewidth=1)
+        limits = (0, 1.02)
+        axes.set(xlim=limits, ylim=limits, xlabel="recall: share of the class that is found")
+        axes.set_ylabel("precision: share that is of the class")
+
+    return _as_svg(draw, title, 3.1)
+
+
+def _draw_path(
+    axes: Axes, selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], scoring: str = "accuracy"
+) -> None:
     """A line for each λ₁ and for the joint group, points for separate components; the chosen candidate is ringed."""
+    if scoring != "accuracy":
+        sign = -1 if scoring == "log_loss" else 1
+        *selection, chosen = [{**each, "val_accuracy": sign * each["val_score"]} for each in (*selection, chosen)]
     for place, (name, points) in enumerate(series_of(selection).items()):
         colour, marker = SERIES[place % len(SERIES)]
         width = 0 if name == SEPARATE else 1.5
@@ -277,9 +304,10 @@ def _draw_path(axes: Axes, selection: Sequence[Mapping[str, Any]], chosen: Mappi
         axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_minor_formatter(lambda value, _: "")
-    axes.set(xlabel="λ₂, penalty on whole components", ylabel="validation accuracy")
+    axes.set(xlabel="λ₂, penalty on whole components", ylabel=f"validation {WORDS[scoring]}")
     axes.margins(y=0.1)
-    axes.yaxis.set_major_formatter(_percent)
+    if scoring in SHARES:
+        axes.yaxis.set_major_formatter(_percent)
     axes.legend(frameon=False, fontsize=9, labelcolor=INK)
 
 

@@ -1,10 +1,13 @@
 """The record of a fit: all that a page shows, as plain values that JSON can hold.
 
 read        sizes, notes, files, command
-held_out    accuracy, confusion, classes, calibration on held-out labels (`summary`)
+held_out    score of the fit's measure, accuracy, confusion, classes, calibration on held-out labels (`summary`), and the
+            ranking of the rarer of two classes (`report.ranking`)
+comparison  features alone and boosted trees on the same labels (`report.comparison`)
 model       weights of components, of features per class, penalties that were tried and the chosen ones
 diagnosis   verdict and the numbers behind it, or None
-nodes       ids, codes of labels (−1: none) and predictions, probabilities in thousandths; as many rows as fit
+nodes       ids, codes of labels (−1: none) and predictions, probabilities in thousandths; as many rows as fit; and
+            probabilities of each class (of two: the second) where there is room
 explained   row → explanation and neighbours, for a bounded number of nodes
 
 How good predictions are: held-out probabilities, accuracy with its interval, confusion, classes, calibration.
@@ -26,9 +29,12 @@ import numpy as np
 from slimg import __version__
 from slimg.errors import InputError
 from slimg.explain.evidence import wilson
+from slimg.explain.measures import draws, interval, measure
 from slimg.graph.graph import Graph
 from slimg.learn.objective import softmax
 from slimg.progress import SILENT, Progress
+from slimg.report.comparison import compare
+from slimg.report.ranking import ranking
 
 BINS = 10
 Model = Any
@@ -107,8 +113,8 @@ def reliability(chances: np.ndarray, right: np.ndarray) -> tuple[list[dict[str, 
     return bins, error
 
 
-def summary(truth: np.ndarray, chances: np.ndarray) -> dict[str, Any]:
-    """All measures, from true codes (m,) and probabilities (m, c).
+def summary(truth: np.ndarray, chances: np.ndarray, scoring: str = "accuracy", seed: int = 0) -> dict[str, Any]:
+    """All measures, from true codes (m,) and probabilities (m, c); ``score`` is that of ``scoring``, more is better.
 
     Returns
     -------
@@ -118,12 +124,22 @@ def summary(truth: np.ndarray, chances: np.ndarray) -> dict[str, Any]:
     right = found == truth
     counts = confusion(truth, found, chances.shape[1])
     bins, error = reliability(chances.max(axis=1), right)
-    largest = int(np.bincount(truth, minlength=chances.shape[1]).max(initial=0))
+    shares = np.bincount(truth, minlength=chances.shape[1]) / len(truth)
+    share_interval = list(wilson(int(right.sum()), len(truth)))
+    score_interval = share_interval
+    if scoring != "accuracy":
+        drawn = (measure(scoring, truth, chances, each) for each in draws(truth, np.random.default_rng(seed)))
+        score_interval = list(interval(np.concatenate(list(drawn))))
     return {
         "nodes": len(truth),
+        "scoring": scoring,
+        "score": float(measure(scoring, truth, chances)),
+        "score_interval": score_interval,
+        "baseline": float(measure(scoring, truth, np.broadcast_to(shares, chances.shape))),
+        "ranking": ranking(truth, chances, seed),
         "accuracy": float(right.mean()),
-        "interval": list(wilson(int(right.sum()), len(truth))),
-        "majority": largest / len(truth),
+        "interval": share_interval,
+        "majority": float(shares.max()),
         "confusion": counts.tolist(),
         "classes": per_class(counts),
         "reliability": bins,
@@ -135,8 +151,8 @@ def _share(part: float, whole: float) -> float | None:
     return float(part / whole) if whole else None
 
 
-NODE_BYTES = 4_500_000
-"""Room for the table of nodes."""
+NODE_BYTES, CHANCE_BYTES = 4_500_000, 1_200_000
+"""Room for the table of nodes, and for the probabilities of each class."""
 EXPLAINED = 60
 """Nodes whose explanation is in the page, beside those that a user names."""
 NEIGHBOURS = 14
@@ -169,7 +185,7 @@ def fit_record(
     explain : sequence of int, default=()
         Rows of nodes to explain beside those that are chosen.
     progress : Progress, default=SILENT
-        Stages "diagnosing" and "explaining" are reported to it.
+        Stages "comparing", "diagnosing" and "explaining" are reported to it.
 
     Returns
     -------
@@ -186,6 +202,8 @@ def fit_record(
     rows, unseen = held_out(model)
     sizes = {"nodes": graph.n, "edges": graph.edges, "features": graph.d}
     chances, codes = model.predict_proba(), codes_in_model(model, graph)
+    with progress.stage("comparing"):
+        compared = compare(model, codes[model.trained_on_])
     with progress.stage("diagnosing"):
         found = diagnosis(model, graph)
     with progress.stage("explaining"):
@@ -197,7 +215,8 @@ def fit_record(
         "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "classes": [str(name) for name in model.classes_],
         "read": {**sizes, "labelled": len(graph.labelled), "weighted": graph.adjacency.weights is not None, **(facts or {})},
-        "held_out": summary(codes[rows], unseen),
+        "held_out": summary(codes[rows], unseen, model.scoring_, model.random_state),
+        "comparison": compared,
         "model": _model(model),
         "diagnosis": found,
         "nodes": _nodes(graph, codes, chances),
@@ -216,7 +235,10 @@ def diagnosis(model: Model, graph: Graph) -> dict[str, Any] | None:
     from slimg.explain import diagnose
 
     try:
-        return json_values(diagnose(graph, propagated=model.components_, random_state=model.random_state).to_dict())
+        found = diagnose(
+            graph, scoring=model.scoring_, propagated=model.components_, random_state=model.random_state
+        )
+        return json_values(found.to_dict())
     except InputError:
         return None
 
@@ -318,7 +340,14 @@ def _nodes(graph: Graph, codes: np.ndarray, chances: np.ndarray) -> dict[str, An
         "label": codes[:kept].tolist(),
         "prediction": chances.argmax(axis=1)[:kept].tolist(),
         "probability": np.round(1000 * chances.max(axis=1)[:kept]).astype(int).tolist(),
+        "chances": _chances(chances[:kept]),
     }
+
+
+def _chances(chances: np.ndarray) -> list[list[float]] | None:
+    """Probabilities of each class, of two classes those of the second, to four digits; None where there is no room."""
+    columns = chances.T[1:] if chances.shape[1] == 2 else chances.T
+    return [[float(f"{p:.4g}") for p in column] for column in columns] if 10 * columns.size <= CHANCE_BYTES else None
 
 
 def _explained(graph: Graph, chances: np.ndarray, row: int, explanation: dict[str, Any]) -> dict[str, Any]:

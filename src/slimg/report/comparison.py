@@ -1,0 +1,138 @@
+"""SlimG beside a model of the features alone and beside boosted trees, on the same held-out labels.
+
+    features alone    the rows g(X) with the same learner and folds, three penalties
+    SlimG             its held-out probabilities
+    boosted trees     scikit-learn's HistGradientBoostingClassifier on the same folds of the components' first columns
+
+Each label is predicted by models that were fitted without it. Intervals (95 %) and those of the differences draw the same rows
+again for all models (`explain.measures`). The work is bounded by sizes alone, so that a seed gives the same result on every
+machine: at most `COLUMNS` columns, `TREES` trees in all, and `ROWS` rows to fit on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from slimg.engine.base import Array
+from slimg.explain.evidence import wilson
+from slimg.explain.measures import SHARES, WORDS, draws, format_gain, format_score, interval, measure
+from slimg.inference.calibration import calibrate
+from slimg.learn.labelled import Labelled, class_weights, stratified_folds
+from slimg.learn.objective import softmax
+from slimg.learn.path import rounded
+from slimg.learn.search import SearchConfig, search
+
+COLUMNS = 60
+"""Columns that trees are grown on, the first ones of each component."""
+TREES, FEWEST = 1_000, 10
+"""Trees in all folds and classes together; trees for each fold and class below which none are grown."""
+ROWS = 50_000
+"""Labelled rows above which nothing is compared."""
+PENALTIES = (0.3, 0.1, 0.03)
+"""Penalties of the features alone, as shares of the one at which all weights are zero."""
+
+
+def compare(model: Any, codes: Array) -> dict[str, Any]:
+    """Compare a fitted model with others on its held-out labels.
+
+    Parameters
+    ----------
+    model : SlimG
+        Fitted here, without validation rows.
+    codes : ndarray of shape (m,)
+        Classes of the rows that it learned from (``trained_on_``).
+
+    Returns
+    -------
+    dict
+        ``models``: name, value and interval of each; ``sentence``: what the linear model costs or gains; ``notes``.
+    """
+    held, scoring = np.isfinite(model.held_out_scores_).all(axis=1), model.scoring_
+    chances = {"SlimG": softmax(np.divide(model.held_out_scores_, model.temperature_, dtype=np.float64))}
+    notes: list[str] = []
+    if len(codes) > ROWS:
+        notes.append(f"Other models were not fitted: with {len(codes):,} labels it would take too long.")
+    else:
+        rows = model.components_.labelled_rows(model.trained_on_)
+        if "X" in model.components_.groups and len(model.components_.groups) > 1:
+            chances = {"features alone": _features_alone(model, rows, codes), **chances}
+        grown = _trees(model, rows, codes, notes)
+        chances |= {} if grown is None else {"boosted trees": grown}
+    truth = codes[held]
+    drawn = _drawn(scoring, truth, {name: each[held] for name, each in chances.items()}, model.random_state)
+    values = {name: float(measure(scoring, truth, each[held])) for name, each in chances.items()}
+    models = [{"name": name, "value": values[name], "interval": _interval(scoring, truth, each[held], drawn[name])}
+              for name, each in chances.items()]  # fmt: skip
+    return {"labels": int(held.sum()), "models": models, "sentence": _sentence(scoring, values, drawn), "notes": notes}
+
+
+def _features_alone(model: Any, rows: Array, codes: Array) -> Array:
+    """Held-out probabilities of a linear model on g(X)."""
+    block = np.ascontiguousarray(rows[:, model.components_.groups["X"]])
+    weights = class_weights(model.class_weight, model.classes_, codes)
+    labelled = Labelled(block, codes, len(model.classes_), weights, {"X": block.shape[1]}, model.components_.engine)
+    problem = labelled.problem()
+    most = problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero())
+    grid = [(0.0, rounded(share * most)) for share in PENALTIES]
+    config = SearchConfig(grid, model.cv, random_state=model.random_state, average=1, tol=1e-3, scoring=model.scoring_)
+    scores = np.asarray(search(config, labelled, None).held_out_scores)
+    calibration = calibrate(scores, codes)
+    return softmax(np.divide(scores, calibration.temperature if calibration else 1.0, dtype=np.float64))
+
+
+def _trees(model: Any, rows: Array, codes: Array, notes: list[str]) -> Array | None:
+    """Held-out probabilities of boosted trees, NaN for rows that no fold holds out."""
+    c, groups = len(model.classes_), model.components_.groups
+    folds = stratified_folds(codes, model.cv, model.random_state)
+    grown = min(TREES // (len(folds) * (c if c > 2 else 1)), 60)
+    if grown < FEWEST:
+        notes.append(f"Boosted trees were not grown: {c} classes would take too many.")
+        return None
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    each = max(COLUMNS // len(groups), 4)
+    columns = np.concatenate([np.arange(part.start, min(part.stop, part.start + each)) for part in groups.values()])
+    if len(columns) < rows.shape[1]:
+        notes.append(f"Trees are grown on the first {each} columns of each component, {grown} for each fold and class.")
+    matrix, weights = np.ascontiguousarray(rows[:, columns]), class_weights(model.class_weight, model.classes_, codes)
+    chances = np.full((len(codes), c), np.nan)
+    for fit, check in folds:
+        trees = HistGradientBoostingClassifier(
+            max_iter=grown, learning_rate=0.2, max_leaf_nodes=8, min_samples_leaf=5, early_stopping=False,
+            random_state=model.random_state,
+        )  # fmt: skip
+        chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=weights[fit]).predict_proba(matrix[check])
+    return chances
+
+
+def _drawn(scoring: str, codes: Array, chances: dict[str, Array], seed: int) -> dict[str, Array]:
+    """Scores of each model on the same rows drawn again."""
+    parts: dict[str, list[Array]] = {name: [] for name in chances}
+    for weights in draws(codes, np.random.default_rng(seed)):
+        for name, each in chances.items():
+            parts[name].append(measure(scoring, codes, each, weights))
+    return {name: np.concatenate(each) for name, each in parts.items()}
+
+
+def _interval(scoring: str, codes: Array, chances: Array, drawn: Array) -> list[float]:
+    if scoring == "accuracy":
+        return list(wilson(int((chances.argmax(axis=1) == codes).sum()), len(codes)))
+    return list(interval(drawn))
+
+
+def _sentence(scoring: str, values: dict[str, float], drawn: dict[str, Array]) -> str:
+    """What the linear model costs or gains against trees."""
+    if "boosted trees" not in values:
+        return ""
+    gained = values["SlimG"] - values["boosted trees"]
+    low, high = interval(drawn["SlimG"] - drawn["boosted trees"])
+    shown = format_score(scoring, values["boosted trees"], 1)
+    unit = 100 if scoring in SHARES else 1
+    between = f"95 % interval {unit * low:+.{1 if unit > 1 else 3}f} to {unit * high:+.{1 if unit > 1 else 3}f}"
+    told = f"Boosted trees on the same components reach {shown} ({WORDS[scoring]} on the same held-out labels)"
+    if low <= 0 <= high:
+        return f"{told}: that the model is linear makes no measurable difference ({between})."
+    verb = "gains" if gained > 0 else "costs"
+    return f"{told}: that the model is linear {verb} {format_gain(scoring, abs(gained))} ({between})."
