@@ -114,7 +114,7 @@ def test_a_script_gets_json(folder, slimg):
     assert code == 0
     assert record["files"]["predictions"] == "predictions.csv"
     assert record["verdict"][0].startswith("Homophily")
-    stages = ["reading", "components", "learning", "measuring", "diagnosing", "explaining", "writing"]
+    stages = ["reading", "components", "learning", "measuring", "comparing", "diagnosing", "explaining", "writing"]
     assert list(record["seconds"]) == stages
 
 

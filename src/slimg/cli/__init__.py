@@ -27,7 +27,7 @@ from importlib import import_module
 from typing import Any
 
 from slimg import __version__
-from slimg.errors import InputError, SlimgError, is_exhausted
+from slimg.errors import InputError, SlimgError, is_exhausted, without_password
 from slimg.progress import progress_for
 
 __all__ = ["main"]
@@ -110,7 +110,7 @@ def _discard_output() -> None:
 def _end(sentence: str, code: int) -> int:
     """Print why a command ends, and give its exit code."""
     with suppress(OSError, ValueError):
-        print(f"slimg: {sentence}", file=sys.stderr, flush=True)
+        print(f"slimg: {without_password(sentence)}", file=sys.stderr, flush=True)
     return code
 
 
@@ -132,8 +132,8 @@ def _internal(error: Exception) -> str:
     try:
         handle, path = tempfile.mkstemp(prefix="slimg-error-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"slimg {__version__}, Python {sys.version}\n{sys.argv}\n")
-            traceback.print_exception(error, file=file)
+            file.write(f"slimg {__version__}, Python {sys.version}\n{list(map(without_password, sys.argv))}\n")
+            file.write(without_password("".join(traceback.format_exception(error))))
     except OSError:
         return f"{what}; its trace could not be written"
     return f"{what}: please report it with {path}"

@@ -12,6 +12,7 @@ import argparse
 from typing import Any
 
 from slimg.cli import Progress, add_command, echo, print_json
+from slimg.cli.fit import add_scoring_option
 from slimg.cli.inputs import add_input_options, options_of
 from slimg.io.inputs import read_inputs
 
@@ -20,6 +21,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The command's arguments."""
     parser = add_command(subparsers, "diagnose", __doc__, run)
     add_input_options(parser)
+    add_scoring_option(parser, "what components are judged by")
     parser.add_argument("--seed", type=int, default=0, help="random seed of permutations and samples (default: 0)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
@@ -37,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         check_labels(inputs.graph)
         components = SlimG(random_state=args.seed, verbose=progress).propagate(inputs.graph)
         with progress.stage("diagnosing"):
-            found = diagnose(inputs.graph, propagated=components, random_state=args.seed)
+            found = diagnose(inputs.graph, scoring=args.scoring, propagated=components, random_state=args.seed)
     if args.json:
         print_json({**found.to_dict(), "notes": inputs.notes})
     else:

@@ -39,7 +39,7 @@ from slimg.cli.inputs import (
     write_predictions,
 )
 from slimg.cli.results import MODEL, PAGE, RECORD, existing_results, result_folder
-from slimg.errors import InputError
+from slimg.errors import InputError, without_password
 from slimg.graph.graph import Graph
 from slimg.io import refuse_existing, write_text
 from slimg.io.inputs import Inputs, read_inputs
@@ -47,8 +47,8 @@ from slimg.io.inputs import Inputs, read_inputs
 if TYPE_CHECKING:
     from slimg.classifier import SlimG
 
-STAGES = 6
-"""Reading, components, learning, diagnosing, explaining, writing."""
+STAGES = 7
+"""Reading, components, learning, comparing, diagnosing, explaining, writing."""
 SCORING = ("accuracy", "balanced_accuracy", "f1_macro", "average_precision", "roc_auc", "log_loss")
 """Names of `slimg.learn.objective.METRICS`, which would load scikit-learn."""
 MEASURED_NODES = 3_000
@@ -74,17 +74,22 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="hide a tenth of the nodes, fit the rest, fold the hidden nodes in and compare with this fit; takes about as"
         f" long as the components (default: for graphs of up to {MEASURED_NODES:,} nodes)",
     )
-    parser.add_argument("--scoring", choices=SCORING, help="what penalties are chosen by (default: accuracy, or"
-                        " average_precision if one of two classes has under 10 %% of the labels)")  # fmt: skip
+    add_scoring_option(parser, "what penalties are chosen by, and the result is judged by")
     parser.add_argument("--class-weight", choices=("balanced",), help="balanced: every class counts the same in the loss")
     parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (default: 0)")
     return parser
 
 
+def add_scoring_option(parser: argparse.ArgumentParser, what: str) -> None:
+    """The option --scoring, which says ``what`` is done by it."""
+    default = "accuracy, or average_precision if one of two classes has under 10 %% of the labels"
+    parser.add_argument("--scoring", choices=SCORING, help=f"{what} (default: {default})")
+
+
 def run(args: argparse.Namespace) -> int:
     """Read, fit, diagnose, explain, write."""
     progress, options = Progress(quiet=args.json), options_of(args)
-    if not options.nodes and not options.edges:
+    if not options.nodes and not options.edges and options.db is None:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both: see slimg fit --help")
     names = {"predictions": predictions_path(Path(), options).name, "model": MODEL, "page": PAGE, "record": RECORD}
     files = {name: args.out / file for name, file in names.items()}
@@ -127,15 +132,15 @@ def _measures_fold_in(option: bool | None, graph: Graph) -> bool:
 
 
 def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> dict[str, Any]:
-    given = {name: ", ".join(as_list(getattr(args, name))) for name in ("edges", "nodes", "labels", "feature_matrix")
-             if getattr(args, name)}  # fmt: skip
+    given = {name: without_password(", ".join(as_list(getattr(args, name))))
+             for name in ("edges", "nodes", "db", "labels", "feature_matrix") if getattr(args, name)}  # fmt: skip
     written = {name: path.name for name, path in files.items() if name != "page"}
     return {
         "title": args.title or f"Predicting {inputs.label}",
         "folder": str(args.out),
         "files": {**given, **written},
         "notes": list(inputs.notes),
-        "command": shlex.join(["slimg", *(str(word) for word in args.words)]),
+        "command": shlex.join(["slimg", *(without_password(str(word)) for word in args.words)]),
     }
 
 
@@ -154,7 +159,9 @@ def _results(record: dict[str, Any]) -> dict[str, Any]:
     return {
         **{name: read[name] for name in ("nodes", "edges", "features", "labelled", "notes", "files", "folder")},
         "classes": record["classes"],
-        **{name: held[name] for name in ("accuracy", "interval", "majority")},
+        **{name: held[name] for name in ("accuracy", "interval", "majority", "scoring", "score", "score_interval", "baseline")},
+        "comparison": record["comparison"],
+        "ranking": _ranking(held["ranking"], record["classes"]),
         "fold_in_agreement": record["model"]["fold_in_agreement"],
         "weights": {part["name"]: part["norm"] for part in record["model"]["overview"]["components"]},
         "verdict": (record["diagnosis"] or {}).get("verdict", []),
@@ -162,15 +169,38 @@ def _results(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _ranking(told: dict[str, Any] | None, classes: list[str]) -> dict[str, Any] | None:
+    """Areas and what the first k hold, without the curve."""
+    if told is None:
+        return None
+    return {"class": classes[told["code"]], **{name: told[name] for name in ("average_precision", "roc_auc", "first")}}
+
+
 def _print_summary(record: dict[str, Any], files: dict[str, Path]) -> None:
     found = _results(record)
-    low, high = found["interval"]
+    from slimg.explain.measures import WORDS, format_score
+    from slimg.report.ranking import format_first
+
+    scoring = found["scoring"]
+
+    def shown(value: float) -> str:
+        return format_score(scoring, value, 1)
+
+    low, high = sorted(found["score_interval"], key=lambda end: -end if scoring == "log_loss" else end)
+    words, compared = WORDS[scoring], found["comparison"]
     sizes = ", ".join(f"{found[name]:,} {name}" for name in ("nodes", "edges", "features", "labelled"))
     echo(sizes, *(f"  {note}" for note in found["notes"]), *found["verdict"])
+    reference = "predicting the largest class" if scoring == "accuracy" else "the shares of the classes for every node"
     echo(
-        f"Accuracy on held-out labels: {found['accuracy']:.1%} ({low:.1%} to {high:.1%});"
-        f" predicting the largest class would give {found['majority']:.1%}."
+        f"{words[0].upper()}{words[1:]} on held-out labels: {shown(found['score'])} ({shown(low)} to {shown(high)});"
+        f" {reference} would give {shown(found['baseline'])}."
     )
+    if record["held_out"]["ranking"] and scoring != "accuracy":
+        told = record["held_out"]["ranking"]
+        echo(format_first(told, record["classes"][told["code"]]))
+    if len(compared["models"]) > 1:
+        beside = ", ".join(f"{each['name']} {shown(each['value'])}" for each in compared["models"])
+        echo(f"On the same labels: {beside}.", *[compared["sentence"]][: bool(compared["sentence"])])
     if found["fold_in_agreement"] is not None:
         echo(f"Hidden nodes that were folded in got the class of this fit in {found['fold_in_agreement']:.1%} of cases.")
     echo(f"Written: {', '.join(str(path) for path in files.values())}", f"Open {files['page']} in a browser.")

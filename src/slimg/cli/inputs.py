@@ -8,13 +8,14 @@ data_["reading"] = {"options": as given, "plan": how columns became features, "i
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slimg.errors import InputError
-from slimg.graph.columns import show
+from slimg.errors import InputError, without_password
+from slimg.graph.columns import as_column, number_of, show
 from slimg.graph.graph import Graph
 from slimg.io import Source
 from slimg.io.features import FeaturePlan
@@ -33,8 +34,10 @@ FORMATS = {".csv": ".csv", ".tsv": ".tsv", ".tab": ".tsv", ".jsonl": ".jsonl", "
 """Ending of the node table → ending of the predictions."""
 KINDS = {"number": "number", "category": "category", "text": "words", "counts": "counts"}
 """Option → kind of feature."""
+FILES = ("edges", "nodes", "db", "labels", "feature_matrix")
+"""Options that name files: kept in a model's file for messages, never read because a model names them."""
 _RECORDED = (
-    *("edges", "nodes", "labels", "feature_matrix", "source", "target", "weight", "no_weight", "relation", "id", "label"),
+    *(*FILES, "source", "target", "weight", "no_weight", "relation", "id", "label"),
     *("features", "ignore", *KINDS, "separator", "encoding", "no_header", "missing", "decimal", "unlabelled", "directed"),
     "unknown",
 )
@@ -49,14 +52,19 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     """Add ``--edges``, ``--nodes`` and the options that describe these files."""
     files = parser.add_argument_group(
         "files",
-        "CSV, TSV, JSON lines, Parquet, Excel, npz, Matrix Market, GraphML, GEXF, SQLite, DuckDB; text as .gz, .zst, .zip;"
+        "CSV, TSV, JSON lines, Parquet, Excel, npz, Matrix Market, GraphML, GEXF, SQLite, DuckDB, PostgreSQL; text as .gz, .zst,"
+        " .zip;"
         " folders of Parquet; patterns such as 'edges/*.csv'; - for CSV from the standard input",
     )
     files.add_argument("--edges", metavar="FILE", action="append",
-                       help="edges; FILE:TABLE for a table of a database; several files are relations, named as the files"
+                       help="edges; FILE:TABLE or FILE:QUERY for a database, as shop.db:orders or postgresql://HOST/NAME:'SELECT"
+                       " …'; several files are relations, named as the files"
                        " or as NAME=FILE says")  # fmt: skip
     files.add_argument("--nodes", metavar="FILE", action="append",
                        help="one row per node: id, label, features; several files are types of nodes")  # fmt: skip
+    files.add_argument("--db", metavar="DATABASE",
+                       help="a SQLite or DuckDB file, or postgresql://HOST/NAME, instead of edges and nodes: tables with a key"
+                       " are nodes, foreign keys are edges; --label TABLE.COLUMN")  # fmt: skip
     files.add_argument("--labels", metavar="FILE", help="labels by id, if they are in a separate file")
     files.add_argument("--feature-matrix", metavar="FILE", help="matrix of features (.mtx, .npz, .npy), one row per node")
     columns = parser.add_argument_group("columns", "guessed if they are not given; guesses are printed")
@@ -115,6 +123,7 @@ def options_of(args: argparse.Namespace) -> Options:
         directed=_directed(as_list(args.directed)),
         labels=source(args.labels),
         matrix=source(args.feature_matrix),
+        db=source(args.db),
         weighted=not args.no_weight,
         features=None if args.features is None else names_in(args.features),
         ignore=names_in(args.ignore),
@@ -163,28 +172,37 @@ def reading_record(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
         Plain values, kept in the file of a model.
     """
     plan = None if inputs.plan is None else inputs.plan.as_dict()
-    options = {name: getattr(args, name) for name in _RECORDED}
+    options = {name: _without_passwords(getattr(args, name)) for name in _RECORDED}
     return {"options": options, "plan": plan, "id": inputs.id, "label": inputs.label, "columns": inputs.columns}
 
 
+def _without_passwords(given: Any) -> Any:
+    """An option as it may be written to a file."""
+    return [_without_passwords(each) for each in given] if isinstance(given, list) else (
+        without_password(given) if isinstance(given, str) else given)  # fmt: skip
+
+
 def with_recorded(args: argparse.Namespace, recorded: dict[str, Any]) -> argparse.Namespace:
-    """Fill options that are not given with those that were given when the model was fitted.
+    """Fill options that are not given with those that were given when the model was fitted, but for files.
 
     Returns
     -------
     Namespace
     """
-    filled = {name: value for name, value in recorded.items() if name in _RECORDED and getattr(args, name) is None}
-    return argparse.Namespace(**{**vars(args), **filled})
+    names = [name for name in recorded if name in _RECORDED and name not in FILES and getattr(args, name) is None]
+    return argparse.Namespace(**{**vars(args), **{name: recorded[name] for name in names}})
 
 
 def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
-    """Load the model, and the graph of the files given now or, by default, of those the model was fitted on.
+    """Load the model, and the graph of the files given now; what is not given is taken from the graph that the model keeps.
+
+    Files that a model names are not read: its file may come from others.
 
     Returns
     -------
     model : SlimG
     inputs : Inputs
+        Of files with new rows alone, a graph of these and of the fitted nodes they are linked with.
     options : Options
     """
     from slimg.cli.results import finish
@@ -199,13 +217,72 @@ def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
     recorded = reading.get("options", {})
     _check_names(args, recorded)
     options = options_of(with_recorded(args, recorded))
-    if not options.edges and not options.nodes:
-        raise InputError(f"{args.model} does not say which files it was fitted on: name them with --edges and --nodes")
-    plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None
+    if max(len(as_list(recorded.get("edges"))), 1) > len(options.edges) == 1:  # one relation of several
+        options = replace(options, edges=tuple(replace(each, name=each.short_name) for each in options.edges))
     options = with_recorded_columns(options, reading)
     if options.labels is None:  # a label is not needed to predict, and a table of new nodes may lack the column
         options = replace(options, label=None)
-    return model, read_inputs(options, need_label=False, plan=plan), options
+    plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None
+    if not options.edges and not options.nodes and options.db is None:
+        return model, _kept_inputs(model, args, reading), options
+    return model, _read(model, options, plan, recorded), options
+
+
+def _kept_inputs(model: SlimG, args: argparse.Namespace, reading: dict[str, Any]) -> Inputs:
+    """The graph that a model keeps, whose table has ids alone."""
+    import pandas as pd
+
+    if not model.keeps_graph_:
+        options = reading.get("options", {})
+        words = [f"--{name.replace('_', '-')} {each}" for name in FILES for each in as_list(options.get(name))]
+        fitted_on = f" (it was fitted on {' '.join(words)})" if words else ""
+        raise InputError(f"{args.model} does not keep its graph: name the files with --edges and --nodes{fitted_on}")
+    graph, name = model.fitted_graph_.graph, reading.get("id") or "id"
+    note = f"No files are named: the graph is the one that {args.model.name} keeps, and the table has ids alone."
+    return Inputs(graph, pd.DataFrame({name: graph.ids}), name, None, None, (note,))
+
+
+def _read(model: SlimG, options: Options, plan: FeaturePlan | None, recorded: dict[str, Any]) -> Inputs:
+    """Read files of a whole graph, of part of one, or of new rows alone."""
+    if not model.keeps_graph_:
+        return read_inputs(options, need_label=False, plan=plan)
+    from slimg.inference.new_rows import completed
+
+    fitted, nodes = model.fitted_graph_.graph, model._fitted_nodes()
+    if recorded.get("nodes") and not options.nodes:  # other edges between the fitted nodes
+        bare = read_inputs(replace(options, features=(), kinds={}, ignore=()), need_label=False)
+        graph = completed(fitted, nodes, _alike(bare.graph, fitted), edges=True)
+        return replace(bare, graph=graph, table=bare.table.iloc[:0].reindex(range(graph.n)).assign(**{bare.id: graph.ids}))
+    try:
+        inputs = read_inputs(options, need_label=False, plan=plan)
+    except InputError:
+        if options.unknown != "fail" or not options.nodes or not options.edges:
+            raise
+        alone = read_inputs(replace(options, edges=()), need_label=False, plan=plan)
+        if not nodes.lacks(_alike(alone.graph, fitted)):
+            raise
+        inputs = read_inputs(replace(options, unknown="keep"), need_label=False, plan=plan)
+        inputs = replace(inputs, graph=_alike(inputs.graph, fitted), notes=alone.notes)
+        strange = inputs.graph.ids[alone.graph.n :][nodes.places(inputs.graph)[alone.graph.n :] < 0]
+        if len(strange):
+            raise InputError(
+                f"{number_of(len(strange), 'id')} of the edges are neither among the new nodes nor in the fitted graph:"
+                f" {show(strange)}; add them to --nodes, or choose --unknown keep"
+            ) from None
+        return inputs
+    inputs = replace(inputs, graph=_alike(inputs.graph, fitted))
+    if recorded.get("edges") and not options.edges and not nodes.lacks(inputs.graph):  # the same edges
+        inputs = replace(inputs, graph=completed(fitted, nodes, inputs.graph, edges=False))
+    return inputs
+
+
+def _alike(graph: Graph, fitted: Graph) -> Graph:
+    """The graph with ids as the fitted one has them: numbers, or text."""
+    whole = fitted.ids.dtype.kind in "iu"
+    if whole == (graph.ids.dtype.kind in "iu"):
+        return graph
+    ids = [int(each) if whole and re.fullmatch("-?[0-9]{1,18}", str(each)) else str(each) for each in graph.ids.tolist()]
+    return replace(graph, ids=as_column(ids, "ids"))
 
 
 def _check_names(args: argparse.Namespace, recorded: dict[str, Any]) -> None:
@@ -213,7 +290,8 @@ def _check_names(args: argparse.Namespace, recorded: dict[str, Any]) -> None:
     for kind in ("edges", "nodes"):
         before, now = ([Source.parse(each).short_name for each in as_list(given)]
                        for given in (recorded.get(kind), getattr(args, kind)))  # fmt: skip
-        if now and max(len(before), len(now)) > 1 and set(before) != set(now):
+        wrong = set(now) - set(before) if kind == "edges" else set(now) ^ set(before)
+        if now and max(len(before), len(now)) > 1 and wrong:
             raise InputError(
                 f"the model was fitted on --{kind} {', '.join(before) or 'none'}, not on {', '.join(now)}: give a file for"
                 f" each, as --{kind} {before[0] if before else 'NAME'}=FILE"

@@ -1,14 +1,18 @@
-"""``slimg predict``: score the same graph again, or one that grew.
+"""``slimg predict``: score new nodes, the same graph again, or one that grew.
 
-    slimg predict --model slimg-out/model.slimg --edges follows.csv --nodes users.csv --out today.csv
+    slimg predict --nodes new.csv --edges new_edges.csv --out new_predictions.csv        new nodes alone
+    slimg predict --nodes users.csv --edges follows.csv --out today.csv                  the whole graph as it is now
 
-Nothing is fitted: only nodes near new or changed nodes and edges are scored again. Files that are not given are those
-the model was fitted on.
+Nothing is fitted. Files with less than half of the fitted nodes are new rows, which are added to the graph that the model
+keeps; their edges may lead to its nodes. Of a whole graph, only nodes near new or changed nodes and edges are scored again.
+What is not given, edges or nodes, is taken from the graph that the model keeps; files that a model names are not read.
+How far the new nodes are from the fitted ones, and whether a refit is due, is printed.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +55,17 @@ def run(args: argparse.Namespace) -> int:
         with progress.stage("scoring"):
             found = model.fold_in(inputs.graph)
         with progress.stage("writing"):
-            sets = None if args.coverage is None else model.predict_set(args.coverage, inputs.graph)
-            notes = write_predictions(inputs, model.classes_, found.predict_proba(), path, sets)
+            chances = found.predict_proba()
+            sets = None if args.coverage is None else model.prediction_sets(chances, args.coverage)
+            if found.against is not None:  # the table of the new rows alone
+                inputs = replace(inputs, table=inputs.table.iloc[found.new].reset_index(drop=True))
+                chances, sets = chances[found.new], None if sets is None else sets[found.new]
+            notes = write_predictions(inputs, model.classes_, chances, path, sets)
     if args.json:
-        counts = {"nodes": inputs.graph.n, "new": len(found.new), "changed": len(found.changed), "gone": found.gone}
+        counts = {"nodes": len(chances), "new": len(found.new), "changed": len(found.changed), "gone": found.gone}
         scored = {"scored_again": len(found.touched), "fold_in_agreement": found.agreement}
-        print_json({**counts, **scored, "file": path})
+        drift = {"drift": found.drift and found.drift._asdict(), "refit_due": bool(found.drift and found.drift.refit_due)}
+        print_json({**counts, **scored, **drift, "file": path})
         return 0
     echo(*(f"  {note}" for note in (*inputs.notes, *notes)), *found.text().splitlines())
     if len(found.touched) and found.agreement is None:
