@@ -5,7 +5,7 @@
 A third each: one place of the header (removed, renamed, doubled, of another type or size); one array (another type, shape or
 size, not finite, missing, added, declared larger than it is); bytes of the archive outside the arrays' own digests. The
 file runs in a child with a limit of memory. Accepted files must give the scores of the fitted graph to the bit, and the
-predictions of a graph that grew.
+predictions of a graph that grew and of new rows alone. Every other file is that of a graph with relations.
 """
 
 from __future__ import annotations
@@ -42,15 +42,26 @@ VALUES: list[Any] = [
 VALUES.append(json.loads("[" * 60 + "]" * 60))
 
 
-def planted(extra: int = 0) -> Graph:
-    """Sixty nodes of three classes, and some that came later."""
+def planted(extra: int = 0, relations: bool = False) -> Graph:
+    """Sixty nodes of three classes, and some that came later; with two relations, one of them directed, or none."""
     rng = np.random.default_rng(0)
     n = 60 + extra
     labels = np.arange(n) % 3
     edges = [(f"n{a}", f"n{b}") for a in range(n) for b in range(a) if (labels[a] == labels[b]) and (a * b) % 5 == 0]
     features = rng.poisson(1 + 2 * (np.arange(6)[None] % 3 == labels[:, None])).astype(np.float32)
     known = ["abc"[k] if i < 30 else None for i, k in enumerate(labels)]
-    return Graph.from_edges(edges, [f"n{k}" for k in range(n)], labels=known, features=features)
+    ids = [f"n{k}" for k in range(n)]
+    if relations:
+        edges, kept = {"likes": edges[::2], "pays": edges[1::2]}, {"directed": ["pays"]}
+    return Graph.from_edges(edges, ids, labels=known, features=features, **(kept if relations else {}))
+
+
+def rows_alone(relations: bool = False) -> Graph:
+    """Two new nodes and those they are linked with."""
+    edges = [("n60", "n0"), ("n60", "n3"), ("n61", "n7"), ("n61", "n60")]
+    features = np.eye(5, 6, dtype=np.float32) + 1
+    given, kept = ({"likes": edges[:2], "pays": edges[2:]}, {"directed": ["pays"]}) if relations else (edges, {})
+    return Graph.from_edges(given, ["n60", "n61", "n0", "n3", "n7"], features=features, **kept)
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -162,15 +173,16 @@ def mutate_array(content: dict[str, bytes], header: dict[str, Any], rng: np.rand
 class Oracle:
     """A fitted model, its file, and what every accepted file must give."""
 
-    def __init__(self, folder: Path):
-        self.graph, self.grown = planted(), planted(5)
+    def __init__(self, folder: Path, relations: bool = False):
+        self.graph, self.grown, self.alone = planted(0, relations), planted(5, relations), rows_alone(relations)
         model = SlimG(grid=[(1e-6, 1e-4)]).fit(self.graph)
         model.data_["reading"] = {"options": {"edges": "e.csv", "no_weight": False}, "plan": None, "id": "id", "label": None}
         self.path = folder / "mutated.slimg"
         self.content = members(model.save(self.path))
         loaded = SlimG.load(self.path)
         self.allowed = set(vars(loaded))
-        self.expected = loaded.predict_proba(), loaded.predict_proba(self.grown)
+        self.expected = loaded.predict_proba(), loaded.predict_proba(self.grown), loaded.predict_proba(self.alone)
+        self.sets = loaded.predict_set(0.8)
 
     def verdict(self, raw: bytes) -> str:
         """"refused" or "the same"; anything else is an error."""
@@ -185,6 +197,9 @@ class Oracle:
             assert set(vars(model)) == self.allowed, set(vars(model)) ^ self.allowed
             assert np.array_equal(model.predict_proba(), self.expected[0]), "other probabilities"
             assert np.array_equal(model.predict_proba(self.grown), self.expected[1]), "other probabilities of new nodes"
+            assert model.keeps_graph_, "no graph"
+            assert np.array_equal(model.predict_proba(self.alone), self.expected[2]), "other probabilities of new rows"
+            assert model.calibration_ is None or np.array_equal(model.predict_set(0.8), self.sets), "other sets"
             found = "the same"
         assert time.perf_counter() - begun < SLOW, "too slow"
         return found
@@ -192,9 +207,10 @@ class Oracle:
 
 def run(mutations: int, seed: int, folder: Path) -> tuple[Counter[str], list[str]]:
     """Count verdicts by mutation, and list what went wrong."""
-    oracle, rng = Oracle(folder), np.random.default_rng(seed)
+    oracles, rng = [Oracle(folder), Oracle(folder, relations=True)], np.random.default_rng(seed)
     counts, wrong = Counter[str](), list[str]()
     for number in range(mutations):
+        oracle = oracles[number % 2]
         what, raw = mutate(oracle.content, rng)
         try:
             counts[f"{what}: {oracle.verdict(raw)}"] += 1
