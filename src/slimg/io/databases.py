@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,8 +166,13 @@ class _Duckdb(Database):
         WHERE constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY') AND schema_name = current_schema()"""
 
     def select(self, query: str) -> pa.Table:
-        relation = self.connection.sql(query)
-        return relation.to_arrow_table()
+        with ThreadPoolExecutor(1) as pool:  # the driver holds signals back while it works; waiting for a thread does not
+            rows = pool.submit(lambda: self.connection.sql(query).to_arrow_table())
+            try:
+                return rows.result()
+            except KeyboardInterrupt:
+                self.connection.interrupt()
+                raise
 
 
 class _Postgres(Database):
