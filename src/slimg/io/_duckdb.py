@@ -12,6 +12,7 @@ import os
 import sys
 from queue import SimpleQueue
 from threading import Thread
+from typing import Any
 
 ROWS = 100_000
 """Rows of a batch."""
@@ -26,7 +27,7 @@ def main() -> None:
     queries: SimpleQueue[str] = SimpleQueue()
     Thread(target=_listen, args=(queries,), daemon=True).start()
     try:
-        closed: dict[str, object] = {"enable_external_access": "false", "lock_configuration": "true"}
+        closed: dict[str, Any] = {"enable_external_access": "false", "lock_configuration": "true"}
         connection = duckdb.connect(sys.argv[1], read_only=True, config=closed)
         while True:
             found = connection.sql(queries.get()).fetch_arrow_reader(ROWS)
