@@ -74,7 +74,7 @@ def _features_alone(model: Any, rows: Array, codes: Array) -> Array:
     weights = class_weights(model.class_weight, model.classes_, codes)
     labelled = Labelled(block, codes, len(model.classes_), weights, {"X": block.shape[1]}, model.components_.engine)
     problem = labelled.problem()
-    most = problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero())
+    most = problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero()) or 1.0  # 0 where X says nothing
     grid = [(0.0, rounded(share * most)) for share in PENALTIES]
     config = SearchConfig(grid, model.cv, random_state=model.random_state, average=1, tol=1e-3, scoring=model.scoring_)
     scores = np.asarray(search(config, labelled, None).held_out_scores)
