@@ -276,14 +276,11 @@ def format_recommendations(relation: str, features: str, evidence: Evidence, cla
     if evidence.trust == "no":
         lines.append("Do not use predictions from this graph: find features or edges that predict the classes.")
     elif evidence.trust == "unclear":
-        more = "" if evidence.curve.outlook == "little" else ": label more nodes"
-        lines.append(f"Do not rely on predictions yet{more}.")
-    elif graph and graph.interval[1] < 0:
-        lines.append("Use a classifier on the features alone: it does better here.")
+        lines.append("Do not rely on predictions yet.")
+    elif "X" in evidence.alone and evidence.alone["X"].is_informative and _is_needless(relation, graph):
+        lines.append("A classifier on the features alone will do; better features would help more than more edges.")
     elif trees and trees.interval[1] < 0:
         lines.append("Boosted trees on the components (SlimGFeatures) do better here: use them if reasons do not matter.")
-    elif relation == "uniform" and "X" in evidence.alone and evidence.alone["X"].is_informative and not (graph and graph.matters):
-        lines.append("A classifier on the features alone will do; better features would help more than more edges.")
     elif relation == "heterophily":
         lines.append("Use SlimG as it is; avoid methods that assume that neighbours are alike (label propagation, GCN).")
     else:
@@ -291,7 +288,8 @@ def format_recommendations(relation: str, features: str, evidence: Evidence, cla
     few = [label for label, n in classes.items() if n < FEW]
     if few:
         lines.append(f"Label more nodes of {show(few)}: fewer than {FEW} are labelled.")
-    lines.append(_of_labels(evidence.curve, evidence.scoring, "the other classes" if few else "the same kind"))
+    if evidence.trust != "no":
+        lines.append(_of_labels(evidence.curve, evidence.scoring, "the other classes" if few else "the same kind"))
     if evidence.suspicious and evidence.trust == "yes":
         named = show(each.node for each in evidence.suspicious)
         lines.append(f"Look at {number_of(len(evidence.suspicious), 'label')} that features and edges contradict: {named}.")
@@ -372,11 +370,12 @@ def _of_features(features: str, evidence: Evidence) -> str:
         return "The nodes have no features."
     own = evidence.alone["X"]
     words = "predict" if own.is_informative else "hardly predict" if own.value - own.by_chance >= GAIN else "do not predict"
+    who = "The features alone"
     if features == "structural":
-        words = f"restate the graph ({evidence.restated:.0%} of their variance lies in its structure) and {words}"
+        who = f"The features restate the graph ({evidence.restated:.0%} of their variance lies in its structure); alone they"
     right = " right" if evidence.scoring == "accuracy" else ""
     by_chance = format_score(evidence.scoring, own.by_chance)
-    return f"The features {words} the classes: {_value(evidence, own)}{right} with them alone, {by_chance} by chance."
+    return f"{who} {words} the classes: {_value(evidence, own)}{right}, {by_chance} by chance."
 
 
 def _of_gains(relation: str, evidence: Evidence) -> list[str]:
@@ -405,11 +404,16 @@ def _of_gain(evidence: Evidence, what: str) -> str:
     return f"{name} {format_help(gain, s)}: {with_it} with {it}, {without} with {other} ({added})."
 
 
+def _is_needless(relation: str, graph: Gain | None) -> bool:
+    """Whether the graph adds nothing to the features."""
+    return (relation == "uniform" and not (graph and graph.matters)) or (graph is not None and graph.interval[1] < 0)
+
+
 def format_help(gain: Gain, s: str = "") -> str:
-    """``help``, ``help little``, ``make no measurable difference`` or ``make predictions worse``; with an s for one thing."""
+    """``help``, ``help little``, ``make no measurable difference`` or, below zero, ``add nothing``; with an s for one thing."""
     if gain.interval[0] > 0:
         return f"help{s}" if gain.matters else f"help{s} little"
-    return f"make{s} predictions worse" if gain.interval[1] < 0 else f"make{s} no measurable difference"
+    return f"add{s} nothing" if gain.interval[1] < 0 else f"make{s} no measurable difference"
 
 
 def _of_labels(curve: LearningCurve, scoring: str, kind: str) -> str:

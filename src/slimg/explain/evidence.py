@@ -105,7 +105,7 @@ class Evidence:
     without : dict of str to Score
         Of all components but one.
     gains : dict of str to Gain
-        Of all components: "graph" over features alone, "features" over U alone, "hops" over U and X.
+        Of all components: "graph" over features alone, "features" over U alone.
     restated : float or None
         See the module's text; None without features or edges.
     curve : LearningCurve
@@ -214,7 +214,7 @@ class _Evaluation:
             name: Score(float(value), self._interval(held_out), float(mine.mean()), each)
             for name, value, (held_out, mine), each in zip(kernels, values, alone, p, strict=True)
         }
-        names, references = tuple(kernels), {"graph": ("X",), "features": ("U",), "hops": ("U", "X")}
+        names, references = tuple(kernels), {"graph": ("X",), "features": ("U",)}
         self.references = {what: others for what, others in references.items() if set(others) < set(kernels)}
         self.but = {name: tuple(other for other in names if other != name) for name in names if len(names) > 1}
         self.held_out: dict[tuple[str, ...], LeaveOneOut] = {}

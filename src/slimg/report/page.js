@@ -3,7 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const { nodes, classes, explained, folder, ranking, map, sets } = data;
-  const SHOWN = 12;
+  const SHOWN = 12, DETAILED = 4;  // rows of the table; components whose features are named
   const byId = (name) => document.getElementById(name);
   const search = byId("search"), kind = byId("class"), state = byId("state"), order = byId("order");
   const body = byId("rows"), count = byId("count"), detail = byId("detail");
@@ -111,7 +111,7 @@
   function inSet(row) {
     const chances = row in explained ? explained[row].probabilities : nodes.chances ? classes.map((_, code) => chanceOf(row, code)) : null;
     if (!sets || !chances) return "";
-    const likely = classes.filter((_, code) => chances[code] >= sets.least);
+    const likely = classes.filter((_, code) => chances[code] >= sets.least[code]);
     return likely.length ? ` Classes with a coverage of ${Math.round(100 * sets.coverage)} %: ${likely.join(", ")}.` : " No class is likely enough to be relied on.";
   }
 
@@ -135,9 +135,10 @@
       rows.append(tr);
     };
     add("part", "bias, the same for every node", signed(told.bias));
-    for (const part of told.parts) {
+    const ordered = told.parts.filter((part) => !part.removed).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    for (const part of [...ordered, ...told.parts.filter((part) => part.removed)]) {
       add("part", part.title, part.removed ? "not used" : signed(part.value));
-      if (part.removed) continue;
+      if (part.removed || ordered.indexOf(part) >= DETAILED) continue;
       for (const [name, value] of part.features || []) add("term", name, signed(value));
       if (part.other_features && part.other_features[0]) add("other", others(part.other_features[0], "feature"), signed(part.other_features[1]));
     }
@@ -162,7 +163,7 @@
       return [middle + radius * Math.cos(angle), middle + radius * Math.sin(angle)];
     };
     const said = told.neighbours.map(([name, code, keys]) => `${titled(name)} (${[classes[code], ...keys].join(", ")})`).join("; ");
-    const svg = draw("svg", { viewBox: `-110 0 ${size + 220} ${size}`, role: "img", "aria-label": `Neighbours with their predictions: ${said}` });
+    const svg = draw("svg", { viewBox: `-140 0 ${size + 280} ${size}`, role: "img", "aria-label": `Neighbours with their predictions: ${said}` });
     for (const [a, b] of told.among) {
       const [x1, y1] = place(a), [x2, y2] = place(b);
       svg.append(draw("line", { x1, y1, x2, y2, class: "among" }));

@@ -400,14 +400,21 @@ def _relations(model: Model, graph: Graph) -> list[dict[str, Any]]:
 
 
 def _sets(model: Model, chances: np.ndarray) -> dict[str, Any] | None:
-    """How many nodes have a prediction set of 0, 1, 2, … classes, and the accuracy of the most certain ones."""
+    """How many nodes have a prediction set of 0, 1, 2, … classes, and the accuracy of the most certain ones.
+
+    The coverage holds within each class where the score is not the accuracy; ``least`` is the probability of each class from
+    which it is in a set.
+    """
     known = model.calibration_
     if known is None:
         return None
-    sizes, held = (known.accepted(each, COVERAGE) for each in (chances, known.chances))
+    by_class = model.scoring_ != "accuracy"
+    sizes, held = (known.accepted(each, COVERAGE, by_class) for each in (chances, known.chances))
+    among = [known.conformity[(known.codes == code) | (not by_class)] for code in range(chances.shape[1])]
     return {
         "coverage": COVERAGE,
-        "least": max(0.0, 1 - quantile(known.conformity, COVERAGE)),
+        "by_class": by_class,
+        "least": [max(0.0, 1 - quantile(each, COVERAGE)) for each in among],
         "sizes": np.bincount(sizes.sum(axis=1)).tolist(),
         "held": float(held[np.arange(len(known.codes)), known.codes].mean()),
         "certain": abstention_curve(known.chances, known.codes),
