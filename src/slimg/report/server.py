@@ -1,0 +1,219 @@
+"""Answers over HTTP, to the browser of the person who started it and to nobody else.
+
+    http://127.0.0.1:PORT/TOKEN/NAME        TOKEN: 192 random bits, made at each start
+
+Every request needs the token, or it gets 401 and an empty body; then a Host and, if there is one, an Origin of this server,
+so that no other web page can ask; and a POST needs JSON of at most `MOST_BYTES`. Names are looked up in a table: no part of
+an address becomes a path. Nothing is written to the disk. Responses close the connection, may not be stored or framed, and
+have a content security policy that allows the server's own script and style alone.
+"""
+
+from __future__ import annotations
+
+import errno
+import hmac
+import json
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
+from importlib import resources
+from socketserver import TCPServer, ThreadingMixIn
+from threading import Lock
+from typing import Any
+from urllib.parse import parse_qsl
+
+from slimg.errors import InputError
+from slimg.report.answers import Answers
+from slimg.report.page import as_json, templates
+from slimg.report.record import json_values
+
+HOST = "127.0.0.1"
+MOST_BYTES = 8 << 20
+"""The longest body of a request."""
+SECONDS = 30
+"""How long a client may be silent."""
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+TEXT, HTML, JSON, CSV = (f"{kind}; charset=utf-8" for kind in ("text/plain", "text/html", "application/json", "text/csv"))
+
+Asked = Mapping[str, Any]
+GET: dict[str, Callable[[Answers, Asked], Any]] = {
+    "search": lambda answers, asked: answers.search(asked.get("text", "")),
+    "node": lambda answers, asked: answers.node(asked.get("id", ""), asked.get("class", "")),
+    "predictions": lambda answers, asked: answers.predictions(asked),
+    "predictions.csv": lambda answers, asked: answers.predictions_csv(asked),
+}
+POST: dict[str, Callable[[Answers, Asked], Any]] = {
+    "what-if": lambda answers, asked: answers.what_if(asked),
+    "new-rows": lambda answers, asked: answers.new_rows(asked),
+}
+
+
+class Server(ThreadingMixIn, TCPServer):
+    """A server on the loopback address; `serve_forever` runs it, `server_close` ends it.
+
+    Parameters
+    ----------
+    answers : Answers
+        Who answers; one question at a time.
+    record : dict
+        What is known of the fit, for the headings.
+    page : bytes
+        The finished page of the fit.
+    port : int, default=0
+        The port; 0 takes a free one.
+
+    Raises
+    ------
+    InputError
+        If the port is in use or not allowed.
+    """
+
+    daemon_threads = True
+    allow_reuse_address = os.name == "posix"  # elsewhere it would share a port that is in use
+    request_queue_size = 64
+
+    def __init__(self, answers: Answers, record: Mapping[str, Any], page: bytes, port: int = 0) -> None:
+        self.answers, self.token, self.lock = answers, secrets.token_urlsafe(24), Lock()
+        read, held = record["read"], record["held_out"]
+        shown = {"title": read.get("title") or "Nodes of a graph", "read": read, "held_out": held, "classes": record["classes"]}
+        index = templates().get_template("open.html").render(**shown, data=as_json(answers.start()))
+        style = _asset("page.css") + _asset("open.css")
+        self.files = {
+            "": (index.encode(), HTML), "report.html": (page, HTML),
+            "open.js": (_asset("open.js").encode(), "text/javascript; charset=utf-8"), "open.css": (style.encode(), "text/css"),
+        }  # fmt: skip
+        try:
+            super().__init__((HOST, port), Handler)
+        except OSError as error:
+            why = {errno.EADDRINUSE: "is in use", errno.EACCES: "is not allowed for this user"}.get(error.errno or 0)
+            what = why or f"cannot be used ({error.strerror or error})"
+            raise InputError(f"port {port} {what}: choose another with --port, or leave it out for a free one") from None
+        names = [f"{name}:{self.server_address[1]}".removesuffix(":80") for name in (HOST, "localhost")]
+        self.hosts, self.origins = names, [f"http://{name}" for name in names]
+        self.address = f"http://{names[0]}/{self.token}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Pass over clients that went away; of anything else one line is printed."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            print(f"slimg: internal error ({type(error).__name__}: {error})", file=sys.stderr)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    server: Server
+    timeout = SECONDS
+    unread = 0
+
+    def parse_request(self) -> bool:
+        """Read line and headers, and let through who has the token and asks this server; all others have their answer."""
+        if not super().parse_request():
+            return False
+        self.request_version = "HTTP/1.0"  # not 0.9, which has no status
+        length = self.headers.get("Content-Length", "0")
+        self.unread = int(length) if length.isascii() and length.isdigit() and len(length) < 16 else MOST_BYTES
+        token, _, rest = self.path.removeprefix("/").partition("/")
+        self.name, _, self.query = rest.partition("?")
+        if not hmac.compare_digest(token.encode(errors="replace"), self.server.token.encode()):
+            return self._send(401)
+        hosts, origin = self.headers.get_all("Host", []), self.headers.get("Origin")
+        if len(hosts) != 1 or hosts[0] not in self.server.hosts or origin not in (None, *self.server.origins):
+            return self._refuse(403, f"this server answers pages of {self.server.origins[0]} only: use the address it printed")
+        return True
+
+    def do_GET(self) -> None:
+        """Files of the page, and questions whose parts are in the address."""
+        if self.name in self.server.files:
+            self._send(200, *self.server.files[self.name])
+        else:
+            self._answer(GET, self._from_query)
+
+    def do_POST(self) -> None:
+        """Questions whose parts are JSON in the body."""
+        self._answer(POST, self._from_body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library refuses, an unknown method or a broken request, in a few words."""
+        self._refuse(405, f"the method {self.command[:20]} is not used here") if code == 501 else self._send(code)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing: addresses hold the token."""
+
+    def version_string(self) -> str:
+        """The name alone."""
+        return "slimg"
+
+    def finish(self) -> None:
+        """Take what the client still sends of a body that was refused, so that it can read why."""
+        super().finish()
+        with suppress(OSError):
+            self.connection.settimeout(1)
+            self.connection.shutdown(socket.SHUT_WR)
+            while 0 < self.unread <= MOST_BYTES and (more := self.connection.recv(1 << 16)):
+                self.unread -= len(more)
+
+    def _answer(self, table: Mapping[str, Callable[[Answers, Asked], Any]], read: Callable[[], Asked]) -> None:
+        if self.name not in table:
+            self._refuse(404, "there is no such address here")
+            return
+        try:
+            asked = read()
+            with self.server.lock:
+                found = table[self.name](self.server.answers, asked)
+            body = found if isinstance(found, bytes) else json.dumps(json_values(found), ensure_ascii=False).encode()
+        except InputError as error:
+            self._refuse(400, str(error))
+        except Exception as error:  # a defect: the page says so, and the server goes on
+            self._refuse(500, f"internal error ({type(error).__name__}: {error}), which is a defect of slimg")
+        else:
+            self._send(200, body, CSV if isinstance(found, bytes) else JSON)
+
+    def _from_query(self) -> Asked:
+        try:
+            return dict(parse_qsl(self.query, keep_blank_values=True, max_num_fields=20))
+        except ValueError:
+            raise InputError("the address has too many parts") from None
+
+    def _from_body(self) -> Asked:
+        if self.headers.get_content_type() != "application/json" or "Transfer-Encoding" in self.headers:
+            raise InputError("a question is sent as application/json, with its length")
+        if self.unread > MOST_BYTES:
+            raise InputError(f"a question may have {MOST_BYTES >> 20} MB at most: use slimg predict for more")
+        body, self.unread = self.rfile.read(self.unread), 0
+        with suppress(ValueError, RecursionError):
+            asked = json.loads(body)
+            if isinstance(asked, dict):
+                return asked
+        raise InputError("the question is not a JSON object")
+
+    def _refuse(self, status: int, sentence: str) -> bool:
+        return self._send(status, json.dumps({"error": sentence}).encode(), JSON)
+
+    def _send(self, status: int, body: bytes = b"", kind: str = TEXT) -> bool:
+        """Send a response; False, since nothing is left to do."""
+        self.close_connection = True
+        self.send_response(status)
+        # The finished page has a policy of its own, for its inline script and style.
+        policy = POLICY if self.path.find("report.html") < 0 or status != 200 else "base-uri 'none'; form-action 'none'"
+        headers = {
+            "Content-Type": kind, "Content-Length": str(len(body)), "Cache-Control": "no-store",
+            "Content-Security-Policy": f"{policy}; frame-ancestors 'none'", "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
+            "Cross-Origin-Opener-Policy": "same-origin",
+        }  # fmt: skip
+        if kind == CSV:
+            headers["Content-Disposition"] = 'attachment; filename="predictions.csv"'
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+        return False
+
+
+def _asset(name: str) -> str:
+    return resources.files("slimg.report").joinpath(name).read_text(encoding="utf-8")
