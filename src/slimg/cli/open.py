@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import webbrowser
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser = add_command(subparsers, "open", __doc__, run)
     parser.add_argument("folder", metavar="DIR", nargs="?", type=Path, default=Path("slimg-out"),
                         help="folder of slimg fit (default: slimg-out)")  # fmt: skip
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="port to listen on (default: a free one)")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port to listen on (default: a free one)")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
     return parser
 
@@ -68,8 +69,8 @@ def open_folder(folder: Path, port: int = 0) -> Server:
         If a file is missing or of another version, or the port is in use.
     """
     finish(folder)
-    table = next((folder / name for name in OWNED if name.startswith("predictions") and (folder / name).exists()), None)
-    for path in (folder / RECORD, folder / MODEL, folder / PAGE, table or folder / "predictions"):
+    table = next((folder / name for name in OWNED if (folder / name).exists()), folder / OWNED[0])  # predictions come first
+    for path in (folder / RECORD, folder / MODEL, folder / PAGE, table):
         if not path.exists():
             raise InputError(f"{path} does not exist: name a folder with all that slimg fit wrote")
     record = _record(folder / RECORD)
@@ -82,11 +83,8 @@ def open_folder(folder: Path, port: int = 0) -> Server:
     model = SlimG.load(folder / MODEL)
     if not model.keeps_graph_:
         raise InputError(f"{folder / MODEL} does not keep its graph, which questions need: fit again, in memory")
-    assert table is not None  # it was found above
-    frame = read(Source(table, header=True)).frame
-    assert frame is not None  # a table has one
-    answers = Answers(model, frame, lambda nodes, edges: read_new_rows(model, nodes, edges))
-    return Server(answers, record, (folder / PAGE).read_bytes(), port)
+    frame: Any = read(Source(table, header=True)).frame
+    return Server(Answers(model, frame, partial(read_new_rows, model)), record, (folder / PAGE).read_bytes(), port)
 
 
 def _record(path: Path) -> dict[str, Any]:
@@ -98,9 +96,3 @@ def _record(path: Path) -> dict[str, Any]:
     if version != __version__:
         raise InputError(f"{path} was written by slimg {version}, and this is slimg {__version__}: fit again")
     return record
-
-
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"it must be a whole number from 0 to 65535, not {text!r}")
-    return int(text)

@@ -9,33 +9,19 @@ another (`Relation.same_as`) hold the same edge, and change with it.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from slimg.components.component import Target
 from slimg.engine.base import Array
 from slimg.errors import InputError, choices
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.graph.relations import Relation, opposite
-from slimg.inference.fold_in import Scorer
-
-
-def part_scores(scorer: Scorer, target: Target) -> dict[str, Array]:
-    """What each component contributes to the scores of the nodes of a target, as they are placed in its graph.
-
-    Returns
-    -------
-    dict of str to array of shape (m, c)
-        "bias" and the components that are used; they add up to `Scorer.scores`.
-    """
-    bias = np.tile(scorer.intercept.astype(np.float64), (len(target.rows), 1))
-    rows = {name: scorer.components[name].rows(target)[0] for name in scorer.used}
-    return {"bias": bias, **{name: placed @ scorer.weights[name].astype(np.float64) for name, placed in rows.items()}}
 
 
 def with_edge(graph: Graph, u: int, v: int, weight: float, key: str = "") -> Graph:
@@ -76,6 +62,8 @@ def with_edge(graph: Graph, u: int, v: int, weight: float, key: str = "") -> Gra
     if key not in graph.directions() and (key or (graph.relations and weight)):
         raise choices("relation", key, graph.directions())
     matrix = graph.direction(key) if key else graph.adjacency
+    if matrix.weights is None and weight not in (0, 1):
+        raise InputError(f"the edges{by} have no weights, and {weight:g} was given: leave it out")
     if bool(entry(matrix, u, v)) is bool(weight):
         there = "already an" if weight else "no"
         raise InputError(f"there is {there} edge between {names[0]} and {names[1]}{by}: choose another node")
@@ -98,7 +86,7 @@ def with_features(graph: Graph, row: int, first: int, values: Any) -> Graph:
         Row of the node.
     first : int
         The first column that changes.
-    values : array or sparse matrix of shape (1, k)
+    values : sparse array of shape (1, k)
         The k columns from there on.
 
     Returns
@@ -106,15 +94,13 @@ def with_features(graph: Graph, row: int, first: int, values: Any) -> Graph:
     Graph
     """
     features: Any = graph.features
-    values = values.toarray() if sp.issparse(values) else np.asarray(values)
-    whole = (features[[row]].toarray() if sp.issparse(features) else features[[row]]).astype(np.float32)
-    whole[:, first : first + values.shape[1]] = values
+    features = features.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scipy's, that other formats are faster
+        features[row, first : first + values.shape[1]] = values.toarray()[0]
     if sp.issparse(features):
-        changed: Any = sp.csr_array(sp.vstack([features[:row], sp.csr_array(whole), features[row + 1 :]], format="csr"))
-    else:
-        changed = features.copy()
-        changed[row] = whole
-    return Graph._trusted(**{**vars(graph), "features": changed})
+        features.eliminate_zeros()
+    return Graph._trusted(**{**vars(graph), "features": features})
 
 
 def entry(matrix: Adjacency, u: int, v: int) -> float:
@@ -155,7 +141,5 @@ def _set(matrix: Adjacency, u: int, v: int, value: float) -> Adjacency:
     def spliced(array: Array, item: float) -> Array:
         return np.concatenate([array[:place], np.array([item] if value else [], array.dtype), array[place + there :]])
 
-    indptr = matrix.indptr.copy()
-    indptr[u + 1 :] += bool(value) - there
-    weights = None if matrix.weights is None else spliced(matrix.weights, value)
-    return Adjacency(indptr, spliced(matrix.indices, v), weights)
+    indptr = matrix.indptr + (np.arange(matrix.n + 1) > u) * (bool(value) - there)
+    return Adjacency(indptr, spliced(matrix.indices, v), None if matrix.weights is None else spliced(matrix.weights, value))

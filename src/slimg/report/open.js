@@ -249,7 +249,7 @@
         make("td", each.prediction), number(share(each.probability)), number(share(each.margin), "number wide"),
       ])));
       byId("previous").disabled = page === 0;
-      byId("next").disabled = page + 1 >= found.pages;
+      byId("next").disabled = page >= found.last;
     } catch (error) {
       refuse(byId("count"), error);
     }

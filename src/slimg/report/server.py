@@ -15,20 +15,17 @@ import hmac
 import json
 import os
 import secrets
-import socket
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
-from importlib import resources
 from socketserver import TCPServer, ThreadingMixIn
 from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl
 
 from slimg.errors import InputError
-from slimg.report.answers import Answers
-from slimg.report.page import as_json, templates
+from slimg.report.answers import Answers, Asked
+from slimg.report.page import _asset, as_json, templates
 from slimg.report.record import json_values
 
 HOST = "127.0.0.1"
@@ -39,17 +36,10 @@ SECONDS = 30
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
 TEXT, HTML, JSON, CSV = (f"{kind}; charset=utf-8" for kind in ("text/plain", "text/html", "application/json", "text/csv"))
 
-Asked = Mapping[str, Any]
-GET: dict[str, Callable[[Answers, Asked], Any]] = {
-    "search": lambda answers, asked: answers.search(asked.get("text", "")),
-    "node": lambda answers, asked: answers.node(asked.get("id", ""), asked.get("class", "")),
-    "predictions": lambda answers, asked: answers.predictions(asked),
-    "predictions.csv": lambda answers, asked: answers.predictions_csv(asked),
-}
-POST: dict[str, Callable[[Answers, Asked], Any]] = {
-    "what-if": lambda answers, asked: answers.what_if(asked),
-    "new-rows": lambda answers, asked: answers.new_rows(asked),
-}
+Table = Mapping[str, Callable[[Answers, Asked], Any]]
+GET: Table = {"search": Answers.search, "node": Answers.node, "predictions": Answers.predictions,
+              "predictions.csv": Answers.predictions_csv}  # fmt: skip
+POST: Table = {"what-if": Answers.what_if, "new-rows": Answers.new_rows}
 
 
 class Server(ThreadingMixIn, TCPServer):
@@ -88,27 +78,22 @@ class Server(ThreadingMixIn, TCPServer):
         }  # fmt: skip
         try:
             super().__init__((HOST, port), Handler)
-        except OSError as error:
-            why = {errno.EADDRINUSE: "is in use", errno.EACCES: "is not allowed for this user"}.get(error.errno or 0)
-            what = why or f"cannot be used ({error.strerror or error})"
+        except (OSError, OverflowError) as error:
+            what = "is in use" if getattr(error, "errno", 0) == errno.EADDRINUSE else f"cannot be used ({error})"
             raise InputError(f"port {port} {what}: choose another with --port, or leave it out for a free one") from None
         names = [f"{name}:{self.server_address[1]}".removesuffix(":80") for name in (HOST, "localhost")]
         self.hosts, self.origins = names, [f"http://{name}" for name in names]
         self.address = f"http://{names[0]}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Pass over clients that went away; of anything else one line is printed."""
-        error = sys.exc_info()[1]
-        if not isinstance(error, OSError):
-            print(f"slimg: internal error ({type(error).__name__}: {error})", file=sys.stderr)
+        """Pass over clients that went away; errors of answers are told to those who asked."""
 
 
 class Handler(BaseHTTPRequestHandler):
     """One request."""
 
     server: Server
-    timeout = SECONDS
-    unread = 0
+    timeout, server_version, sys_version = SECONDS, "slimg", ""
 
     def parse_request(self) -> bool:
         """Read line and headers, and let through who has the token and asks this server; all others have their answer."""
@@ -116,7 +101,8 @@ class Handler(BaseHTTPRequestHandler):
             return False
         self.request_version = "HTTP/1.0"  # not 0.9, which has no status
         length = self.headers.get("Content-Length", "0")
-        self.unread = int(length) if length.isascii() and length.isdigit() and len(length) < 16 else MOST_BYTES
+        self.length = int(length) if length.isascii() and length.isdigit() and len(length) < 16 else MOST_BYTES + 1
+        self.body = self.rfile.read(self.length) if self.length <= MOST_BYTES else b""
         token, _, rest = self.path.removeprefix("/").partition("/")
         self.name, _, self.query = rest.partition("?")
         if not hmac.compare_digest(token.encode(errors="replace"), self.server.token.encode()):
@@ -131,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.name in self.server.files:
             self._send(200, *self.server.files[self.name])
         else:
-            self._answer(GET, self._from_query)
+            self._answer(GET, lambda: dict(parse_qsl(self.query)))
 
     def do_POST(self) -> None:
         """Questions whose parts are JSON in the body."""
@@ -144,20 +130,7 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: addresses hold the token."""
 
-    def version_string(self) -> str:
-        """The name alone."""
-        return "slimg"
-
-    def finish(self) -> None:
-        """Take what the client still sends of a body that was refused, so that it can read why."""
-        super().finish()
-        with suppress(OSError):
-            self.connection.settimeout(1)
-            self.connection.shutdown(socket.SHUT_WR)
-            while 0 < self.unread <= MOST_BYTES and (more := self.connection.recv(1 << 16)):
-                self.unread -= len(more)
-
-    def _answer(self, table: Mapping[str, Callable[[Answers, Asked], Any]], read: Callable[[], Asked]) -> None:
+    def _answer(self, table: Table, read: Callable[[], Asked]) -> None:
         if self.name not in table:
             self._refuse(404, "there is no such address here")
             return
@@ -173,20 +146,14 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, body, CSV if isinstance(found, bytes) else JSON)
 
-    def _from_query(self) -> Asked:
-        try:
-            return dict(parse_qsl(self.query, keep_blank_values=True, max_num_fields=20))
-        except ValueError:
-            raise InputError("the address has too many parts") from None
-
     def _from_body(self) -> Asked:
         if self.headers.get_content_type() != "application/json" or "Transfer-Encoding" in self.headers:
             raise InputError("a question is sent as application/json, with its length")
-        if self.unread > MOST_BYTES:
+        if self.length > MOST_BYTES:
             raise InputError(f"a question may have {MOST_BYTES >> 20} MB at most: use slimg predict for more")
-        body, self.unread = self.rfile.read(self.unread), 0
         with suppress(ValueError, RecursionError):
-            asked = json.loads(body)
+            asked = json.loads(self.body)
+            json.dumps(asked, ensure_ascii=False).encode()  # an error for halves of characters
             if isinstance(asked, dict):
                 return asked
         raise InputError("the question is not a JSON object")
@@ -213,7 +180,3 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
         return False
-
-
-def _asset(name: str) -> str:
-    return resources.files("slimg.report").joinpath(name).read_text(encoding="utf-8")
