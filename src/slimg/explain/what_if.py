@@ -131,7 +131,7 @@ def _place(matrix: Adjacency, u: int, v: int) -> tuple[int, bool]:
     """Where the entry is, or would be, and whether it is there."""
     start, end = matrix.indptr[u : u + 2].tolist()
     place = start + int(np.searchsorted(matrix.indices[start:end], v))
-    return place, place < end and int(matrix.indices[place]) == v
+    return place, bool(place < end and matrix.indices[place] == v)
 
 
 def _set(matrix: Adjacency, u: int, v: int, value: float) -> Adjacency:
