@@ -15,15 +15,12 @@ import json
 import webbrowser
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slimg import __version__
 from slimg.cli import add_command, echo
 from slimg.cli.results import MODEL, OWNED, PAGE, RECORD, finish
 from slimg.errors import InputError
-
-if TYPE_CHECKING:
-    from slimg.report.server import Server
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -37,39 +34,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load, serve until Ctrl-C."""
-    with open_folder(args.folder, args.port) as server:
-        echo(f"Serving {args.folder} at {server.address}", "Only this computer can reach it. Stop with Ctrl-C.")
-        try:
-            if not args.no_browser:
-                webbrowser.open(server.address)
-            server.serve_forever()
-        except KeyboardInterrupt:
-            echo("", "Stopped.")
-    return 0
-
-
-def open_folder(folder: Path, port: int = 0) -> Server:
-    """Load what `slimg fit` wrote, and bind a server to a port.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    port : int, default=0
-        The port; 0 takes a free one.
-
-    Returns
-    -------
-    Server
-
-    Raises
-    ------
-    InputError
-        If a file is missing or of another version, or the port is in use.
-    """
+    """Load what slimg fit wrote, and serve it until Ctrl-C."""
+    folder: Path = args.folder
     finish(folder)
-    table = next((folder / name for name in OWNED if (folder / name).exists()), folder / OWNED[0])  # predictions come first
+    tables = [folder / name for name in OWNED[:-3]]  # predictions
+    table = next((path for path in tables if path.exists()), tables[0])
     for path in (folder / RECORD, folder / MODEL, folder / PAGE, table):
         if not path.exists():
             raise InputError(f"{path} does not exist: name a folder with all that slimg fit wrote")
@@ -84,15 +53,24 @@ def open_folder(folder: Path, port: int = 0) -> Server:
     if not model.keeps_graph_:
         raise InputError(f"{folder / MODEL} does not keep its graph, which questions need: fit again, in memory")
     frame: Any = read(Source(table, header=True)).frame
-    return Server(Answers(model, frame, partial(read_new_rows, model)), record, (folder / PAGE).read_bytes(), port)
+    answers = Answers(model, frame, partial(read_new_rows, model))
+    with Server(answers, record, (folder / PAGE).read_bytes(), args.port) as server:
+        echo(f"Serving {folder} at {server.address}", "Only this computer can reach it. Stop with Ctrl-C.")
+        try:
+            if not args.no_browser:
+                webbrowser.open(server.address)
+            server.serve_forever()
+        except KeyboardInterrupt:
+            echo("", "Stopped.")
+    return 0
 
 
 def _record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        version, _, _ = record["version"], record["read"]["nodes"], record["held_out"]["score"]
+        version = record["version"]
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"{path} is not a record of this version of slimg: fit again") from None
+        raise InputError(f"{path} is not a record of slimg: fit again") from None
     if version != __version__:
         raise InputError(f"{path} was written by slimg {version}, and this is slimg {__version__}: fit again")
     return record

@@ -41,7 +41,6 @@ SUGGESTED, PAGE, NEIGHBOURS, TERMS, NEW, CHANGES = 8, 25, 60, 8, 200, 50
 """Suggestions; rows of a page; neighbours; features and nodes of a component; new rows that are listed; changes at once."""
 CUT = 300
 """Characters of a value that are shown."""
-ORDERS = ("id", "label", "prediction", "probability", "margin")
 KINDS = {
     "number": "a number", "category": "one of its values", "words": "text", "counts": "a count from 0 on",
     "values": "values separated by commas", "vector": "numbers separated by commas",
@@ -81,12 +80,12 @@ class Answers:
         self.plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else FeaturePlan(())
         self.classes = [str(name) for name in model.classes_.tolist()]
         self.chances: Array = model.predict_proba()
-        codes, label = np.full(self.graph.n, -1), self.attributes.get(str(reading.get("label")))
-        if label is not None:
-            codes = pc.fill_null(pc.index_in(label, value_set=pa.array(self.classes)), -1).to_numpy()
-        columns = prediction_columns(np.arange(len(self.classes)), self.chances, probabilities=False)
         self._lower = [pc.utf8_lower(pa.array(self.ids)), *map(pc.utf8_lower, self.attributes.values())]
-        self.columns = {**columns, "label": codes, "id": pc.rank(self._lower[0], tiebreaker="first").to_numpy().astype(np.int64)}
+        labels = self.attributes.get(str(reading.get("label")), pa.nulls(self.graph.n, pa.string()))
+        codes = pc.fill_null(pc.index_in(labels, value_set=pa.array(self.classes)), -1).to_numpy()
+        ranks = pc.rank(self._lower[0], tiebreaker="first").to_numpy().astype(np.int64)
+        columns = prediction_columns(np.arange(len(self.classes)), self.chances)
+        self.columns = {**columns, "label": codes, "id": ranks, "": np.arange(self.graph.n)}
         numbered = Graph._trusted(**{**self.graph.__getstate__(), "ids": np.arange(self.graph.n)})
         self._view = View(numbered, model.decision_function())  # sources of an explanation are rows, whatever the ids are
 
@@ -128,11 +127,11 @@ class Answers:
         (told,) = explain_rows(self.model.scorer_, self._view, [row])
         z, label = above_mean(len(self.classes), code), told.classes.item(code)
         sums = {"score": told.scores, "bias": told.bias, "rounding": told.rounding}
+        likely = [(self.classes[k], float(self.chances[row, k])) for k in np.argsort(-self.chances[row], kind="stable")[:5]]
         return {
             **self._brief(row), "class": self.classes[code], **{name: float(part @ z) for name, part in sums.items()},
             "parts": [self._part(told, part.name, label) for part in told.parts], **self._neighbours(told, row, z),
-            "probabilities": self._likely(self.chances[row]),
-            "attributes": {column: text[row].as_py()[:CUT] for column, text in self.attributes.items()},
+            "probabilities": likely, "attributes": {name: text[row].as_py()[:CUT] for name, text in self.attributes.items()},
         }  # fmt: skip
 
     def what_if(self, asked: Asked) -> dict[str, Any]:
@@ -147,7 +146,7 @@ class Answers:
         Returns
         -------
         dict
-            ``before`` and ``after``, each with parts that add up to its score.
+            ``parts``; ``before`` and ``after``, each with these parts, which add up to its score.
         """
         (row, code), graph, notes = self._row_and_class(asked), self.graph, list[str]()
         for other, key in _changes(asked, "without", 2):
@@ -162,19 +161,14 @@ class Answers:
             notes += news
         if graph is self.graph:
             raise InputError("nothing is changed: leave out an edge, add one, or give another value")
-        told: dict[str, Any] = {"id": self.ids[row], "class": self.classes[code], "notes": notes}
-        told["titles"] = {"bias": "bias, the same for every node", **self.model.scorer_.titles}
-        z = above_mean(len(self.classes), code)
+        told, z = dict[str, Any](id=self.ids[row], notes=notes), above_mean(len(self.classes), code)
         for when, each in (("before", self.graph), ("after", graph)):
             parts = self.model.scorer_.parts(Target(each, np.array([row])))
             scores = np.sum(list(parts.values()), axis=0)
             chances = softmax(scores / self.model.temperature_)[0]
-            told[when] = {
-                "prediction": self.classes[int(chances.argmax())], "probability": float(chances[code]),
-                "probabilities": self._likely(chances), "score": float(scores[0] @ z),
-                "parts": {name: float(part[0] @ z) for name, part in parts.items()},
-            }  # fmt: skip
-        return told
+            sums = {name: float(part[0] @ z) for name, part in {**parts, "score": scores}.items()}
+            told[when] = {**sums, "prediction": self.classes[int(chances.argmax())], "probability": float(chances[code])}
+        return {**told, "class": self.classes[code], "parts": list(parts)}
 
     def predictions(self, asked: Asked) -> dict[str, Any]:
         """Filter and sort the nodes: ``text``, ``class``, ``state``, ``least``, ``most``, ``order``; and ``page``, from 0 on.
@@ -280,13 +274,9 @@ class Answers:
             if _word(asked, name):
                 keep &= sign * columns["probability"] >= sign * _number(asked[name], f"{name} probability")
         rows, order = np.flatnonzero(keep), _word(asked, "order")
-        by, sign = order.removeprefix("-"), -1 if order.startswith("-") else 1
-        if by.startswith("p:"):
-            key = self.chances[:, self._class(by[2:])]
-        else:
-            check_names("order", [by] if by else [], ORDERS)
-            key = columns[by] if by else np.arange(self.graph.n)
-        return rows[np.argsort(sign * key[rows], kind="stable")]
+        check_names("order", [order.removeprefix("-")], columns)
+        key = columns[order.removeprefix("-")][rows]
+        return rows[np.argsort(-key if order.startswith("-") else key, kind="stable")]
 
     def _brief(self, row: int, text: str = "") -> dict[str, Any]:
         """A node in one line; ``about`` is the value that holds the text that was looked for, else the first one."""
@@ -297,9 +287,6 @@ class Answers:
             "label": self.classes[code] if code >= 0 else None, "prediction": self.classes[self.columns["prediction"][row]],
             **{name: float(self.columns[name][row]) for name in ("probability", "margin")},
         }  # fmt: skip
-
-    def _likely(self, chances: Array) -> list[tuple[str, float]]:
-        return [(self.classes[code], float(chances[code])) for code in np.argsort(-chances, kind="stable")[:5]]
 
     def _part(self, told: Explanation, name: str, label: Any) -> dict[str, Any]:
         """A component with its largest features and nodes, and the others as one; both add up to its value."""
@@ -359,10 +346,9 @@ def _word(asked: Asked, name: str) -> str:
 def _changes(asked: Asked, name: str, width: int) -> list[list[str]]:
     """Lists of so many texts."""
     given = asked.get(name, [])
-    if not isinstance(given, list) or len(given) > CHANGES or not all(isinstance(each, list) for each in given):
-        raise InputError(f"{name} must be a list of at most {CHANGES} changes")
-    if not all(len(each) == width and all(isinstance(word, str) for word in each) for each in given):
-        raise InputError(f"each change of {name} needs {width} texts")
+    listed = isinstance(given, list) and len(given) <= CHANGES and all(isinstance(each, list) for each in given)
+    if not listed or not all(len(each) == width and all(isinstance(word, str) for word in each) for each in given):
+        raise InputError(f"{name} must be a list of at most {CHANGES} changes of {width} texts each")
     return given
 
 

@@ -47,6 +47,9 @@
     return button;
   }
 
+  // A node by its id, with a value below it by which people know it.
+  const named = (each, about = each.about, tag = "td") => make(tag, [nodeButton(each.id), make("span", about, { class: "about", title: about })], tag === "th" ? { scope: "row" } : {});
+
   // A field that suggests nodes as one types: arrow keys choose, Enter takes, Escape closes.
   function suggest(input, list, taken) {
     let at = -1, latest = 0;
@@ -146,7 +149,7 @@
         ...parts,
         make("div", line("bias, the same for every node", node.bias), { class: "part", "data-part": "bias" }),
         make("div", line("rounding", node.rounding), { class: "part", "data-part": "rounding" }),
-        make("div", line("score", node.score), { class: "part sum", "data-part": "score" }),
+        make("div", [make("span", `score of ${node.class}`), make("span"), make("span", signed(node.score), { class: "number" })], { class: "part sum", "data-part": "score" }),
       ], { class: "parts" }),
       removed.length ? make("p", `Not used by the model: ${removed.join("; ")}.`, { class: "muted" }) : null,
     ].filter(Boolean);
@@ -154,9 +157,9 @@
 
   function terms(title, found) {
     if (!found.length) return null;
-    const rows = found.map((term) => {
-      const name = term.id === undefined ? [term.name] : [nodeButton(term.id), make("span", ` ${term.prediction}`, { class: "muted" })];
-      return row([make("th", name, { scope: "row" }), number(signed(term.value))]);
+    const rows = found.filter((term) => term.name !== "the average node" || Math.abs(term.value) >= 0.0005).map((term) => {
+      const name = term.id === undefined ? make("th", term.name, { scope: "row" }) : named(term, [term.prediction, term.about].filter(Boolean).join("; "), "th");
+      return row([name, number(signed(term.value))]);
     });
     return make("table", [make("caption", title), make("tbody", rows)], { class: "terms" });
   }
@@ -168,10 +171,10 @@
     const parts = [make("h3", "What if?"), make("p", "Leave out edges, add one, or give another value. The scores are computed again on the changed graph with the fitted model.")];
     if (node.neighbours.length) {
       const shown = node.degree > node.neighbours.length ? `${node.neighbours.length} of ${plural(node.degree, "neighbour")}, those with the largest contributions` : plural(node.degree, "neighbour");
-      const heads = [["leave out"], ["neighbour"], ["about it", "wide"], ...(relations.length ? [["relation"]] : []), ...(weighted ? [["weight", "number"]] : []), ["prediction", "wide"], ["contribution", "number"]];
+      const heads = [["leave out", "tick"], ["neighbour"], ...(relations.length ? [["relation"]] : []), ...(weighted ? [["weight", "number"]] : []), ["prediction", "wide"], ["contribution", "number"]];
       const rows = node.neighbours.map((each) => row([
         make("td", (relations.length ? each.relations : [""]).map((key) => make("label", [make("input", null, { type: "checkbox", "data-node": each.id, "data-relation": key, "aria-label": `leave out ${each.id} ${key}` })]))),
-        make("td", [nodeButton(each.id)]), make("td", each.about, { class: "wide cut" }),
+        named(each),
         relations.length ? make("td", each.relations.map((key) => make("div", key))) : null,
         weighted ? number(String(Number(each.weight.toPrecision(4)))) : null,
         make("td", each.prediction, { class: "wide" }), number(signed(each.value)),
@@ -221,8 +224,9 @@
       ? `It would still be ${after.prediction}`
       : `It would be ${after.prediction} instead of ${before.prediction}`;
     const lines = [["probability of " + found.class, share(before.probability), share(after.probability), null]];
-    for (const name of Object.keys(before.parts)) lines.push([found.titles[name], signed(before.parts[name]), signed(after.parts[name]), after.parts[name] - before.parts[name], name]);
-    lines.push(["score of " + found.class, signed(before.score), signed(after.score), after.score - before.score, "score"]);
+    const titles = { bias: "bias, the same for every node", score: `score of ${found.class}` };
+    for (const part of current.parts) titles[part.name] = part.title;
+    for (const name of [...found.parts, "score"]) lines.push([titles[name], signed(before[name]), signed(after[name]), after[name] - before[name], name]);
     const rows = lines.map(([title, old, now, difference, name]) => row([make("th", title, { scope: "row" }), number(old), number(now), number(difference === null ? "" : signed(difference))], { "data-part": name || null, class: name === "score" ? "sum" : null }));
     const head = make("thead", [row(["", "now", "then", "change"].map((text, k) => make("th", text, { scope: "col", class: k ? "number" : null })))]);
     place.replaceChildren(
@@ -245,7 +249,7 @@
       const first = page * found.size;
       byId("count").textContent = found.total ? `${(first + 1).toLocaleString("en")} to ${(first + found.rows.length).toLocaleString("en")} of ${plural(found.total, "node")}` : "No node fits.";
       byId("rows").replaceChildren(...found.rows.map((each) => row([
-        make("td", [nodeButton(each.id)]), make("td", each.about, { class: "wide cut" }), make("td", each.label ?? "–", { class: "wide" }),
+        named(each), make("td", each.label ?? "–", { class: "wide" }),
         make("td", each.prediction), number(share(each.probability)), number(share(each.margin), "number wide"),
       ])));
       byId("previous").disabled = page === 0;

@@ -28,13 +28,17 @@ from slimg.report.answers import Answers, Asked
 from slimg.report.page import _asset, as_json, templates
 from slimg.report.record import json_values
 
-HOST = "127.0.0.1"
+HOST, PAGE = "127.0.0.1", "report.html"
 MOST_BYTES = 8 << 20
 """The longest body of a request."""
 SECONDS = 30
 """How long a client may be silent."""
-POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
-TEXT, HTML, JSON, CSV = (f"{kind}; charset=utf-8" for kind in ("text/plain", "text/html", "application/json", "text/csv"))
+SELF = ("script-src", "style-src", "connect-src")
+POLICY = "; ".join(["default-src 'none'", *(f"{kind} 'self'" for kind in SELF),
+                    *(f"{kind} 'none'" for kind in ("base-uri", "form-action", "frame-ancestors"))])  # fmt: skip
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+           "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin"}  # fmt: skip
+HTML, JSON, CSV = "text/html; charset=utf-8", "application/json", "text/csv; charset=utf-8"
 
 Table = Mapping[str, Callable[[Answers, Asked], Any]]
 GET: Table = {"search": Answers.search, "node": Answers.node, "predictions": Answers.predictions,
@@ -73,7 +77,7 @@ class Server(ThreadingMixIn, TCPServer):
         index = templates().get_template("open.html").render(**shown, data=as_json(answers.start()))
         style = _asset("page.css") + _asset("open.css")
         self.files = {
-            "": (index.encode(), HTML), "report.html": (page, HTML),
+            "": (index.encode(), HTML), PAGE: (page, HTML),
             "open.js": (_asset("open.js").encode(), "text/javascript; charset=utf-8"), "open.css": (style.encode(), "text/css"),
         }  # fmt: skip
         try:
@@ -93,7 +97,7 @@ class Handler(BaseHTTPRequestHandler):
     """One request."""
 
     server: Server
-    timeout, server_version, sys_version = SECONDS, "slimg", ""
+    timeout, server_version, sys_version, name = SECONDS, "slimg", "", ""
 
     def parse_request(self) -> bool:
         """Read line and headers, and let through who has the token and asks this server; all others have their answer."""
@@ -131,10 +135,9 @@ class Handler(BaseHTTPRequestHandler):
         """Print nothing: addresses hold the token."""
 
     def _answer(self, table: Table, read: Callable[[], Asked]) -> None:
-        if self.name not in table:
-            self._refuse(404, "there is no such address here")
-            return
         try:
+            if self.name not in table:
+                raise InputError("there is no such address here")
             asked = read()
             with self.server.lock:
                 found = table[self.name](self.server.answers, asked)
@@ -161,21 +164,13 @@ class Handler(BaseHTTPRequestHandler):
     def _refuse(self, status: int, sentence: str) -> bool:
         return self._send(status, json.dumps({"error": sentence}).encode(), JSON)
 
-    def _send(self, status: int, body: bytes = b"", kind: str = TEXT) -> bool:
+    def _send(self, status: int, body: bytes = b"", kind: str = "text/plain") -> bool:
         """Send a response; False, since nothing is left to do."""
         self.close_connection = True
         self.send_response(status)
-        # The finished page has a policy of its own, for its inline script and style.
-        policy = POLICY if self.path.find("report.html") < 0 or status != 200 else "base-uri 'none'; form-action 'none'"
-        headers = {
-            "Content-Type": kind, "Content-Length": str(len(body)), "Cache-Control": "no-store",
-            "Content-Security-Policy": f"{policy}; frame-ancestors 'none'", "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
-            "Cross-Origin-Opener-Policy": "same-origin",
-        }  # fmt: skip
-        if kind == CSV:
-            headers["Content-Disposition"] = 'attachment; filename="predictions.csv"'
-        for name, value in headers.items():
+        policy = "frame-ancestors 'none'" if self.name == PAGE else POLICY  # the finished page names a policy of its own
+        own = {"Content-Type": kind, "Content-Length": str(len(body)), "Content-Security-Policy": policy}
+        for name, value in {**own, **HEADERS}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
