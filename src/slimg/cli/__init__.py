@@ -39,6 +39,7 @@ COMMANDS = {
     "diagnose": ("slimg.cli.diagnose", "does the graph help, and how?"),
     "estimate": ("slimg.cli.estimate", "memory, disk and time of a fit on each engine"),
     "report": ("slimg.cli.report", "make the page of a fit again"),
+    "open": ("slimg.cli.open", "ask a fitted model in the browser: nodes, explanations, what if, new rows"),
     "demo": ("slimg.cli.demo", "make two small files and fit them"),
     "completion": ("slimg.cli.completion", "print the completion script of bash, zsh or fish"),
     "bench": ("slimg.lab.bench.command", "the paper's tables and figures, with its numbers beside ours"),
