@@ -14,8 +14,8 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-import slimg
-from tools.check_docstrings import packages
+import slimg  # noqa: E402
+from tools.check_docstrings import packages  # noqa: E402
 
 project, author, copyright = "slimg", "the authors of slimg", "the authors of slimg; Apache-2.0"
 version = release = slimg.__version__
@@ -45,7 +45,7 @@ def copy_guides() -> None:
 
 
 def public_names() -> dict[str, list[str]]:
-    """Package → the names in its ``__all__`` that are defined there or below, each listed once, in the first package that has it."""
+    """Package → the names in its ``__all__``; a name of several packages is listed in the first."""
     found: dict[str, list[str]] = {}
     seen: set[int] = set()
     for package in packages("slimg"):
