@@ -47,7 +47,7 @@ def read_parquet(source: Source) -> Reading:
         check_size(max(groups, 4 * about.num_rows * about.num_columns), source.path.stat().st_size, "the table")
         if about.num_columns > MOST_COLUMNS:
             raise InputError(f"it has {about.num_columns:,} columns, more than {MOST_COLUMNS:,}: {AS_MATRIX}")
-        return Reading(frame_of(file.read()))
+        return Reading(frame_of(file.read()), streams=True)
 
 
 def read_excel(source: Source) -> Reading:
@@ -267,6 +267,8 @@ def write_parquet(frames: Frames, file: IO[bytes], separator: str, keep: Sequenc
             if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed-integer"):
                 mixed[name] = column.map(str, na_action="ignore")
         table = pa.Table.from_pandas(frame.assign(**mixed), preserve_index=False)
+        if any(isinstance(kind, pd.ArrowDtype) and kind.kind != "O" for kind in frame.dtypes):
+            table = table.replace_schema_metadata()  # it would come back in arrow's types
         writer = writer or pq.ParquetWriter(file, table.schema)
         writer.write_table(table)
     if writer is not None:

@@ -178,6 +178,26 @@ class FileTable:
             raise InputError(f"{self.source}: there are no rows below the names of the columns ({show(self.names)})")
         return frame_of(first.slice(0, HEAD))
 
+    def measured(self) -> tuple[int, int]:
+        """Estimate rows and bytes as text, from the first bytes of each file; Parquet says both.
+
+        Returns
+        -------
+        rows, size : int
+        """
+        rows = size = 0.0
+        for path, layout in zip(self.source.files, self.layouts, strict=True):
+            if layout is None:
+                about = pq.read_metadata(path)
+                groups = [about.row_group(number) for number in range(about.num_row_groups)]
+                rows, size = rows + about.num_rows, size + sum(group.total_byte_size for group in groups)
+                continue
+            with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_packing(path)) as file:
+                sample, used = file.read(BLOCK), raw.tell()
+            whole = len(sample) * (path.stat().st_size / used if len(sample) == BLOCK else 1)
+            size, rows = size + whole, rows + sample.count(b"\n") * whole / len(sample)
+        return max(int(rows), 1), int(size)
+
     def stored(self, path: Path) -> FileTable:
         """Return a table of Parquet files: itself, or a copy at ``path``, which is made unless it is there.
 
@@ -197,7 +217,11 @@ class FileTable:
 
 
 def _stream(path: Path) -> Any:
-    return pa.input_stream(str(path), compression="detect", buffer_size=BLOCK)
+    return pa.input_stream(str(path), compression=_packing(path), buffer_size=BLOCK)
+
+
+def _packing(path: Path) -> str | None:
+    return {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
 
 
 def _layout(path: Path, source: Source) -> Layout:

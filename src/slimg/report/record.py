@@ -31,6 +31,7 @@ from slimg.errors import InputError
 from slimg.explain.evidence import wilson
 from slimg.explain.measures import draws, interval, measure
 from slimg.graph.graph import Graph
+from slimg.inference.predictions import Chances
 from slimg.learn.objective import softmax
 from slimg.progress import SILENT, Progress
 from slimg.report.comparison import compare
@@ -201,14 +202,15 @@ def fit_record(
     """
     rows, unseen = held_out(model)
     sizes = {"nodes": graph.n, "edges": graph.edges, "features": graph.d}
-    chances, codes = model.predict_proba(), codes_in_model(model, graph)
+    chances, codes = Chances(model._own_scores(), model.temperature_), codes_in_model(model, graph)
+    best = chances.best()
     with progress.stage("comparing"):
         compared = compare(model, codes[model.trained_on_])
     with progress.stage("diagnosing"):
         found = diagnosis(model, graph)
     with progress.stage("explaining"):
-        chosen = nodes_worth_explaining(chances, codes, (rows, unseen), explain)
-        explanations = model.explain_all([graph.ids[row] for row in chosen])
+        chosen = nodes_worth_explaining(best, codes, (rows, unseen), explain)
+        explanations = model._explain_rows(model._view(None), chosen)
         parts = {row: each.to_dict(TERMS) for row, each in zip(chosen, explanations, strict=True)}
     return {
         "version": __version__,
@@ -219,8 +221,8 @@ def fit_record(
         "comparison": compared,
         "model": _model(model),
         "diagnosis": found,
-        "nodes": _nodes(graph, codes, chances),
-        "explained": {str(row): _explained(graph, chances, row, parts[row]) for row in sorted(parts)},
+        "nodes": _nodes(graph, codes, best, chances),
+        "explained": {str(row): _explained(graph, best[0], row, parts[row]) for row in sorted(parts)},
     }
 
 
@@ -280,14 +282,15 @@ def codes_in_model(model: Model, graph: Graph) -> np.ndarray:
 
 
 def nodes_worth_explaining(
-    chances: np.ndarray, codes: np.ndarray, unseen: tuple[np.ndarray, np.ndarray], first: Sequence[int] = ()
+    best: tuple[np.ndarray, np.ndarray, np.ndarray], codes: np.ndarray, unseen: tuple[np.ndarray, np.ndarray],
+    first: Sequence[int] = (),
 ) -> list[int]:
     """Choose the nodes that a page explains.
 
     Parameters
     ----------
-    chances : ndarray of shape (n, c)
-        Probabilities.
+    best : arrays of shape (n,)
+        Predicted class, its probability, and margin (`Chances.best`).
     codes : ndarray of shape (n,)
         Codes of labels, −1 without one.
     unseen : (rows, probabilities)
@@ -301,13 +304,12 @@ def nodes_worth_explaining(
         ``first``, contradicted labels, the most certain nodes of each class, the least certain nodes.
     """
     rows, predicted = unseen
-    ordered = np.sort(chances, axis=1)
-    margin = ordered[:, -1] - ordered[:, -2]
+    found, _, margin = best
     wrong = predicted.argmax(axis=1) != codes[rows]
     contradicted = rows[wrong][np.argsort(-predicted.max(axis=1)[wrong], kind="stable")]
     certain: list[int] = []
-    for code in range(chances.shape[1]):
-        mine = np.flatnonzero(chances.argmax(axis=1) == code)
+    for code in range(predicted.shape[1]):
+        mine = np.flatnonzero(found == code)
         certain.extend(mine[np.argsort(-margin[mine], kind="stable")[:2]])
     doubtful = np.argsort(margin, kind="stable")
     third = EXPLAINED // 3
@@ -329,28 +331,31 @@ def _model(model: Model) -> dict[str, Any]:
     }
 
 
-def _nodes(graph: Graph, codes: np.ndarray, chances: np.ndarray) -> dict[str, Any]:
+def _nodes(graph: Graph, codes: np.ndarray, best: tuple[np.ndarray, ...], chances: Chances) -> dict[str, Any]:
     """Columns of the table of nodes, cut where the room ends."""
-    ids = [str(value) for value in graph.ids]
+    ids = [str(value) for value in graph.ids[: NODE_BYTES // 15 + 1].tolist()]
     sizes = np.cumsum([len(name.encode()) + 14 for name in ids])
     kept = int(np.searchsorted(sizes, NODE_BYTES))
     return {
         "total": graph.n,
         "ids": ids[:kept],
         "label": codes[:kept].tolist(),
-        "prediction": chances.argmax(axis=1)[:kept].tolist(),
-        "probability": np.round(1000 * chances.max(axis=1)[:kept]).astype(int).tolist(),
-        "chances": _chances(chances[:kept]),
+        "prediction": best[0][:kept].tolist(),
+        "probability": np.round(1000 * best[1][:kept].astype(np.float64)).astype(int).tolist(),
+        "chances": _chances(chances, kept),
     }
 
 
-def _chances(chances: np.ndarray) -> list[list[float]] | None:
+def _chances(chances: Chances, kept: int) -> list[list[float]] | None:
     """Probabilities of each class, of two classes those of the second, to four digits; None where there is no room."""
-    columns = chances.T[1:] if chances.shape[1] == 2 else chances.T
-    return [[float(f"{p:.4g}") for p in column] for column in columns] if 10 * columns.size <= CHANCE_BYTES else None
+    c = chances.scores.shape[1]
+    if 10 * kept * (1 if c == 2 else c) > CHANCE_BYTES:
+        return None
+    columns = chances[:kept].T
+    return [[float(f"{p:.4g}") for p in column] for column in (columns[1:] if c == 2 else columns)]
 
 
-def _explained(graph: Graph, chances: np.ndarray, row: int, explanation: dict[str, Any]) -> dict[str, Any]:
+def _explained(graph: Graph, predicted: np.ndarray, row: int, explanation: dict[str, Any]) -> dict[str, Any]:
     """Contributions to the predicted class relative to the mean of all classes, and the neighbours that are drawn."""
     place = int(np.argmax(explanation["scores"]))
 
@@ -374,11 +379,11 @@ def _explained(graph: Graph, chances: np.ndarray, row: int, explanation: dict[st
         "bias": contrast(explanation["bias"]),
         "probabilities": [round(float(value), 4) for value in explanation["probabilities"]],
         "parts": parts,
-        **_neighbourhood(graph, chances, row, parts),
+        **_neighbourhood(graph, predicted, row, parts),
     }
 
 
-def _neighbourhood(graph: Graph, chances: np.ndarray, row: int, parts: list[dict[str, Any]]) -> dict[str, Any]:
+def _neighbourhood(graph: Graph, predicted: np.ndarray, row: int, parts: list[dict[str, Any]]) -> dict[str, Any]:
     """Neighbours, those with the largest contributions first, and the edges among them, as places in the list."""
     weight: dict[str, float] = {}
     for part in parts:
@@ -393,6 +398,5 @@ def _neighbourhood(graph: Graph, chances: np.ndarray, row: int, parts: list[dict
         for third in graph.adjacency.neighbours(other)
         if int(third) in place and other < third
     ]
-    codes = chances.argmax(axis=1)
-    neighbours = [[str(graph.ids[other]), int(codes[other])] for other in order]
+    neighbours = [[str(graph.ids[other]), int(predicted[other])] for other in order]
     return {"degree": len(near), "neighbours": neighbours, "among": among}
