@@ -23,6 +23,7 @@ from slimg.io.inputs import Inputs, Options, read_inputs
 from slimg.system import as_bytes, atomic_write, available_memory, release_memory, show_bytes
 
 ENGINES = ("auto", "memory", "mapped", "dask")
+SAMPLED = "Graph and features stay on disk: the diagnosis looks at a sample of the labels, and the page explains some nodes."
 LARGE = 1 << 18
 """Nodes from which the node table is not held while the model is fitted."""
 SMALL = 1 << 26
@@ -70,7 +71,7 @@ def opened(args: argparse.Namespace, options: Options, progress: Progress) -> It
     name, notes = _chosen(args.engine, options, budget)
     if name == "mapped":
         with _mapped(args.out, options, budget or int(0.8 * (available_memory() or 1 << 32)), progress) as (inputs, engine):
-            yield inputs, engine, notes
+            yield inputs, engine, [*notes, SAMPLED]
         return
     with progress.stage("reading"):
         inputs = _without_table(read_inputs(options), options)

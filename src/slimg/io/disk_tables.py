@@ -58,19 +58,13 @@ def check_options(options: Options) -> None:
     ----------
     options : Options
     """
-    given = {
-        "--db": options.db is not None,
-        "--labels": options.labels is not None,
-        "--feature-matrix": options.matrix is not None,
-        "--relation": options.relation is not None,
-        "--directed": bool(options.directed),
-        "--unknown keep": options.unknown == "keep",
-        "several files of --edges, which are relations": len(options.edges) > 1,
-        "several files of --nodes, which are types": len(options.nodes) > 1,
-        "a missing --edges": not options.edges and options.db is None,
-        "a missing --nodes": not options.nodes and options.db is None,
-    }
-    wrong = [name for name, is_given in given.items() if is_given]
+    wrong = [name for name, is_given in (
+        ("--db", options.db), ("--labels", options.labels), ("--feature-matrix", options.matrix),
+        ("--relation", options.relation), ("--directed", options.directed), ("--unknown keep", options.unknown == "keep"),
+        ("several files of --edges, which are relations", len(options.edges) > 1),
+        ("several files of --nodes, which are types", len(options.nodes) > 1),
+        ("a missing --edges or --nodes", not options.edges or not options.nodes),
+    ) if is_given]  # fmt: skip
     if wrong:
         advice = "use --engine memory, or one table of edges and one of nodes"
         raise InputError(f"--engine mapped does not go with {wrong[0]}: {advice}")
