@@ -218,6 +218,8 @@ class Reading:
         Of a text file.
     directed : bool, default=None
         Whether the file says that its edges are directed.
+    streams : bool, default=False
+        Whether `slimg.io.disk_tables` would read the same rows.
     """
 
     frame: pd.DataFrame | None = None
@@ -226,6 +228,7 @@ class Reading:
     notes: tuple[str, ...] = ()
     separator: str | None = None
     directed: bool | None = None
+    streams: bool = False
 
 
 def read(source: Source) -> Reading:

@@ -49,7 +49,7 @@ def read_parquet(source: Source) -> Reading:
             raise InputError(f"it has {about.num_columns:,} columns, more than {MOST_COLUMNS:,}: {AS_MATRIX}")
         table = file.read()
         table.validate(full=True)
-        return Reading(frame_of(table))
+        return Reading(frame_of(table), streams=True)
 
 
 def read_excel(source: Source) -> Reading:
@@ -271,6 +271,8 @@ def write_parquet(frames: Frames, file: IO[bytes], separator: str, keep: Sequenc
             if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed-integer"):
                 mixed[name] = column.map(str, na_action="ignore")
         table = pa.Table.from_pandas(frame.assign(**mixed), preserve_index=False)
+        if any(isinstance(kind, pd.ArrowDtype) and kind.kind != "O" for kind in frame.dtypes):
+            table = table.replace_schema_metadata()  # it would come back in arrow's types
         writer = writer or pq.ParquetWriter(file, table.schema)
         writer.write_table(table)
     if writer is not None:

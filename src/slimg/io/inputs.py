@@ -142,8 +142,10 @@ class Inputs:
     columns : dict
         The columns that were named or guessed: ``edges``, for each file (source, target, weight), ``nodes``, for each file
         the id, and ``relation``. Files go by their names if there are several, else by "".
+    as_read : bool, default=False
+        Whether the rows of ``table`` are those of the file, which can be read again in pieces.
     stored : slimg.io.disk_tables.FileTable, default=None
-        The node table of a graph on disk, which is read in pieces; ``table`` has no rows then.
+        The node table, if it is read again in pieces; ``table`` has no rows then.
     """
 
     graph: Graph
@@ -154,6 +156,7 @@ class Inputs:
     notes: tuple[str, ...]
     separator: str | None = None
     columns: dict[str, Any] = field(default_factory=dict)
+    as_read: bool = False
     stored: Any = None
 
 
@@ -235,6 +238,7 @@ class Joiner:
         chosen, table, id_name = self.choose_columns()
         options = self.options
         table = self._without_repeated_rows(table, id_name)
+        as_read = len(self.nodes) == 1 and self.nodes[0][1].streams and table is self.frames[0]
         ids, ends = comparable(table[id_name], [frame[name] for _, frame, _, names in chosen for name in names[:2]])
         if len(self.nodes) > 1:
             types = table[TYPE].to_numpy(object)
@@ -259,7 +263,8 @@ class Joiner:
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
         table = with_unknown_ids(table, id_name, graph)
         graph, separator = graph.with_notes(*self.notes), self.second.separator
-        return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns)
+        as_read = as_read and table is self.frames[0]
+        return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns, as_read)
 
     def _without_repeated_rows(self, table: pd.DataFrame, id_name: str) -> pd.DataFrame:
         """The table without rows that are the same as an earlier one in all columns."""
