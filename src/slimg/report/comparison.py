@@ -31,6 +31,8 @@ COLUMNS = 60
 """Columns that trees are grown on, the first ones of each component."""
 TREES, FEWEST = 1_000, 10
 """Trees in all folds and classes together; trees for each fold and class below which none are grown."""
+NOTHING = 1e-6
+"""Gradient at zero below which columns say nothing of the classes, and their shares are predicted."""
 ROWS = 50_000
 """Labelled rows above which nothing is compared."""
 PENALTIES = (0.3, 0.1, 0.03)
@@ -94,6 +96,8 @@ def _alone(model: Any, rows: Array, codes: Array, used: list[str]) -> Array:
                         model.components_.engine)  # fmt: skip
     problem = labelled.problem()
     most = problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero())
+    if most < NOTHING:
+        return np.tile(np.bincount(codes, weights, len(model.classes_)) / weights.sum(), (len(codes), 1))
     grid = [(0.0, rounded(share * most)) for share in PENALTIES]
     config = SearchConfig(grid, model.cv, random_state=model.random_state, average=1, tol=1e-3, scoring=model.scoring_)
     scores = np.asarray(search(config, labelled, None).held_out_scores)
