@@ -147,6 +147,14 @@ class Explanation:
     def __repr__(self) -> str:
         return self.text()
 
+    def _repr_html_(self) -> str:
+        from slimg.report.notebook import told_html
+
+        parts = self.components(against="mean")
+        del parts["rounding"]
+        first, second, *others = self.text().splitlines()
+        return told_html([first, second], parts, others)
+
     @property
     def prediction(self) -> Any:
         """The class with the largest score."""
