@@ -68,7 +68,7 @@ class Answers:
 
     def __init__(self, model: Any, table: pd.DataFrame, read_new_rows: Callable[[bytes, bytes], Inputs]) -> None:
         reading = model.data_.get("reading") or {}
-        self.model, self.table, self.read_new_rows = model, table, read_new_rows
+        self.model, self.read_new_rows = model, read_new_rows
         self.graph: Graph = model.fitted_graph_.graph
         self.ids = [str(value) for value in self.graph.ids.tolist()]
         self._rows = {name: row for row, name in enumerate(self.ids)}
@@ -77,6 +77,8 @@ class Answers:
         if not ends or self.id_column not in table or _text(table[self.id_column]).to_pylist() != self.ids:
             raise InputError("the table of predictions has other nodes than the model: fit again")
         self.attributes = {str(name): _text(table[name]) for name in table.columns[: ends[-1]] if name != self.id_column}
+        numbers = [name for name in table.columns[ends[-1] + 1 :] if not str(name).endswith("prediction_set")]
+        self.table = table.assign(**{name: pa.array(table[name]).cast(pa.float32()).to_numpy() for name in numbers})  # not text
         self.plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else FeaturePlan(())
         self.classes = [str(name) for name in model.classes_.tolist()]
         self.chances: Array = model.predict_proba()
