@@ -86,8 +86,9 @@ class Answers:
         labels = self.attributes.get(str(reading.get("label")), pa.nulls(self.graph.n, pa.string()))
         codes = pc.fill_null(pc.index_in(labels, value_set=pa.array(self.classes)), -1).to_numpy()
         ranks = pc.rank(self._lower[0], tiebreaker="first").to_numpy().astype(np.int64)
-        columns = prediction_columns(np.arange(len(self.classes)), self.chances)
-        self.columns = {**columns, "label": codes, "id": ranks, "": np.arange(self.graph.n)}
+        columns = prediction_columns(np.arange(len(self.classes)), self.chances, probabilities=False)
+        each = {f"p({name})": column for name, column in zip(self.classes, self.chances.T, strict=True)}
+        self.columns = {**columns, **each, "label": codes, "id": ranks, "": np.arange(self.graph.n)}
         numbered = Graph._trusted(**{**self.graph.__getstate__(), "ids": np.arange(self.graph.n)})
         self._view = View(numbered, model.decision_function())  # sources of an explanation are rows, whatever the ids are
 
