@@ -68,7 +68,7 @@ class Answers:
 
     def __init__(self, model: Any, table: pd.DataFrame, read_new_rows: Callable[[bytes, bytes], Inputs]) -> None:
         reading = model.data_.get("reading") or {}
-        self.model, self.read_new_rows = model, read_new_rows
+        self.model, self.read_new_rows, self._known = model, read_new_rows, dict[int, dict[str, Array]]()
         self.graph: Graph = model.fitted_graph_.graph
         self.ids = [str(value) for value in self.graph.ids.tolist()]
         self._rows = {name: row for row, name in enumerate(self.ids)}
@@ -166,7 +166,7 @@ class Answers:
             raise InputError("nothing is changed: leave out an edge, add one, or give another value")
         told, z = dict[str, Any](id=self.ids[row], notes=notes), above_mean(len(self.classes), code)
         for when, each in (("before", self.graph), ("after", graph)):
-            parts = self.model.scorer_.parts(Target(each, np.array([row])))
+            parts = self._parts(each, row)
             scores = np.sum(list(parts.values()), axis=0)
             chances = softmax(scores / self.model.temperature_)[0]
             sums = {name: float(part[0] @ z) for name, part in {**parts, "score": scores}.items()}
@@ -213,6 +213,12 @@ class Answers:
         named = columns.rename(columns=lambda name: f"slimg_{name}" if name in table else name)
         text = _csv(pd.concat([table, named], axis=1), inputs.id).decode()
         return {"text": found.text(), "notes": inputs.notes, "total": len(table), "rows": rows, "csv": text}
+
+    def _parts(self, graph: Graph, row: int) -> dict[str, Array]:
+        """Parts of the scores of a node; those of the graph as it is are computed once."""
+        parts = self._known.get(row) if graph is self.graph else None
+        parts = parts or self.model.scorer_.parts(Target(graph, np.array([row])))
+        return self._known.setdefault(row, parts) if graph is self.graph else parts
 
     def _row_and_class(self, asked: Asked) -> tuple[int, int]:
         row, label = self._row(_word(asked, "id")), _word(asked, "class")
