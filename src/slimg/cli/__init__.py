@@ -41,6 +41,7 @@ COMMANDS = {
     "report": ("slimg.cli.report", "make the page of a fit again"),
     "open": ("slimg.cli.open", "ask a fitted model in the browser: nodes, explanations, what if, new rows"),
     "demo": ("slimg.cli.demo", "make two small files and fit them"),
+    "docs": ("slimg.cli.docs", "print a guide, or list the guides"),
     "completion": ("slimg.cli.completion", "print the completion script of bash, zsh or fish"),
     "bench": ("slimg.lab.bench.command", "the paper's tables and figures, with its numbers beside ours"),
     "datasets": ("slimg.lab.datasets.command", "published graphs: list, get, info"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,8 @@ KINDS = {"number": "number", "category": "category", "text": "words", "counts": 
 """Option → kind of feature."""
 FILES = ("edges", "nodes", "db", "labels", "feature_matrix")
 """Options that name files: kept in a model's file for messages, never read because a model names them."""
+ROWS = 1 << 17
+"""Rows of a table that are written at a time."""
 _RECORDED = (
     *(*FILES, "source", "target", "weight", "no_weight", "relation", "id", "label"),
     *("features", "ignore", *KINDS, "separator", "encoding", "no_header", "missing", "decimal", "unlabelled", "directed"),
@@ -370,7 +372,7 @@ def _share(text: str) -> float:
 
 
 def write_predictions(
-    inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path, sets: np.ndarray | None = None
+    inputs: Inputs, classes: np.ndarray, chances: Any, path: Path, sets: Callable[[np.ndarray], np.ndarray] | None = None
 ) -> list[str]:
     """Write the node table with the columns of predictions beside it, in the node table's own separator.
 
@@ -379,10 +381,10 @@ def write_predictions(
     inputs : Inputs
     classes : ndarray of shape (c,)
     chances : ndarray of shape (n, c)
-        Probabilities.
+        Probabilities, or an object whose slices are.
     path : Path
-    sets : ndarray of bool, shape (n, c), or None
-        Prediction sets, for a column of names of classes separated by ``|``.
+    sets : callable or None
+        Probabilities → prediction sets, for a column of names of classes separated by ``|``.
 
     Returns
     -------
@@ -394,22 +396,42 @@ def write_predictions(
     from slimg.inference.predictions import prediction_columns
     from slimg.io import FORMULA_STARTS, write_table
 
-    table: pd.DataFrame = inputs.table
-    columns = prediction_columns(classes, chances)
-    for name in list(columns)[1:]:
-        columns[name] = columns[name].astype("float32")
-        if path.suffix not in (".parquet", ".csv", ".tsv"):  # the fewest digits that give the same float32
-            columns[name] = columns[name].astype(str).astype(float)
-    if sets is not None:
-        joined = ["|".join(str(name) for name in classes[each]) for each in sets]
-        columns["prediction_set"] = pd.Series(joined, dtype=object).to_numpy()
-    prefix = "slimg_" if set(columns) & set(table.columns) else ""
-    new = pd.DataFrame({prefix + name: column for name, column in columns.items()}, index=table.index)
+    prefix, formulas = "", 0
+
+    def joined() -> Iterator[pd.DataFrame]:
+        nonlocal prefix, formulas
+        start = 0
+        for table in _pieces(inputs, path):
+            some = chances[start : start + len(table)]
+            start += len(table)
+            columns = prediction_columns(classes, some)
+            for name in list(columns)[1:]:
+                columns[name] = columns[name].astype("float32")
+                if path.suffix not in (".parquet", ".csv", ".tsv"):  # the fewest digits that give the same float32
+                    columns[name] = columns[name].astype(str).astype(float)
+            if sets is not None:
+                names = ["|".join(str(name) for name in classes[each]) for each in sets(some)]
+                columns["prediction_set"] = pd.Series(names, dtype=object).to_numpy()
+            prefix = "slimg_" if set(columns) & set(table.columns) else ""
+            formulas += int(table[inputs.id].astype(str).str.startswith(FORMULA_STARTS).sum())
+            new = pd.DataFrame({prefix + name: column for name, column in columns.items()}, index=table.index)
+            yield pd.concat([table, new], axis=1)
+
     separator = inputs.separator if inputs.separator in (",", ";", "|", "\t") else ","
-    write_table(pd.concat([table, new], axis=1), path, separator=separator, keep=[inputs.id])
+    write_table(joined(), path, separator=separator, keep=[inputs.id])
     notes = [f"New columns begin with {prefix}: the table has columns of these names already."] if prefix else []
-    formulas = table[inputs.id].astype(str).str.startswith(FORMULA_STARTS)
-    if formulas.any():
-        count = f"{int(formulas.sum()):,} ids begin with a sign by which a spreadsheet knows a formula"
+    if formulas:
+        count = f"{formulas:,} ids begin with a sign by which a spreadsheet knows a formula"
         notes.append(f"{count}: they are written as they are, so that tables can be joined by them.")
     return notes
+
+
+def _pieces(inputs: Inputs, path: Path) -> Iterator[pd.DataFrame]:
+    """The node table, in runs of rows if it is on disk, or if runs of it can be written one after the other."""
+    if inputs.stored is not None:
+        yield from inputs.stored.frames()
+    elif path.suffix in (".csv", ".tsv"):
+        for start in range(0, len(inputs.table), ROWS):
+            yield inputs.table.iloc[start : start + ROWS]
+    else:
+        yield inputs.table

@@ -26,7 +26,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -347,12 +347,15 @@ def _reader(source: Source) -> Callable[[Source], Reading]:
     return getattr(import_module(f"slimg.io.{module}"), function)
 
 
-def write_table(frame: pd.DataFrame, path: Path, *, separator: str = ",", keep: Sequence[str] = ()) -> Path:
+def write_table(
+    frame: pd.DataFrame | Iterable[pd.DataFrame], path: Path, *, separator: str = ",", keep: Sequence[str] = ()
+) -> Path:
     """Write a table in the format of the path's ending; its folder is made if need be.
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : DataFrame, or iterable of DataFrame
+        The table, or runs of its rows with the same columns.
     path : Path
         A name that ends in .parquet, .jsonl, .tsv, .xlsx, or, for CSV, in .csv, .txt or nothing.
     separator : str, default=","
@@ -367,11 +370,13 @@ def write_table(frame: pd.DataFrame, path: Path, *, separator: str = ",", keep: 
     """
     ending = output_format(path)
     make_folder(path.parent)
+    frames: Any = [frame] if hasattr(frame, "columns") else frame
     with atomic_write(path, binary=ending != ".jsonl") as file:
         if ending == ".jsonl":
-            _write_lines(frame, file)  # type: ignore[arg-type]
+            for each in frames:
+                _write_lines(each, file)
         else:
-            import_module("slimg.io.binary").WRITERS[ending](frame, file, separator, keep)
+            import_module("slimg.io.binary").WRITERS[ending](frames, file, separator, keep)
     return path
 
 
