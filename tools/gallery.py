@@ -2,10 +2,10 @@
 
     python tools/gallery.py [NAME …] [--out out/gallery]
 
-Each case is written as the files that a user would have, with 95 % of the labels hidden (stratified, seed 0), and given to
-`slimg fit`. The pages stay in ``--out``; pictures go to docs/gallery, the one of README to docs/page.webp, and the page docs/gallery.md is
-written from the records of the fits. Published graphs are read from SLIMG_DATA; a case whose files are missing is left out, with a word.
-Needs chromium.
+Each case is written as the files that a user would have, with 95 % of the labels hidden, and given to `slimg fit`. The pages
+stay in ``--out``; pictures go to docs/gallery, the one of README to docs/page.webp, and docs/gallery.md is written from the
+records once all cases are there. Published graphs are read from SLIMG_DATA; a case whose files are missing is left out, with
+a word. Needs chromium.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ DATA = Path(os.environ.get("SLIMG_DATA") or ROOT.parent / "shared" / "data")
 KNOWN = 0.05
 MOST_BYTES = 60_000
 README_CASE = "wordnet"
+INTRODUCTION = """The tops of finished pages; 5 % of the labels are known, in the shop two thirds. `python tools/gallery.py NAME`
+writes the files, runs the command and takes the picture; the page is then `out/gallery/NAME/out/report.html`."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ def arrays(folder: Path, edges: Any, features: Any, labels: Any) -> list[str]:
     nodes = pd.DataFrame({"node": range(len(labels)), "label": [f"class {label}" for label in labels]})
     hide(nodes, "label").to_csv(folder / "nodes.csv", index=False)
     sparse.save_npz(folder / "features.npz", sparse.csr_array(features))
-    return ["--edges", "edges.csv", "--nodes", "nodes.csv", "--feature-matrix", "features.npz", "--label", "label", "--id", "node"]
+    return ["--edges", "edges.csv", "--nodes", "nodes.csv", "--feature-matrix", "features.npz", "--id", "node",
+            "--label", "label"]  # fmt: skip
 
 
 def directed_squirrel(folder: Path) -> list[str]:
@@ -100,8 +103,8 @@ def wordnet(folder: Path) -> list[str]:
     shutil.copy(DATA / "wordnet" / "edges.csv.gz", folder / "edges.csv.gz")
     nodes = pd.read_csv(DATA / "wordnet" / "nodes.csv.gz", dtype=str, keep_default_na=False)
     hide(nodes, "lexname").to_csv(folder / "nodes.csv.gz", index=False)
-    return ["--edges", "edges.csv.gz", "--relation", "relation", "--directed", "--nodes", "nodes.csv.gz", "--id", "synset", "--label",
-            "lexname", "--text", "words,gloss"]  # fmt: skip
+    return ["--edges", "edges.csv.gz", "--relation", "relation", "--directed", "--nodes", "nodes.csv.gz", "--id", "synset",
+            "--label", "lexname", "--text", "words,gloss"]  # fmt: skip
 
 
 def shop(folder: Path) -> list[str]:
@@ -111,14 +114,14 @@ def shop(folder: Path) -> list[str]:
 
 
 CASES = {
-    "cora": Case("Cora: homophily", "2,708 papers, their citations and words; the subject", published("cora")),
-    "chameleon": Case("Chameleon: heterophily", "2,277 Wikipedia articles, links and nouns; the level of traffic", published("chameleon")),
-    "actor": Case("Actor: a graph that does not help", "7,600 actors, who is on a page with whom, words", published("actor")),
-    "squirrel": Case("Squirrel: direction", "5,201 Wikipedia articles and which links to which", directed_squirrel),
-    "debian": Case("Debian: eight relations", "7,697 packages, words, maintainers; the section", debian),
-    "reddit": Case("Reddit: a rare class", "users and what they post to; 3.3 % were banned", reddit),
-    "shop": Case("A database", "a generated shop in SQLite: customers, orders, items, reviews, friends; who leaves", shop),
-    "wordnet": Case("WordNet: 117,659 nodes, 26 relations", "meanings, their words and glosses; the lexicographer's file", wordnet),
+    "cora": Case("Cora: homophily", "Papers, their citations and words; the subject", published("cora")),
+    "chameleon": Case("Chameleon: heterophily", "Wikipedia articles, links and nouns; the traffic", published("chameleon")),
+    "actor": Case("Actor: a graph that does not help", "Actors, who is on a page with whom, words", published("actor")),
+    "squirrel": Case("Squirrel: direction", "Wikipedia articles and which links to which; the traffic", directed_squirrel),
+    "debian": Case("Debian: eight relations", "Packages, words and maintainers; the section", debian),
+    "reddit": Case("Reddit: a rare class", "Users and what they post to; 3.3 % were banned", reddit),
+    "shop": Case("A database", "A generated shop in SQLite: customers, orders, items, reviews, friends; who leaves", shop),
+    "wordnet": Case("WordNet: 26 relations, over 100,000 nodes", "Meanings, words and glosses; the topic", wordnet),
 }
 
 
@@ -181,15 +184,14 @@ def save(shots: list[Image.Image], path: Path, width: int) -> None:
 
 def gallery(commands: dict[str, str], out: Path) -> str:
     """The page of the gallery: for each case what it is, what came out, the command and the picture."""
-    lines = ["# Gallery", "", "The tops of finished pages, 5 % of the labels known. `python tools/gallery.py NAME` writes the files, runs the"
-             " command and takes the picture; the page itself is then `out/gallery/NAME/out/report.html`.", ""]  # fmt: skip
+    lines = ["# Gallery", "", INTRODUCTION, ""]
     for name, command in commands.items():
-        case = CASES[name]
-        text = (out / name / "out" / "report.html").stat().st_size / 1e6
-        read = json.loads((out / name / "out" / "record.json").read_text(encoding="utf-8"))["read"]
-        lines += [f"## {case.title}", "", f"{case.about[0].upper()}{case.about[1:]}. {read['nodes']:,} nodes, {read['edges']:,} edges,"
-                  f" {read['labelled']:,} labelled; the page has {text:.1f} MB.", "", f"    {command}", "",
-                  f"![The page of {name}](gallery/{name}.webp)", ""]  # fmt: skip
+        case, folder = CASES[name], out / name / "out"
+        megabytes = (folder / "report.html").stat().st_size / 1e6
+        read = json.loads((folder / "record.json").read_text(encoding="utf-8"))["read"]
+        sizes = f"{read['nodes']:,} nodes, {read['edges']:,} edges, {read['labelled']:,} labelled; a page of {megabytes:.1f} MB."
+        picture = f"![The page of {name}](gallery/{name}.webp)"
+        lines += [f"## {case.title}", "", f"{case.about}. {sizes}", "", f"    {command}", "", picture, ""]
     return "\n".join(lines)
 
 
