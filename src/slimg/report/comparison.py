@@ -110,6 +110,7 @@ def _trees(model: Any, rows: Array, codes: Array, notes: list[str]) -> Array | N
         notes.append(f"Boosted trees were not grown: {c} classes would take too many.")
         return None
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     each = max(COLUMNS // len(groups), 4)
     columns = np.concatenate([np.arange(part.start, min(part.stop, part.start + each)) for part in groups.values()])
@@ -122,7 +123,8 @@ def _trees(model: Any, rows: Array, codes: Array, notes: list[str]) -> Array | N
             max_iter=grown, learning_rate=0.2, max_leaf_nodes=8, min_samples_leaf=5, early_stopping=False,
             random_state=model.random_state,
         )  # fmt: skip
-        chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=weights[fit]).predict_proba(matrix[check])
+        with threadpool_limits(1, "openmp"):  # on few rows several threads mostly wait for each other
+            chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=weights[fit]).predict_proba(matrix[check])
     return chances
 
 
