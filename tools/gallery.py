@@ -35,7 +35,9 @@ from PIL import Image  # noqa: E402
 from shop import make_shop, write_sqlite  # noqa: E402
 
 from examples.debian.load import HERE as DEBIAN  # noqa: E402
+from examples.debian.load import load  # noqa: E402
 from slimg import cli  # noqa: E402
+from slimg.graph.splits import stratified  # noqa: E402
 from slimg.lab import datasets  # noqa: E402
 
 DOCS = ROOT / "docs"
@@ -94,7 +96,10 @@ def reddit(folder: Path) -> list[str]:
 
 def debian(folder: Path) -> list[str]:
     shutil.copy(DEBIAN / "relations.parquet", folder / "relations.parquet")
-    hide(pd.read_parquet(DEBIAN / "packages.parquet"), "section").to_parquet(folder / "packages.parquet", index=False)
+    packages = pd.read_parquet(DEBIAN / "packages.parquet")
+    split = stratified(load(), (0.025, 0.025, 0.95), random_state=0)  # as in make run
+    packages.loc[split.test, "section"] = None
+    packages.to_parquet(folder / "packages.parquet", index=False)
     return ["--edges", "relations.parquet", "--relation", "relation", "--directed", "--nodes", "packages.parquet", "--id", "name",
             "--label", "section"]  # fmt: skip
 
@@ -134,8 +139,8 @@ def hide(nodes: pd.DataFrame, label: str) -> pd.DataFrame:
     return nodes
 
 
-def fit(name: str, folder: Path) -> str:
-    """Write the files of a case, fit them, and give the command."""
+def fit(name: str, folder: Path) -> None:
+    """Write the files of a case and fit them."""
     folder.mkdir(parents=True, exist_ok=True)
     words = ["fit", *CASES[name].write(folder), "--title", CASES[name].title, "--out", "out", "--force"]
     print(f"\n$ slimg {shlex.join(words)}", flush=True)
@@ -146,7 +151,6 @@ def fit(name: str, folder: Path) -> str:
             raise SystemExit(f"{name} failed")
     finally:
         os.chdir(before)
-    return f"slimg {shlex.join(words[:-1])}"
 
 
 def pictures(browser: Browser, name: str, page: Path) -> None:
@@ -182,15 +186,16 @@ def save(shots: list[Image.Image], path: Path, width: int) -> None:
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
 
 
-def gallery(commands: dict[str, str], out: Path) -> str:
-    """The page of the gallery: for each case what it is, what came out, the command and the picture."""
+def gallery(out: Path) -> str:
+    """The page of the gallery: for each case what it is, the command and the picture."""
     lines = ["# Gallery", "", INTRODUCTION, ""]
-    for name, command in commands.items():
-        case, folder = CASES[name], out / name / "out"
+    for name, case in CASES.items():
+        folder = out / name / "out"
         megabytes = (folder / "report.html").stat().st_size / 1e6
         read = json.loads((folder / "record.json").read_text(encoding="utf-8"))["read"]
         sizes = f"{read['nodes']:,} nodes, {read['edges']:,} edges, {read['labelled']:,} labelled; a page of {megabytes:.1f} MB."
         picture = f"![The page of {name}](gallery/{name}.webp)"
+        command = read["command"].removesuffix(" --force")
         lines += [f"## {case.title}", "", f"{case.about}. {sizes}", "", f"    {command}", "", picture, ""]
     return "\n".join(lines)
 
@@ -199,26 +204,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(CASES)} (default: all)")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "gallery", help="folder of the files and pages")
+    parser.add_argument("--pages", action="store_true", help="make pages again from the records of earlier fits")
     options = parser.parse_args()
     out = options.out.resolve()
-    names = options.names or list(CASES)
-    commands_file = out / "commands.json"
-    commands = json.loads(commands_file.read_text()) if commands_file.exists() else {}
-    for name in names:
+    browser = Browser()
+    for name in options.names or CASES:
         try:
-            commands[name] = fit(name, out / name)
+            if options.pages:
+                cli.main(["report", str(out / name / "out"), "--force"])
+            else:
+                fit(name, out / name)
         except FileNotFoundError as error:
             print(f"{name} is left out: {error}")
-    out.mkdir(parents=True, exist_ok=True)
-    commands_file.write_text(json.dumps(commands))
-    browser = Browser()
-    for name in names:
-        if name in commands:
-            pictures(browser, name, out / name / "out" / "report.html")
+            continue
+        pictures(browser, name, out / name / "out" / "report.html")
     browser.close()
-    listed = {name: commands[name] for name in CASES if name in commands}
-    if set(listed) == set(CASES):
-        (DOCS / "gallery.md").write_text(gallery(listed, out), encoding="utf-8")
+    if all((out / name / "out" / "report.html").exists() for name in CASES):
+        (DOCS / "gallery.md").write_text(gallery(out), encoding="utf-8")
 
 
 if __name__ == "__main__":
