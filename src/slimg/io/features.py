@@ -376,7 +376,10 @@ def _matrix(column: Column, kind: str, width: int | None = None) -> np.ndarray:
     if wrong:
         raise InputError(f"column {name!r} needs lists of {width} numbers, not of {len(wrong[0])}")
     rows = np.full((column.n, width), np.nan)
-    rows[~column.missing] = np.array(list(present), float).reshape(-1, width)
+    try:
+        rows[~column.missing] = np.array(list(present), float).reshape(-1, width)
+    except OverflowError:
+        raise InputError(f"column {name!r} holds a whole number beyond 1e308: divide its values") from None
     return rows
 
 

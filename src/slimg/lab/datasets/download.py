@@ -25,7 +25,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from slimg import __version__
-from slimg.errors import InputError, SlimgError
+from slimg.errors import DiskFull, InputError, SlimgError
 from slimg.lab.datasets import files
 from slimg.lab.datasets.dataset import Dataset, RemoteFile
 from slimg.lab.datasets.loader import find
@@ -178,7 +178,7 @@ def _disk_errors(path: Path, action: str = "write") -> Iterator[None]:
         yield
     except (OSError, InputError) as error:
         if getattr(error, "errno", None) == errno.ENOSPC:
-            raise DownloadError(f"the disk of {path.parent} is full: make room and try again") from None
+            raise DiskFull(f"the disk of {path.parent} is full: make room and try again") from None
         why = getattr(error, "strerror", None) or error
         raise DownloadError(f"cannot {action} {path} ({why}): choose another folder with root=") from None
 
