@@ -113,7 +113,8 @@ def debian(folder: Path) -> list[str]:
     labelled = known(stratified(graph, (0.025, 0.025, 0.95), random_state=0))
     packages.loc[np.setdiff1d(np.arange(len(packages)), labelled), "section"] = None
     packages.to_parquet(folder / "packages.parquet")
-    return ["--edges", str(HERE / "depends.parquet"), "--nodes", "packages.parquet", "--id", "name", "--label", "section"]
+    return ["--edges", str(HERE / "relations.parquet"), "--relation", "relation", "--directed", "--nodes", "packages.parquet",
+            "--id", "name", "--label", "section"]  # fmt: skip
 
 
 def generated(folder: Path) -> list[str]:

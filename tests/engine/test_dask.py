@@ -7,11 +7,11 @@ import threading
 import numpy as np
 import pytest
 
-from slimg import SlimG
+from slimg import SlimG, __version__
 from slimg.components import EnergyRank, compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
-from slimg.engine.dask import DaskEngine, LostWorker
-from slimg.engine.dask_tasks import Stored, load_part
+from slimg.engine.dask import ClusterError, DaskEngine
+from slimg.engine.dask_tasks import Stored, Target, renumber
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
@@ -53,21 +53,17 @@ def test_any_number_of_partitions_gives_the_same_products(cluster):
 
 
 def test_a_partition_asks_for_the_rows_it_needs_and_no_others(tmp_path):
-    adjacency = random_graph().adjacency
-    files = []
+    adjacency, files = random_graph().adjacency, []
     for name in ("indptr", "indices"):
         array = getattr(adjacency, name)
         array.tofile(tmp_path / name)
         files.append(Stored(str(tmp_path / name), array.dtype.str, 0))
-    cuts = [(0, 1000), (1000, 2200), (2200, 3000)]
-    part = load_part(*files, None, cuts, 1)
-    neighbours = np.unique(adjacency.indices[adjacency.indptr[1000] : adjacency.indptr[2200]])
-    outside = neighbours[(neighbours < 1000) | (neighbours >= 2200)]
-    asked = np.concatenate([rows + start for rows, (start, _) in zip(part.needed, cuts, strict=True)])
-    np.testing.assert_array_equal(asked, outside)
-    np.testing.assert_array_equal(
-        part.columns[part.indices], adjacency.indices[adjacency.indptr[1000] : adjacency.indptr[2200]]
-    )
+    part = renumber(*files, adjacency.n, 1000, 2200, Target(str(tmp_path / "part")))
+    entries = adjacency.indices[adjacency.indptr[1000] : adjacency.indptr[2200]]
+    outside = np.setdiff1d(entries, np.arange(1000, 2200))
+    np.testing.assert_array_equal(part.outside.read(0, part.halo), outside)
+    columns = np.concatenate([np.arange(1000, 2200), outside])
+    np.testing.assert_array_equal(columns[part.indices.read(0, len(entries))], entries)
 
 
 def test_slimg_fits_on_a_client_and_predicts_as_in_memory(cluster):
@@ -120,24 +116,15 @@ def _die(block):
 def test_workers_that_always_die_are_reported():
     with two_workers() as local, distributed.Client(local) as client, DaskEngine(client, partitions=2) as engine:
         row_matrix = engine.row_matrix(numbers(100, 3))
-        with pytest.raises(LostWorker, match="died 2 times"):
+        with pytest.raises(ClusterError, match="died 2 times"):
             engine.map_rows(_die, row_matrix)
 
 
-def test_a_cluster_without_slimg_is_refused(tmp_path):
-    (tmp_path / "sitecustomize.py").write_text(
-        "import importlib.metadata as metadata\n"
-        "known = metadata.version\n"
-        "def version(name):\n"
-        "    if name == 'slimg':\n"
-        "        raise metadata.PackageNotFoundError(name)\n"
-        "    return known(name)\n"
-        "metadata.version = version\n"
-    )
-    dask.config.set({"distributed.nanny.pre-spawn-environ.PYTHONPATH": str(tmp_path)})
-    told = pytest.raises(InputError, match=r"tcp://.* no slimg: install slimg \d")
-    with two_workers() as local, distributed.Client(local) as client, told:
-        DaskEngine(client)
+def test_a_worker_that_cannot_import_slimg_is_named_with_the_reason():
+    with two_workers() as local, distributed.Client(local) as client:
+        client.run(exec, "import sys; sys.modules['slimg'] = None")
+        with pytest.raises(InputError, match=rf"worker tcp://.* slimg .*ModuleNotFoundError.* install .* {__version__}"):
+            DaskEngine(client)
 
 
 def test_a_cluster_without_workers_is_refused(monkeypatch):
@@ -154,7 +141,7 @@ def test_a_folder_that_workers_do_not_see_is_named(cluster, tmp_path):
         mapped = np.load(tmp_path / "gone.npy", mmap_mode="r")
         (tmp_path / "gone.npy").unlink()
         with pytest.raises(InputError, match=r"a worker cannot read .*gone\.npy"):
-            engine.to_array(engine.row_matrix(mapped))
+            engine.gram(engine.row_matrix(mapped))
 
 
 @pytest.mark.parametrize("partitions", [0, -1, 1.5, "many"])

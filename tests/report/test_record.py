@@ -56,8 +56,8 @@ def test_an_explanation_adds_up_and_its_neighbours_are_true(collected, graph, mo
     assert told["score"] == pytest.approx(scores.max() - scores.mean(), abs=1e-3)
     assert told["bias"] + sum(part.get("value", 0) for part in told["parts"]) == pytest.approx(told["score"], abs=1e-3)
     near = {str(graph.ids[row]) for row in graph.adjacency.neighbours(5)}
-    assert told["degree"] == len(near) and {name for name, _ in told["neighbours"]} <= near
-    places = [int(graph.positions([name])[0]) for name, _ in told["neighbours"]]
+    assert told["degree"] == len(near) and {name for name, *_ in told["neighbours"]} <= near
+    places = [int(graph.positions([name])[0]) for name, *_ in told["neighbours"]]
     for first, second in told["among"]:
         assert places[second] in graph.adjacency.neighbours(places[first])
 
@@ -116,10 +116,11 @@ def test_components_are_computed_once(graph, monkeypatch):
     assert len(calls) == 1
 
 
-def test_too_few_labels_have_no_diagnosis(graph, model):
+def test_too_few_labels_have_no_diagnosis(graph, model, collected):
     codes = graph.codes[graph.labelled]
     few = np.concatenate([graph.labelled[codes == 0][:6], graph.labelled[codes == 1][:1]])
-    assert diagnosis(model, graph) is not None and diagnosis(model, graph.mask_labels(few)) is None
+    compared = collected["comparison"]
+    assert diagnosis(model, graph, compared) is not None and diagnosis(model, graph.mask_labels(few), compared) is None
 
 
 def test_json_values():

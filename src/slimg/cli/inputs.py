@@ -216,18 +216,49 @@ def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
 
     model = SlimG.load(args.model)
     reading: dict[str, Any] = model.data_.get("reading") or {}
-    recorded = reading.get("options", {})
-    _check_names(args, recorded)
-    options = options_of(with_recorded(args, recorded))
-    if max(len(as_list(recorded.get("edges"))), 1) > len(options.edges) == 1:  # one relation of several
+    _check_names(args, reading.get("options", {}))
+    options = _as_recorded(options_of(with_recorded(args, reading.get("options", {}))), reading)
+    if max(len(as_list(reading.get("options", {}).get("edges"))), 1) > len(options.edges) == 1:  # one relation of several
         options = replace(options, edges=tuple(replace(each, name=each.short_name) for each in options.edges))
+    if not options.edges and not options.nodes and options.db is None:
+        return model, _kept_inputs(model, args, reading), options
+    return model, _read(model, options, reading), options
+
+
+def read_new_rows(model: SlimG, nodes: bytes, edges: bytes) -> Inputs:
+    """Read tables of new nodes and of their edges in the way of the tables that a model was fitted on.
+
+    Parameters
+    ----------
+    model : SlimG
+        A model that keeps its graph.
+    nodes, edges : bytes
+        Contents of two CSV files, of which one may be empty. The column ``relation`` of the edges names relations that had a
+        file each.
+
+    Returns
+    -------
+    Inputs
+    """
+    reading: dict[str, Any] = model.data_.get("reading") or {}
+    recorded = reading.get("options", {})
+    if recorded.get("db") or recorded.get("feature_matrix") or len(as_list(recorded.get("nodes"))) > 1:
+        raise InputError("the features of this model come from several files: score new rows with slimg predict")
+    if recorded.get("nodes") and not nodes.strip():
+        raise InputError("there is no table of nodes: give one with a row for each new node and the columns of the fit")
+    options = options_of(with_recorded(argparse.Namespace(**dict.fromkeys(_RECORDED)), recorded))
+    given = [(Source(Path(kind), data=text),) if text.strip() else () for kind, text in (("nodes", nodes), ("edges", edges))]
+    options = _as_recorded(replace(options, nodes=given[0], edges=given[1]), reading)
+    several = len(as_list(recorded.get("edges"))) > 1
+    return _read(model, replace(options, relation="relation") if several else options, reading)
+
+
+def _as_recorded(options: Options, reading: dict[str, Any]) -> Options:
+    """Options with the columns that were chosen when the model was fitted."""
     options = with_recorded_columns(options, reading)
     if options.labels is None:  # a label is not needed to predict, and a table of new nodes may lack the column
         options = replace(options, label=None)
-    plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None
-    if not options.edges and not options.nodes and options.db is None:
-        return model, _kept_inputs(model, args, reading), options
-    return model, _read(model, options, plan, recorded), options
+    return options
 
 
 def _kept_inputs(model: SlimG, args: argparse.Namespace, reading: dict[str, Any]) -> Inputs:
@@ -244,8 +275,9 @@ def _kept_inputs(model: SlimG, args: argparse.Namespace, reading: dict[str, Any]
     return Inputs(graph, pd.DataFrame({name: graph.ids}), name, None, None, (note,))
 
 
-def _read(model: SlimG, options: Options, plan: FeaturePlan | None, recorded: dict[str, Any]) -> Inputs:
+def _read(model: SlimG, options: Options, reading: dict[str, Any]) -> Inputs:
     """Read files of a whole graph, of part of one, or of new rows alone."""
+    plan, recorded = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None, reading.get("options", {})
     if not model.keeps_graph_:
         return read_inputs(options, need_label=False, plan=plan)
     from slimg.inference.new_rows import completed

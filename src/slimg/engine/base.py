@@ -206,7 +206,7 @@ class Engine(Protocol):
         Parameters
         ----------
         fn : callable
-            fn(number of the chunk, *rows of the row matrices, *entries of the vectors).
+            ``fn(number of the chunk, *rows of the row matrices, *entries of the vectors)``.
         row_matrices : sequence of RowMatrix of shape (n, …)
             At least one.
         vectors : sequence of ndarray of shape (n,), optional

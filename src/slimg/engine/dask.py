@@ -1,23 +1,30 @@
-"""Row matrices as partitions of rows on the workers of a Dask cluster.
+"""Row matrices as partitions of rows in files, computed by the workers of a Dask cluster.
 
-A row matrix is a list of futures, one for each partition. The partitions depend on the number of rows alone, so any number
-of workers gives the same bits. Every operation submits functions of `slimg.engine.dask_tasks`; only small arrays (sums, Gram
-matrices, chosen rows) come back, sums through a tree.
+    folder/7-2.rows      partition 2 of the row matrix that operation 7 made
+    folder/7.job         what operation 7 is to do: one function and its arguments for every partition
 
-Workers read the graph themselves, from files that all of them see: arrays in memory are written to ``folder`` first. So the
-scheduler's record of tasks is enough to compute again what a lost worker held.
+A row matrix is a list of files, one for each partition, in a folder that the client and all workers see. An operation writes
+its job there once (so the scheduler carries names and numbers, no arrays), submits a few tasks for each thread of the cluster
+(`slimg.engine.dask_tasks`), each for a run of partitions, and waits. So there are never more tasks than partitions, a worker
+that dies costs what it was computing and nothing else, and memory is taken for blocks of rows and for the columns that a
+product gathers, as many as fit.
+
+Partitions depend on the number of rows alone and are added in their order, so any number of workers gives the same bits.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
+import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import CancelledError
 from functools import partial
-from operator import getitem
+from itertools import count
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -26,31 +33,47 @@ from scipy import sparse
 from slimg import __version__
 from slimg.engine import dask_tasks as work
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.blocks import PART_ROWS, Run, Threads, random_rows, runs, signed_rows
+from slimg.engine.blocks import PART_ROWS, Run, Threads, runs, signed_rows
 from slimg.engine.files import stored_at
 from slimg.engine.memory import as_row_matrix
 from slimg.errors import InputError, SlimgError, require
 from slimg.progress import SILENT, Progress
-from slimg.system import require_room
+from slimg.system import require_room, show_bytes
 
 FEWEST_PARTS = 4
+TASKS = 2
+"""Tasks of an operation for each thread of the cluster."""
+MOST_SUMS = 128
+"""Sums of partitions, or of runs of them, that are returned to be added."""
 PATIENCE = 30
-"""Seconds to wait for the first worker."""
-FAN_IN = 8
-"""Partial sums that are added in one task."""
+"""Seconds to wait for the first worker, and for workers of which none is computing."""
+POLL = 2
+"""Seconds between looks at the workers."""
+SHARE = 0.7
+"""Share of a worker's memory limit to plan with; Dask pauses a worker at 0.8."""
+NODE_BYTES = 16
+"""Bytes for each node that a task holds beside the gathered columns, at most: its halo, vectors, renumbering."""
 
 
-class LostWorker(SlimgError, RuntimeError):
-    """Workers died repeatedly on the same task."""
+class ClusterError(SlimgError, RuntimeError):
+    """The cluster cannot finish: workers die or stay paused, or the scheduler is gone."""
 
 
-@dataclass(frozen=True)
 class DaskRowMatrix:
-    """A row matrix whose partitions are futures."""
+    """A row matrix as a list of files, `dask_tasks.Dense` or `dask_tasks.Csr`; ``released`` gets those of dense ones back."""
 
     parts: list[Any]
     shape: tuple[int, int]
-    is_sparse: bool = False
+
+    def __init__(self, parts: list[Any], n: int, released: list[work.Dense] | None = None):
+        self.parts, self.shape = parts, (n, parts[0].shape[1])
+        if released is not None and not self.is_sparse:
+            weakref.finalize(self, released.extend, parts).atexit = False
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether its rows are sparse."""
+        return isinstance(self.parts[0], work.Csr)
 
 
 class DaskEngine(Engine):
@@ -63,7 +86,7 @@ class DaskEngine(Engine):
     client : dask.distributed.Client or None, default None
         A client of the cluster; None starts one process per core on this machine.
     folder : path-like or None, default None
-        Where arrays are written that are not in files yet; all workers must see it. None takes a temporary folder, which is
+        Where row matrices are written; this process and all workers must see it. None takes a temporary folder, which is
         enough on one machine.
     partitions : int or None, default None
         Partitions of the rows; None takes one for every 131,072 rows and at least four.
@@ -71,9 +94,10 @@ class DaskEngine(Engine):
     Raises
     ------
     InputError
-        If ``partitions`` is no positive integer, or the cluster has no workers or workers with another version of slimg.
-    LostWorker
-        By any operation, when workers died repeatedly on the same task.
+        If ``partitions`` is no positive integer, or the cluster has no workers, workers that cannot import this version of
+        slimg or do not see the folder, or too little memory.
+    ClusterError
+        By any operation, when workers die repeatedly or stay paused, or the scheduler is gone.
     """
 
     client: Any
@@ -89,12 +113,18 @@ class DaskEngine(Engine):
         self.progress: Progress = SILENT
         self._own = client is None
         self._client = self._local() if client is None else client
-        self._temporary = tempfile.TemporaryDirectory(prefix="slimg-dask-", dir=folder)
-        self._place = Path(self._temporary.name)
+        self._temporary = tempfile.TemporaryDirectory(prefix="slimg-dask-", dir=folder, ignore_cleanup_errors=True)
+        self._place = Path(self._temporary.name).absolute()
+        self._numbers = count()
         self._stored: dict[int, tuple[Any, work.Stored]] = {}
+        self._released: list[work.Dense] = []
         self._matrices: list[tuple[Any, _Partitioned]] = []
         self._finalizer = weakref.finalize(self, _close, self._client if self._own else None, self._temporary)
-        self._check_workers()
+        try:
+            self._room = self._check_workers()
+        except BaseException:
+            self.close()
+            raise
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DaskEngine, (None, self.folder, self.partitions)
@@ -112,35 +142,34 @@ class DaskEngine(Engine):
     # arrays in and out ----------------------------------------------------------------------------------------------
 
     def row_matrix(self, array: Any) -> RowMatrix:
-        cuts = self._cuts(array.shape[0])
+        n, k = array.shape
         if sparse.issparse(array):
             matrix = as_row_matrix(array)
-            parts = [self._file(np.asarray(part)) for part in (matrix.indptr, matrix.indices, matrix.data)]
-            futures = [self._submit(work.load_sparse_rows, *parts, array.shape[1], *cut) for cut in cuts]
-            return DaskRowMatrix(futures, array.shape, True)
-        source = self._file(np.asarray(array, np.float32))
-        return DaskRowMatrix([self._submit(work.load_rows, source, *cut) for cut in cuts], array.shape)
+            files = self._file(matrix.indptr), self._file(matrix.indices), self._file(matrix.data)
+            return DaskRowMatrix([work.Csr(files, start, (stop - start, k)) for start, stop in self._cuts(n)], n)
+        path, _, offset = self._file(np.asarray(array, np.float32))
+        return DaskRowMatrix([work.Dense(path, (b - a, k), k, offset + 4 * a * k) for a, b in self._cuts(n)], n)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
-        parts = [self._submit(random_rows, *cut, k, random_state) for cut in self._cuts(n)]
-        return DaskRowMatrix(parts, (n, k))
+        cuts = self._cuts(n)
+        targets = self._targets(cuts, k)
+        fixed = partial(work.draw, k, random_state, self._panel(n))
+        parts = self._run(fixed, [(*cut, target) for cut, target in zip(cuts, targets, strict=True)])
+        return DaskRowMatrix(parts, n, self._released)
 
     def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
         index = np.asarray(index)
         if index.dtype == bool:
             index = np.flatnonzero(index)
-        cuts = self._cuts(row_matrix.shape[0])
-        which = np.searchsorted([start for start, _ in cuts], index, "right") - 1
-        chosen = [np.flatnonzero(which == part) for part in range(len(cuts))]
-        futures = {
-            part: self._submit(work.operate, "rows", row_matrix.parts[part], index[rows] - cuts[part][0])
-            for part, rows in enumerate(chosen)
-            if len(rows)
-        }
-        out = np.empty((len(index), row_matrix.shape[1]), np.float32)
-        for part, future in futures.items():
-            out[chosen[part]] = self._result(future)
-        return out
+        order = None if np.all(index[1:] >= index[:-1]) else np.argsort(index, kind="stable")
+        n, k = row_matrix.shape
+        out = np.empty((len(index), k), np.float32)
+        work.gather(row_matrix.parts, self._cuts(n), index if order is None else index[order], 0, k, out)
+        if order is None:
+            return out
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return out[back]
 
     def is_sparse(self, row_matrix: RowMatrix) -> bool:
         return row_matrix.is_sparse
@@ -149,7 +178,9 @@ class DaskEngine(Engine):
         return self.rows(row_matrix, np.arange(row_matrix.shape[0]))
 
     def release_unused(self) -> None:
-        """Do nothing: workers free the memory of unreferenced futures by themselves."""
+        """Remove the files of row matrices that are no longer referenced."""
+        while self._released:
+            Path(self._released.pop().path).unlink(missing_ok=True)
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         return self._threads.concurrently(*tasks)
@@ -157,107 +188,110 @@ class DaskEngine(Engine):
     # products -------------------------------------------------------------------------------------------------------
 
     def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
-        rows = self._matrix(matrix)
-        count, loops = len(rows.parts), [each.loop for each in scalings]
-        outs = []
-        for i, part in enumerate(rows.parts):
-            halo = [self._submit(getitem, row_matrix.parts[j], rows.needed[i][j]) for j in range(count) if j != i]
-            befores = [self._at(rows, each.before, i) for each in scalings]
-            afters = [self._at(rows, each.after, i) for each in scalings]
-            outs.append(self._submit(work.product, part, row_matrix.parts[i], halo, befores, afters, loops))
-        if self.progress is not SILENT:
-            advance, share = self.progress.advance, row_matrix.shape[1] / count
-            for each in outs:
-                each.add_done_callback(lambda _: advance(share))
-        return [
-            DaskRowMatrix([self._submit(getitem, each, which) for each in outs], (rows.n, row_matrix.shape[1]))
-            for which in range(len(scalings))
-        ]
-
-    def _at(self, rows: _Partitioned, vector: Array | None, which: int) -> Any:
-        """A vector over the nodes at the columns of one partition; cached, since scalings are used repeatedly."""
-        if vector is None:
-            return None
-        known = rows.vectors.get(id(vector))
-        if known is None:
-            source = self._file(vector)
-            known = vector, [self._submit(work.vector_at, source, part) for part in rows.parts]
-            rows.vectors[id(vector)] = known
-        return known[1][which]
+        rows, k = self._matrix(matrix), row_matrix.shape[1]
+        stored = [(self._vector(before), self._vector(after), loop) for before, after, loop in scalings]
+        job = work.Product(rows.indptr, rows.weights, row_matrix.parts, rows.cuts, stored, self._room, self._panel(rows.n))
+        each = [self._targets(rows.cuts, k) for _ in scalings]
+        targets = [(cut, listed) for cut, *listed in zip(rows.cuts, *each, strict=True)]
+        arguments = [(part, targets[first:last]) for part, (first, last) in zip(rows.parts, rows.runs, strict=True)]
+        found = [files for run in self._run(job, arguments, worth=k) for files in run]
+        return [DaskRowMatrix([files[which] for files in found], rows.n, self._released) for which in range(len(scalings))]
 
     def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         draws = self.random(len(matrix.indptr) - 1, 1, random_state)
         return self.products(matrix, self.map_rows(partial(signed_rows, k=k), draws), [Scaling()])[0]
 
     def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
-        row_matrices = (a,) if b is None else (a, b)
-        return self._added([self._submit(work.operate, "gram", *parts) for parts in _together(row_matrices)])
+        return self._total(None, (a,) if b is None else (a, b))
 
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
-        small = np.ascontiguousarray(small, np.float32)
-        parts = [self._submit(work.operate, "combine", part, small) for part in row_matrix.parts]
-        return DaskRowMatrix(parts, (row_matrix.shape[0], small.shape[1]))
+        return self.map_rows(partial(work.multiply, np.ascontiguousarray(small, np.float32)), row_matrix)
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
     def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
-        parts = [self._submit(work.operate, "map_rows", fn, *each) for each in _together(row_matrices)]
-        columns, is_sparse = self._result(self._submit(work.kind_of, parts[0]))
-        return DaskRowMatrix(parts, (row_matrices[0].shape[0], columns), is_sparse)
+        n, k = row_matrices[0].shape
+        targets = self._targets(self._cuts(n), k)
+        arguments = list(zip(_together(row_matrices), targets, strict=True))
+        return DaskRowMatrix(self._run(partial(work.map_rows, fn, self._panel(n)), arguments), n, self._released)
 
     def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
-        return self._added([self._submit(work.operate, "sum_rows", fn, *each) for each in _together(row_matrices)])
+        return self._total(fn, row_matrices)
 
     def for_each_row_chunk(
         self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()
     ) -> list[Any]:
-        cuts = self._cuts(row_matrices[0].shape[0])
         files = [None if each.dtype.hasobject else self._file(each) for each in vectors]
-        futures = []
-        for which, (cut, parts) in enumerate(zip(cuts, _together(row_matrices), strict=True)):
-            entries = [each[slice(*cut)] if file is None else file for file, each in zip(files, vectors, strict=True)]
-            futures.append(self._submit(work.run_part, fn, which, cut, entries, *parts))
-        return [self._result(future) for future in futures]
+        arguments = []
+        for which, (cut, parts) in enumerate(zip(self._cuts(row_matrices[0].shape[0]), _together(row_matrices), strict=True)):
+            pairs = zip(files, vectors, strict=True)
+            entries = [self._publish(each[slice(*cut)]) if file is None else file for file, each in pairs]
+            arguments.append((which, cut, parts, entries))
+        return self._run(partial(work.call, fn), arguments)
 
-    def _added(self, parts: list[Any]) -> Array:
-        """The sum of futures, added as a tree."""
-        while len(parts) > 1:
-            parts = [self._submit(work.add, *parts[first:last]) for first, last in runs(len(parts), FAN_IN)]
-        return np.array(self._result(parts[0]), np.float64)
+    def _total(self, fn: Callable[..., Any] | None, row_matrices: Sequence[RowMatrix]) -> Array:
+        """The sum over all partitions, added in their order; see `dask_tasks.total`."""
+        parts = _together(row_matrices)
+        pieces = [(parts[first:last],) for first, last in runs(len(parts), -(-len(parts) // MOST_SUMS))]
+        results = self._run(partial(work.total, fn), pieces)
+        for each in results[1:]:
+            results[0] += each
+        return results[0]
 
-    # the cluster ----------------------------------------------------------------------------------------------------
-
-    def _submit(self, fn: Callable[..., Any], *arguments: Any) -> Any:
-        return self._client.submit(fn, *arguments, pure=False)
-
-    def _result(self, future: Any) -> Any:
-        try:
-            return future.result()
-        except self._distributed.KilledWorker as error:
-            raise LostWorker(
-                f"workers died {error.allowed_failures + 1} times on the same block, most likely because memory ran out:"
-                " give the workers more memory, or DaskEngine more partitions"
-            ) from None
+    # files ----------------------------------------------------------------------------------------------------------
 
     def _cuts(self, n: int) -> list[Run]:
-        count = self.partitions or max(FEWEST_PARTS, -(-n // PART_ROWS))
-        return runs(n, max(1, -(-n // count)))
+        parts = self.partitions or max(FEWEST_PARTS, -(-n // PART_ROWS))
+        return runs(n, max(1, -(-n // parts)))
+
+    def _panel(self, n: int) -> int:
+        """Columns that stay together in a file, so that a product can take them apart from the others."""
+        return max(1, (self._room - work.RESERVE - NODE_BYTES * n) // (4 * max(1, n)))
+
+    def _targets(self, cuts: list[Run], k: int) -> list[work.Target]:
+        """New files for the partitions of a row matrix with about k columns, each over one that was released, if any."""
+        number = next(self._numbers)
+        names = (str(self._place / f"{number}-{part}.rows") for part in range(len(cuts)))
+        return [work.Target(name, self._reused(4 * k * (stop - start))) for name, (start, stop) in zip(names, cuts, strict=True)]
+
+    def _reused(self, size: int) -> str | None:
+        """A released file, the nearest in size: fresh pages of a file cost several times as much as those it has.
+
+        Tasks claim it by renaming it, so that one which two are given (or one that is repeated) serves the first alone.
+        """
+        listed = list(self._released)
+        if not listed:
+            return None
+        nearest = min(listed, key=lambda file: abs(4 * file.shape[0] * file.shape[1] - size))
+        try:
+            self._released.remove(nearest)
+        except ValueError:  # taken by a concurrent task
+            return None
+        return nearest.path
 
     def _file(self, array: Array) -> work.Stored:
         """The file of an array; it is written first if it is in memory."""
         known = self._stored.get(id(array))
-        if known is not None and known[0] is array:
+        if known is not None and known[0]() is array:
             return known[1]
         place = stored_at(array)
         if place is None:
             require_room(self._place, array.nbytes, "handing an array to the workers")
-            with tempfile.NamedTemporaryFile(dir=self._place, suffix=".bin", delete=False) as file:  # tasks may run at once
+            place = self._place / f"{next(self._numbers)}.bin", 0
+            with open(place[0], "wb") as file:
                 np.ascontiguousarray(array).tofile(file)
-            place = Path(file.name), 0
-        columns = array.shape[1] if array.ndim == 2 else 1
-        stored = work.Stored(str(place[0].absolute()), array.dtype.str, place[1], columns)
-        self._stored[id(array)] = array, stored
+        stored = work.Stored(str(place[0].absolute()), array.dtype.str, place[1])
+        self._stored[id(array)] = weakref.ref(array), stored
         return stored
+
+    def _vector(self, vector: Array | None) -> work.Stored | None:
+        return None if vector is None else self._file(vector)
+
+    def _publish(self, what: Any) -> str:
+        """The name of a file that holds an object, for all tasks that need it."""
+        path = self._place / f"{next(self._numbers)}.job"
+        path.write_bytes(require("cloudpickle", "dask", "the Dask engine").dumps(what))
+        return str(path)
 
     def _matrix(self, matrix: Sparse) -> _Partitioned:
         for known, rows in self._matrices:
@@ -266,37 +300,131 @@ class DaskEngine(Engine):
         self._matrices = [*self._matrices[-1:], (matrix, _Partitioned(self, matrix))]
         return self._matrices[-1][1]
 
+    # the cluster ----------------------------------------------------------------------------------------------------
+
+    def _run(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], worth: float = 0.0) -> list[Any]:
+        """Results of a function for each of its arguments, in order; a few tasks for each thread of the cluster."""
+        job = self._publish((function, list(arguments)))
+        try:
+            tasks = self._shares(len(arguments))
+            futures = self._client.map(work.run, [job] * len(tasks), *zip(*tasks, strict=True), pure=False)
+            results = self._wait(futures, worth)
+            return [each for run in results for each in run]
+        except self._distributed.KilledWorker as error:
+            raise ClusterError(
+                f"workers died {error.allowed_failures + 1} times on the same partitions, most likely because memory ran out:"
+                " give the workers more memory, or DaskEngine more partitions"
+            ) from None
+        except (CancelledError, OSError) as error:
+            if isinstance(error, OSError) and self._client.status == "running":
+                raise
+            address = getattr(self._client.scheduler, "address", "its address")
+            raise ClusterError(
+                f"the connection to the scheduler at {address} was lost: see why it ended, start the cluster and run again"
+            ) from None
+        finally:
+            Path(job).unlink(missing_ok=True)
+
+    def _wait(self, futures: list[Any], worth: float) -> list[Any]:
+        """Results of futures; raises when none of the workers computes any more."""
+        pending, heard = set(futures), time.monotonic()
+        while pending:
+            try:
+                done, pending = self._distributed.wait(pending, timeout=POLL, return_when="FIRST_COMPLETED")
+            except self._distributed.TimeoutError:
+                if self._is_computing():
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > PATIENCE:
+                    raise self._stuck() from None
+                continue
+            heard = time.monotonic()
+            for each in done:
+                if each.status == "error":
+                    each.result()
+            if self.progress is not SILENT:
+                self.progress.advance(worth * len(done) / len(futures))
+        return self._client.gather(futures)
+
+    def _workers(self) -> dict[str, Any]:
+        info = self._client.scheduler_info()
+        return info["workers"]
+
+    def _is_computing(self) -> bool:
+        counts = (each.get("metrics", {}).get("task_counts", {}) for each in self._workers().values())
+        return any(each.get("executing", 0) or each.get("long-running", 0) for each in counts)
+
+    def _stuck(self) -> ClusterError:
+        workers = self._workers()
+        paused = [each for each in workers.values() if each["status"] == "paused"]
+        if not paused:
+            return ClusterError(f"none of {len(workers)} workers has computed for {PATIENCE} s: start workers, and run again")
+        limit = show_bytes(min(each["memory_limit"] for each in paused))
+        return ClusterError(
+            f"{len(paused)} of {len(workers)} workers are paused near their memory limit of {limit}, and none has computed for"
+            f" {PATIENCE} s: give them more memory"
+        )
+
+    def _shares(self, size: int) -> list[Run]:
+        threads = sum(each["nthreads"] for each in self._workers().values())
+        return runs(size, -(-size // max(1, TASKS * threads)))
+
     def _local(self) -> Any:
         cluster = self._distributed.LocalCluster(
             n_workers=self._threads.count, threads_per_worker=1, processes=True, dashboard_address=":0"
         )
         return self._distributed.Client(cluster)
 
-    def _check_workers(self) -> None:
-        """Raise an `InputError` for a cluster without workers, or with workers that lack this version of slimg."""
-        from importlib.metadata import version
-
+    def _check_workers(self) -> int:
+        """Bytes that one task may hold; raises an `InputError` for a cluster that cannot be used."""
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE)
         except (TimeoutError, OSError):
             raise InputError("the Dask cluster has no workers: start some, then try again") from None
-        for address, found in self._client.run(version, "slimg", on_error="return").items():
-            if isinstance(found, Exception):
-                raise InputError(f"worker {address} has no slimg: install slimg {__version__} on every worker")
-            if found != version("slimg"):
-                raise InputError(f"worker {address} has slimg {found}, this is {version('slimg')}: install the same")
+        name = "slimg.engine.dask_tasks:__version__"
+        found = {f"worker {key}": each for key, each in self._client.run(resolve_name, name, on_error="return").items()}
+        for who, version in found.items():
+            if isinstance(version, BaseException):
+                reason = f"{type(version).__name__}: {version}"
+                raise InputError(f"{who} cannot import slimg ({reason}): install slimg[dask] {__version__} on every worker")
+            if version != __version__:
+                raise InputError(f"{who} has slimg {version}, this is {__version__}: install the same")
+        probe = self._publish(None)
+        held = self._client.run(work.check_in, probe)
+        workers = self._workers()
+        hosts = Counter(each["host"] for each in workers.values())
+        rooms = {}
+        for address, (resident, free) in held.items():
+            worker = workers[address]
+            limit = worker["memory_limit"] or resident + free // hosts[worker["host"]]
+            rooms[address] = (int(SHARE * limit) - resident) // worker["nthreads"]
+            if rooms[address] < work.RESERVE:
+                least = (resident + 2 * work.RESERVE * worker["nthreads"]) / SHARE
+                raise InputError(
+                    f"worker {address} has a memory limit of {show_bytes(limit)} and holds {show_bytes(resident)} before any"
+                    f" work: give it at least {show_bytes(least)}"
+                )
+        return min(rooms.values())
 
 
 class _Partitioned:
-    """A matrix on the workers: its partitions, the rows each needs of the others, and vectors at its columns."""
+    """A matrix as the workers read it: runs of partitions that one task multiplies, with their halos."""
 
     def __init__(self, engine: DaskEngine, matrix: Sparse):
-        self.n = len(matrix.indptr) - 1
-        cuts = engine._cuts(self.n)
-        files = [None if each is None else engine._file(each) for each in (matrix.indptr, matrix.indices, matrix.weights)]
-        self.parts = [engine._submit(work.load_part, *files, cuts, which) for which in range(len(cuts))]
-        self.needed = [[engine._submit(work.needed_of, part, which) for which in range(len(cuts))] for part in self.parts]
-        self.vectors: dict[int, tuple[Array, list[Any]]] = {}
+        self.n = n = len(matrix.indptr) - 1
+        least = work.RESERVE + (NODE_BYTES + 4) * n
+        if engine._room < least:
+            raise InputError(
+                f"a product over {n:,} nodes needs {show_bytes(least)} for each thread of a worker beside what it holds, and"
+                f" there are {show_bytes(engine._room)}: give the workers {show_bytes((least - engine._room) / SHARE)} more"
+                " for each thread, or fewer threads"
+            )
+        self.cuts = engine._cuts(n)
+        self.indptr, self.weights = engine._file(matrix.indptr), engine._vector(matrix.weights)
+        self.runs = engine._shares(len(self.cuts))
+        targets = engine._targets([(0, 0)] * len(self.runs), 0)
+        bounds = [(self.cuts[first][0], self.cuts[last - 1][1]) for first, last in self.runs]
+        fixed = partial(work.renumber, self.indptr, engine._file(matrix.indices), n)
+        self.parts = engine._run(fixed, [(*cut, target) for cut, target in zip(bounds, targets, strict=True)])
 
 
 def _together(row_matrices: Sequence[DaskRowMatrix]) -> list[tuple[Any, ...]]:

@@ -1,137 +1,336 @@
-"""The tasks of workers in a cluster: functions of one partition of rows, without state.
+"""The tasks of workers in a cluster: functions of partitions of rows, which are files in a folder that all workers see.
 
-A partition of A (rows [start, stop) of n) needs its own rows of a row matrix and some rows of every other partition, its
-*halo*. Its columns are renumbered, own rows first, then the halo by partition, each ascending:
+A task reads what it needs, a block of rows at a time, and writes a file of its own; only small arrays and descriptions of
+files are returned. So a worker holds little, whatever the size of the graph, and nothing is lost with it.
 
-    0 … stop − start − 1 | needed rows of partition 0 | needed rows of partition 1 | …
+Rows [start, stop) of A need these rows of a row matrix and some rows of the others, their *halo*. Columns are renumbered once,
+own rows first, then the halo, ascending:
 
-so one product moves only rows that are needed, and the compiled kernels run on what arrived. Entries keep their order in
-each row, so the bits are those of the engine in memory.
+    0 … stop − start − 1 | columns of these rows outside of [start, stop)
+
+so one product gathers only rows that are needed, as many columns at a time as there is room for, and the compiled kernels run
+on what was gathered. Entries keep their order in each row, so the bits are those of the engine in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from scipy import sparse
 
+from slimg import __version__ as __version__
+from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling
 from slimg.engine.blas import one_thread
-from slimg.engine.blocks import Run, aligned
-from slimg.engine.files import FileArray
-from slimg.engine.kernels import gather_rows
-from slimg.engine.memory import MemoryEngine
+from slimg.engine.blocks import DRAWN_ROWS, Run, Threads, aligned, gram_blocks, random_rows, row_blocks, runs
+from slimg.engine.files import READ_ENTRIES, FileArray, FileRowMatrix, entry_blocks
+from slimg.engine.memory import MemoryEngine, block_gram
 from slimg.errors import InputError
+from slimg.system import available_memory, resident
+
+GAP = 1 << 16
+"""Bytes between needed rows that are read rather than skipped."""
+RESERVE = 48 << 20
+"""Bytes for blocks of rows being computed."""
 
 
-@dataclass(frozen=True)
-class Stored:
-    """An array in a file that every worker can read: type, byte of its first entry, and columns (1 for a vector)."""
+class Stored(NamedTuple):
+    """A vector in a file that every worker can read: its type and the byte of its first entry."""
 
     path: str
     dtype: str
-    offset: int
-    columns: int = 1
+    offset: int = 0
 
     def read(self, start: int, stop: int) -> Array:
-        """Rows [start, stop)."""
-        try:
-            return FileArray(Path(self.path), self.dtype, self.offset).read(start * self.columns, stop * self.columns)
-        except FileNotFoundError:
-            raise InputError(f"a worker cannot read {self.path}: give DaskEngine a folder that all workers share") from None
+        """Entries [start, stop)."""
+        return _readable(FileArray, Path(self.path), self.dtype, self.offset).read(start, stop)
+
+
+class Dense(NamedTuple):
+    """Rows of a dense row matrix in a file, see `FileRowMatrix`."""
+
+    path: str
+    shape: tuple[int, int]
+    panel: int
+    offset: int = 0
+
+    def open(self) -> FileRowMatrix:
+        _readable(os.stat, self.path)
+        return FileRowMatrix(Path(self.path), self.shape, self.panel, self.offset)
 
 
 @dataclass(frozen=True)
-class Part:
-    """Rows [start, stop) of A with renumbered columns.
+class Csr:
+    """Rows of a sparse row matrix in files (indptr, indices, data), from row ``start`` of them on."""
 
-    ``needed[j]`` are the rows that it needs of partition j, counted from the first of j; ``columns`` the original columns.
-    """
+    files: tuple[Stored, Stored, Stored]
+    start: int
+    shape: tuple[int, int]
+
+    def open(self) -> Csr:
+        return self
+
+    def __getitem__(self, rows: slice) -> Any:
+        indptr, indices, data = self.files
+        pointers = indptr.read(self.start + rows.start, self.start + rows.stop + 1)
+        begin, end = int(pointers[0]), int(pointers[-1])
+        parts = data.read(begin, end), indices.read(begin, end), pointers - begin
+        return sparse.csr_matrix(parts, shape=(rows.stop - rows.start, self.shape[1]))
+
+    def read(self, start: int, stop: int, first: int = 0, last: int | None = None) -> Array:
+        return self[start:stop].toarray()[:, first:last]
+
+
+class Part(NamedTuple):
+    """Rows [start, stop) of A: the columns of its halo, ascending, and its entries with renumbered columns from ``begin`` on."""
 
     start: int
     stop: int
-    indptr: Array
-    indices: Array
-    weights: Array | None
-    needed: tuple[Array, ...]
-    columns: Array
+    begin: int
+    halo: int
+    outside: Stored
+    indices: Stored
 
 
-def load_rows(source: Stored, start: int, stop: int) -> Array:
-    """Rows of a dense row matrix."""
-    return source.read(start, stop).reshape(stop - start, source.columns)
+class Target(NamedTuple):
+    """Where a result goes: a new name, and a file that is not needed any more, whose memory or disk is used again."""
+
+    path: str
+    old: str | None = None
+
+    @contextmanager
+    def draft(self, size: int | None = None) -> Iterator[str]:
+        """The name of a file to write, which becomes the target; a task that is repeated writes the same bytes again."""
+        name = f"{self.path}.{uuid4().hex}"
+        if self.old is not None and size is not None:
+            with suppress(FileNotFoundError):  # taken by a task whose worker died
+                os.rename(self.old, name)
+                if os.stat(name).st_size > size:
+                    os.truncate(name, size)
+        try:
+            yield name
+            os.replace(name, self.path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+
+    @contextmanager
+    def rows(self, shape: tuple[int, int], panel: int) -> Iterator[FileRowMatrix]:
+        """A dense row matrix to write."""
+        with self.draft(4 * shape[0] * shape[1]) as name:
+            out = FileRowMatrix(Path(name), shape, panel, writable=True)
+            try:
+                yield out
+            finally:
+                out.close()
 
 
-def load_sparse_rows(indptr: Stored, indices: Stored, data: Stored, columns: int, start: int, stop: int) -> Any:
-    """Rows of a sparse row matrix."""
-    pointers = indptr.read(start, stop + 1)
-    begin, end = int(pointers[0]), int(pointers[-1])
-    parts = data.read(begin, end), indices.read(begin, end), pointers - begin
-    return sparse.csr_matrix(parts, shape=(stop - start, columns))
+# the job of a worker ------------------------------------------------------------------------------------------------------
 
 
-def load_part(indptr: Stored, indices: Stored, weights: Stored | None, cuts: Sequence[Run], which: int) -> Part:
-    """One partition of A."""
-    start, stop = cuts[which]
-    pointers = indptr.read(start, stop + 1)
-    begin, end = int(pointers[0]), int(pointers[-1])
-    columns = indices.read(begin, end)
-    outside = np.unique(columns[(columns < start) | (columns >= stop)])
-    edges = np.searchsorted(outside, [first for first, _ in cuts] + [cuts[-1][1]])
-    needed = tuple(outside[a:b] - first for a, b, (first, _) in zip(edges[:-1], edges[1:], cuts, strict=True))
-    inside = (columns >= start) & (columns < stop)
-    places = np.where(inside, columns - start, (stop - start) + np.searchsorted(outside, columns))
-    own = np.arange(start, stop, dtype=outside.dtype)
-    values = None if weights is None else weights.read(begin, end)
-    return Part(start, stop, pointers - begin, places.astype(np.int32), values, needed, np.concatenate([own, outside]))
-
-
-def needed_of(part: Part, which: int) -> Array:
-    """Rows that a partition needs of partition ``which``."""
-    return part.needed[which]
-
-
-def vector_at(source: Stored, part: Part) -> Array:
-    """Entries of a vector over the nodes at a partition's columns."""
-    whole = np.memmap(source.path, source.dtype, "r", source.offset)
-    return np.array(whole[part.columns])
-
-
-def product(
-    part: Part, own: Array, halo: list[Array], befores: list[Array | None], afters: list[Array | None], loops: list[float]
-) -> list[Array]:
-    """All scalings of one partition's rows."""
-    row_matrix = np.concatenate([own, *halo], out=aligned(len(own) + sum(map(len, halo)), own.shape[1]))
-    scalings = [Scaling(*each) for each in zip(befores, afters, loops, strict=True)]
-    outs = [np.empty(own.shape, np.float32) for _ in scalings]
-    gather_rows(part.indptr, part.indices, part.weights, row_matrix, scalings, outs, 0, len(own))
-    return outs
-
-
-def operate(name: str, *arguments: Any) -> Any:
-    """An operation of `MemoryEngine` on one partition of each row matrix."""
-    return getattr(MemoryEngine(threads=1), name)(*arguments)
-
-
-def run_part(fn: Callable[..., Any], which: int, cut: Run, entries: list[Stored | Array], *row_matrices: Any) -> Any:
-    """A function of one partition for its effect; vectors as their entries, or where these are stored."""
-    vectors = [each.read(*cut) if isinstance(each, Stored) else each for each in entries]
+def run(job: str, start: int, stop: int) -> list[Any]:
+    """Calls [start, stop) of a job: a function and a list of its arguments, in a file that all tasks of an operation share."""
+    function, arguments = _job(job)
     with one_thread():
-        return fn(which, *row_matrices, *vectors)
+        return [function(*each) for each in arguments[start:stop]]
 
 
-def add(*parts: Array) -> Array:
-    """Sum in the order given."""
-    total = np.array(parts[0], np.float64)
-    for part in parts[1:]:
-        total += part
-    return total
+@lru_cache(maxsize=2)
+def _job(path: str) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+    with _readable(open, path, "rb") as file:
+        return pickle.load(file)
 
 
-def kind_of(rows: Any) -> tuple[int, bool]:
-    """Number of columns, and whether sparse."""
-    return int(rows.shape[1]), bool(sparse.issparse(rows))
+def check_in(probe: str) -> tuple[int, int]:
+    """Bytes that this process holds with its kernels loaded, and bytes that the system has free."""
+    _readable(os.stat, probe)
+    ones, out = np.ones((1, 1), np.float32), np.ones((1, 1), np.float32)
+    kernels.gather_rows(np.array([0, 1]), np.zeros(1, np.int32), None, ones, [Scaling()], [out], 0, 1)
+    return resident(), available_memory() or 2**62
+
+
+def _readable(read: Callable[..., Any], path: Any, *arguments: Any) -> Any:
+    try:
+        return read(path, *arguments)
+    except FileNotFoundError:
+        raise InputError(f"a worker cannot read {path}: give DaskEngine a folder that all workers share") from None
+
+
+# operations on rows -------------------------------------------------------------------------------------------------------
+
+
+def map_rows(fn: Callable[..., Any], panel: int, sources: Sequence[Any], target: Target) -> Dense | Csr:
+    """fn of one partition of each row matrix, block by block."""
+    opened, n = [each.open() for each in sources], sources[0].shape[0]
+    blocks = row_blocks(opened)
+    first = fn(*(each[slice(*blocks[0])] for each in opened))
+    if sparse.issparse(first):
+        rest = [fn(*(each[start:stop] for each in opened)) for start, stop in blocks[1:]]
+        return _write_csr(sparse.csr_matrix(sparse.vstack([first, *rest], format="csr"), dtype=np.float32), target)
+    with target.rows((n, first.shape[1]), panel) as out:
+        out[slice(*blocks[0])] = first
+        for start, stop in blocks[1:]:
+            out[start:stop] = fn(*(each[start:stop] for each in opened))
+    return Dense(target.path, out.shape, out.panel)
+
+
+def _write_csr(matrix: Any, target: Target) -> Csr:
+    matrix.sort_indices()
+    arrays = matrix.indptr.astype(np.int64), matrix.indices, matrix.data
+    places = np.cumsum([0, *(each.nbytes for each in arrays)]).tolist()
+    with target.draft() as name, open(name, "wb") as file:
+        for each in arrays:
+            each.tofile(file)
+    indptr, indices, data = (Stored(target.path, each.dtype.str, at) for each, at in zip(arrays, places, strict=False))
+    return Csr((indptr, indices, data), 0, matrix.shape)
+
+
+def draw(k: int, random_state: int, panel: int, start: int, stop: int, target: Target) -> Dense:
+    """Rows [start, stop) of a random row matrix."""
+    with target.rows((stop - start, k), panel) as out:
+        for a, b in runs(stop - start, DRAWN_ROWS):
+            out[a:b] = random_rows(start + a, start + b, k, random_state)
+    return Dense(target.path, out.shape, out.panel)
+
+
+def total(fn: Callable[..., Any] | None, partitions: Sequence[Sequence[Any]]) -> Array:
+    """The sum over some partitions, in their order, of fn(block of each row matrix), or (None) of aᵀb."""
+    result = None
+    for sources in partitions:
+        opened = [each.open() for each in sources]
+        part = _gram(*opened) if fn is None else _sum(fn, opened, row_blocks(opened))
+        result = part if result is None else np.add(result, part, out=result)
+    return np.asarray(result, np.float64)
+
+
+def _sum(fn: Callable[..., Any], opened: Sequence[Any], blocks: Sequence[Run]) -> Array:
+    return Threads(1).sum(lambda start, stop: fn(*(each[start:stop] for each in opened)), blocks)
+
+
+def _gram(a: Any, b: FileRowMatrix | None = None) -> Array:
+    if isinstance(a, FileRowMatrix):
+        opened = [a] if b is None else [a, b]
+        return _sum(block_gram, opened, gram_blocks(opened))
+    if b is None:
+        return MemoryEngine(threads=1).gram(a[0 : a.shape[0]])
+    out = np.zeros((a.shape[1], b.shape[1]))
+    for start, stop in row_blocks((a, b)):
+        part = a[start:stop]
+        kernels.scatter(part.indptr, part.indices, part.data, b[start:stop], out, 0, b.shape[1])
+    return out
+
+
+def multiply(small: Array, block: Any) -> Array:
+    """A block of rows, dense or sparse, times a small matrix."""
+    return MemoryEngine(threads=1).combine(block, small)
+
+
+def call(fn: Callable[..., Any], which: int, cut: Run, sources: Sequence[Any], vectors: Sequence[Stored | str]) -> Any:
+    """A function of one partition for its effect; vectors are stored whole, or (of objects) the part that belongs here."""
+    entries = [each.read(*cut) if isinstance(each, Stored) else _job(each) for each in vectors]
+    return fn(which, *(each.open()[0 : cut[1] - cut[0]] for each in sources), *entries)
+
+
+def gather(sources: Sequence[Any], cuts: Sequence[Run], index: Array, first: int, last: int, out: Array) -> None:
+    """Rows of a row matrix by ascending number, columns [first, last), from the files of its partitions."""
+    edges = np.searchsorted(index, [start for start, _ in cuts] + [cuts[-1][1]])
+    for source, (begin, _), a, b in zip(sources, cuts, edges[:-1], edges[1:], strict=True):
+        if a == b:
+            continue
+        opened, rows = source.open(), index[a:b] - begin
+        width = max(1, source.shape[1])
+        breaks = (np.diff(rows) > max(1, GAP // (4 * width))) | (np.diff(rows // max(1, READ_ENTRIES // width)) > 0)
+        for start, stop in zip(*(np.r_[0, np.flatnonzero(breaks) + 1, len(rows)][i:] for i in (0, 1)), strict=False):
+            low = int(rows[start])
+            block = opened.read(low, int(rows[stop - 1]) + 1, first, last)
+            np.take(block, rows[start:stop] - low, axis=0, out=out[a + start : a + stop], mode="clip")
+
+
+# products -----------------------------------------------------------------------------------------------------------------
+
+
+def renumber(indptr: Stored, indices: Stored, n: int, start: int, stop: int, target: Target) -> Part:
+    """Find the halo of rows [start, stop) of A, and write it and the renumbered columns."""
+    begin, end = (int(indptr.read(row, row + 1)[0]) for row in (start, stop))
+    pieces = [(begin + a, begin + b) for a, b in runs(end - begin, READ_ENTRIES)] if end > begin else []
+    seen = np.zeros(n, bool)
+    for piece in pieces:
+        seen[indices.read(*piece)] = True
+    seen[start:stop] = False
+    outside = np.flatnonzero(seen).astype(np.int32 if n < 2**31 else np.int64)
+    del seen
+    place = np.empty(n, np.int32)
+    place[start:stop] = np.arange(stop - start)
+    place[outside] = np.arange(stop - start, stop - start + len(outside))
+    with target.draft() as name, open(name, "wb") as file:
+        outside.tofile(file)
+        for piece in pieces:
+            place[indices.read(*piece)].tofile(file)
+    stored = Stored(target.path, outside.dtype.str), Stored(target.path, place.dtype.str, outside.nbytes)
+    return Part(start, stop, begin, len(outside), *stored)
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product: its matrix, row matrix, scalings with vectors in files, and the bytes that a task may hold."""
+
+    indptr: Stored
+    weights: Stored | None
+    sources: list[Any]
+    cuts: list[Run]
+    scalings: list[tuple[Stored | None, Stored | None, float]]
+    room: int
+    panel: int
+
+    def __call__(self, part: Part, targets: Sequence[tuple[Run, Sequence[Target]]]) -> list[list[Dense]]:
+        """Rows of a part: a file for each partition in it and each scaling."""
+        own, size, k = part.stop - part.start, part.stop - part.start + part.halo, self.sources[0].shape[1]
+        outside = part.outside.read(0, part.halo)
+        scalings = [Scaling(self._at(b, part, outside), self._at(a, part, outside[:0]), c) for b, a, c in self.scalings]
+        held = outside.nbytes + sum(vector.nbytes for each in scalings for vector in each[:2] if vector is not None)
+        width = max(self.panel, (self.room - RESERVE - held) // (4 * size) // self.panel * self.panel)
+        with ExitStack() as stack:
+            files = [
+                [stack.enter_context(target.rows((stop - start, k), min(width, self.panel))) for target in listed]
+                for (start, stop), listed in targets
+            ]
+            for first, last in runs(k, width):
+                gathered = aligned(size, last - first)
+                gather(self.sources, self.cuts, np.arange(part.start, part.stop), first, last, gathered[:own])
+                gather(self.sources, self.cuts, outside, first, last, gathered[own:])
+                for (cut, _), outs in zip(targets, files, strict=True):
+                    self._multiply(part, cut, gathered, scalings, outs, first)
+        return [[Dense(t.path, out.shape, out.panel) for t, out in zip(listed, outs, strict=True)]
+                for (_, listed), outs in zip(targets, files, strict=True)]  # fmt: skip
+
+    def _multiply(
+        self, part: Part, cut: Run, gathered: Array, scalings: list[Scaling], outs: list[FileRowMatrix], first: int
+    ) -> None:
+        """One partition, in runs of rows whose entries are read together."""
+        pointers = self.indptr.read(cut[0], cut[1] + 1)
+        for start, stop in entry_blocks(pointers):
+            begin, end = int(pointers[start]), int(pointers[stop])
+            weights = None if self.weights is None else self.weights.read(begin, end)
+            rows = pointers[start : stop + 1] - begin, part.indices.read(begin - part.begin, end - part.begin), weights
+            results = [np.empty((stop - start, gathered.shape[1]), np.float32) for _ in scalings]
+            shift = cut[0] + start - part.start
+            kernels.gather_rows(*rows, gathered, scalings, results, 0, stop - start, shift)
+            for out, result in zip(outs, results, strict=True):
+                out.write(start, result, first)
+
+    def _at(self, vector: Stored | None, part: Part, outside: Array) -> Array | None:
+        """A vector over the nodes at a part's own rows and its halo."""
+        if vector is None:
+            return None
+        whole = vector.read(0, self.cuts[-1][1])
+        return np.concatenate([whole[part.start : part.stop], whole[outside]])

@@ -239,9 +239,14 @@ class Gain:
     error: float
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """About 95 %: two standard errors on either side."""
+        return self.value - 2 * self.error, self.value + 2 * self.error
+
+    @property
     def matters(self) -> bool:
         """Whether it exceeds twice its error, and half a point."""
-        return self.value > max(2 * self.error, 0.005)
+        return self.interval[0] > 0 and self.value > 0.005
 
 
 def gain(more: Array, less: Array) -> Gain:

@@ -185,11 +185,24 @@ class Scorer:
         array of shape (m, c), float64
             One row for each node of the target.
         """
-        total = np.tile(self.intercept.astype(np.float64), (len(target.rows), 1))
-        for name in self.used:
-            rows, _ = self.components[name].rows(target)
-            total += rows @ self.weights[name]
-        return total
+        bias, *others = self.parts(target).values()
+        return sum(others, bias)
+
+    def parts(self, target: Target) -> dict[str, Array]:
+        """What each component adds to the scores of nodes of any graph.
+
+        Parameters
+        ----------
+        target : Target
+            The nodes.
+
+        Returns
+        -------
+        dict of str to array of shape (m, c), float64
+            "bias" and the components that are used; they add up to `scores`.
+        """
+        bias = np.tile(self.intercept.astype(np.float64), (len(target.rows), 1))
+        return {"bias": bias, **{name: self.components[name].rows(target)[0] @ self.weights[name] for name in self.used}}
 
     @cached_property
     def loadings(self) -> dict[str, Array]:

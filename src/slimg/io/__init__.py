@@ -93,8 +93,8 @@ class Source:
         Whether the first line of a text file holds the names of the columns; guessed by default.
     name : str, default=None
         What the user calls it, if there are several files of its kind.
-    data : DataFrame, default=None
-        A table in memory, which is read instead of a file; ``path`` is then its name in messages.
+    data : DataFrame or bytes, default=None
+        A table in memory, or the content of a file, which is read instead of a file; ``path`` is then its name in messages.
     url : str, default=None
         Address of a PostgreSQL database, which is read instead of a file; ``path`` is then the address without a password.
 
@@ -161,7 +161,7 @@ class Source:
     @property
     def suffix(self) -> str:
         """The ending that names the format: ``.csv`` for ``a.csv`` and for ``a.csv.gz``."""
-        if self.is_stdin:
+        if self.is_stdin or isinstance(self.data, bytes):
             return ".csv"
         if self.url is not None:
             return ""
@@ -251,6 +251,8 @@ def read(source: Source) -> Reading:
     """
     if not isinstance(source, Source):
         raise InputError(f"read takes a Source, not {type(source).__name__}: make one with Source.parse(path)")
+    if isinstance(source.data, bytes):
+        return with_name(source, _guarded, source)
     if source.data is not None:
         return Reading(source.data)
     if source.is_stdin:

@@ -47,7 +47,9 @@ def read_parquet(source: Source) -> Reading:
         check_size(max(groups, 4 * about.num_rows * about.num_columns), source.path.stat().st_size, "the table")
         if about.num_columns > MOST_COLUMNS:
             raise InputError(f"it has {about.num_columns:,} columns, more than {MOST_COLUMNS:,}: {AS_MATRIX}")
-        return Reading(frame_of(file.read()), streams=True)
+        table = file.read()
+        table.validate(full=True)
+        return Reading(frame_of(table), streams=True)
 
 
 def read_excel(source: Source) -> Reading:
@@ -215,6 +217,8 @@ def _sparse_part(arrays: dict[str, np.ndarray], names: Sequence[str]) -> sp.csr_
 def _nodes(matrix: Any, labels: np.ndarray | None, ids: np.ndarray | None) -> pd.DataFrame:
     if any(part is not None and part.ndim == 0 for part in (ids, labels, matrix)) or (ids is not None and ids.ndim != 1):
         raise InputError("its arrays need one row per node, and ids one number or text for each: one of them has not")
+    if matrix is not None and matrix.ndim != 2:
+        raise InputError(f"its features need rows and columns, not the shape {matrix.shape}")
     n = next(part.shape[0] for part in (ids, labels, matrix) if part is not None)
     columns: dict[str, Any] = {"id": np.arange(n) if ids is None else ids}
     if labels is not None:

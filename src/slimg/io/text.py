@@ -181,6 +181,8 @@ def _utf8(source: Source, lines: bool = False) -> tuple[bytes, list[str]]:
 def unpacked(source: Source, lines: bool = False) -> bytes:
     """The bytes of a file, or of what is packed in it; ``lines`` refuses lines that no table has."""
     packing = source.packing
+    if isinstance(source.data, bytes):
+        return unpack(io.BytesIO(source.data), len(source.data), lines)
     if source.is_stdin:
         return unpack(sys.stdin.buffer, sys.maxsize, lines)
     stored = source.path.stat().st_size

@@ -55,7 +55,7 @@ TINY = 32
 class Spectrum:
     """The leading eigenpairs of a symmetric A (n × n).
 
-    A ≈ U Σ Vᵀ with U = vectors, Σ = |eigenvalues|, V = vectors · sign(eigenvalues). A row a of new edges is placed at
+    A ≈ U Σ Vᵀ with U = vectors, Σ = abs(eigenvalues), V = vectors · sign(eigenvalues). A row a of new edges is placed at
     the row a·V of U·Σ.
 
     Attributes
@@ -102,7 +102,7 @@ def truncated_svd(
     max_rank : int, default 2048
         The most singular values to keep.
     tolerance : float or None, default None
-        Bound of ‖A q − λ q‖ / |λ| where the decomposition is not exact; None takes `TOLERANCES`, by size.
+        Bound of ``‖A q − λ q‖ / |λ|`` where the decomposition is not exact; None takes `TOLERANCES`, by size.
     random_state : int, default 0
         Seed of block Lanczos and of the sketch.
 
@@ -149,7 +149,7 @@ def plan_svd(
     max_rank : int, default 2048
         The most singular values to keep.
     tolerance : float or None, default None
-        Bound of ‖A q − λ q‖ / |λ| where the decomposition is not exact; None takes `TOLERANCES`, by size.
+        Bound of ``‖A q − λ q‖ / |λ|`` where the decomposition is not exact; None takes `TOLERANCES`, by size.
     random_state : int, default 0
         Seed of block Lanczos and of the sketch.
 
