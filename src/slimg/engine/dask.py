@@ -35,7 +35,7 @@ from slimg.engine import dask_tasks as work
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blocks import PART_ROWS, Run, Threads, runs, signed_rows
 from slimg.engine.files import stored_at
-from slimg.engine.memory import as_row_matrix
+from slimg.engine.memory import MemoryEngine, as_row_matrix
 from slimg.errors import InputError, SlimgError, require
 from slimg.progress import SILENT, Progress
 from slimg.system import require_room, show_bytes
@@ -103,15 +103,15 @@ class DaskEngine(Engine):
         self._distributed = require("distributed", "dask", "the Dask engine")
         self._threads = Threads()
         self.progress: Progress = SILENT
-        self._own = client is None
-        self._client = self._local() if client is None else client
+        local = {"n_workers": self._threads.count, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+        self._client = self._distributed.Client(**local) if client is None else client
         self._temporary = tempfile.TemporaryDirectory(prefix="slimg-dask-", dir=folder, ignore_cleanup_errors=True)
         self._place = Path(self._temporary.name).absolute()
         self._numbers = count()
         self._stored: dict[int, tuple[Any, work.Stored]] = {}
         self._released: list[work.Dense] = []
         self._matrices: list[tuple[Any, _Partitioned]] = []
-        self._finalizer = weakref.finalize(self, _close, self._client if self._own else None, self._temporary)
+        self._finalizer = weakref.finalize(self, _close, self._client if client is None else None, self._temporary)
         self._room = self._check_workers()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -183,7 +183,7 @@ class DaskEngine(Engine):
         return self._total("gram", (), (a,) if b is None else (a, b))
 
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
-        return self.map_rows(partial(work.multiply, np.ascontiguousarray(small, np.float32)), row_matrix)
+        return self.map_rows(partial(MemoryEngine(threads=1).combine, small=small), row_matrix)
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
@@ -320,12 +320,6 @@ class DaskEngine(Engine):
         threads = sum(each["nthreads"] for each in self._workers().values())
         return runs(size, -(-size // max(1, tasks * threads)))
 
-    def _local(self) -> Any:
-        cluster = self._distributed.LocalCluster(
-            n_workers=self._threads.count, threads_per_worker=1, processes=True, dashboard_address=":0"
-        )
-        return self._distributed.Client(cluster)
-
     def _check_workers(self) -> int:
         """Bytes that one task may hold; raises an `InputError` for a cluster that cannot be used."""
         try:
@@ -364,11 +358,8 @@ class _Partitioned:
         self.indptr, self.weights = engine._file(matrix.indptr), engine._vector(matrix.weights)
         self.runs = engine._shares(len(self.cuts), 1)  # the fewer, the fewer rows are gathered twice
         bounds = [(self.cuts[first][0], self.cuts[last - 1][1]) for first, last in self.runs]
-        name, fixed = (
-            f"{engine._place / str(next(engine._numbers))}",
-            partial(work.renumber, self.indptr, engine._file(matrix.indices), n),
-        )
-        self.parts = engine._run(fixed, [(*cut, (f"{name}-{cut[0]}.part", None)) for cut in bounds])
+        job, number = partial(work.renumber, self.indptr, engine._file(matrix.indices), n), next(engine._numbers)
+        self.parts = engine._run(job, [(*cut, (f"{engine._place}/{number}-{cut[0]}.part", None)) for cut in bounds])
 
 
 def _together(row_matrices: Sequence[DaskRowMatrix]) -> list[tuple[Any, ...]]:
@@ -377,7 +368,5 @@ def _together(row_matrices: Sequence[DaskRowMatrix]) -> list[tuple[Any, ...]]:
 
 def _close(client: Any, temporary: Any) -> None:
     if client is not None:
-        cluster = client.cluster
         client.close()
-        cluster.close()
     temporary.cleanup()

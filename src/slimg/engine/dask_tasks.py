@@ -201,11 +201,6 @@ def _sparse_product(a: Csr, b: FileRowMatrix) -> Array:
     return out
 
 
-def multiply(small: Array, block: Any) -> Array:
-    """A block of rows, dense or sparse, times a small matrix."""
-    return MemoryEngine(threads=1).combine(block, small)
-
-
 def call(fn: Callable[..., Any], which: int, cut: Run, sources: Sequence[Any], vectors: Sequence[Stored | str]) -> Any:
     """A function of one partition for its effect; vectors are stored whole, or (of objects) the part that belongs here."""
     entries = [each.read(*cut) if isinstance(each, Stored) else load(each) for each in vectors]
@@ -218,8 +213,7 @@ def gather(sources: Sequence[Any], cuts: Sequence[Run], index: Array, first: int
     for source, (begin, _), a, b in zip(sources, cuts, edges[:-1], edges[1:], strict=True):
         if a == b:
             continue
-        opened, rows = source.open(), index[a:b] - begin
-        width = max(1, source.shape[1])
+        opened, rows, width = source.open(), index[a:b] - begin, max(1, source.shape[1])
         breaks = (np.diff(rows) > max(1, GAP // (4 * width))) | (np.diff(rows // max(1, READ_ENTRIES // width)) > 0)
         for start, stop in zip(*(np.r_[0, np.flatnonzero(breaks) + 1, len(rows)][i:] for i in (0, 1)), strict=False):
             low = int(rows[start])
@@ -276,9 +270,7 @@ class Product:
                 for cut, outs in files:
                     self._multiply(part, cut, gathered, scalings, outs, first)
 
-    def _multiply(
-        self, part: Part, cut: Run, gathered: Array, scalings: list[Scaling], outs: list[FileRowMatrix], first: int
-    ) -> None:
+    def _multiply(self, part: Part, cut: Run, gathered: Array, scalings: list[Scaling], outs: list[Any], first: int) -> None:
         """One partition, in runs of rows whose entries are read together."""
         pointers = self.indptr.read(cut[0], cut[1] + 1)
         for start, stop in entry_blocks(pointers):
