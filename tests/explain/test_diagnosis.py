@@ -1,6 +1,7 @@
 """The verdict: the nine cases at a small size, real graphs as the literature knows them, and bad input."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -27,16 +28,17 @@ def test_the_nine_cases_are_named(name):
     if name in EMPTY:
         assert "Neither the features nor the edges predict the classes" in text and "Do not use predictions" in text
     if name == "semantic-uniform":
-        assert "Features alone suffice" in text and "A classifier on the features alone will do" in text
+        assert re.search("The graph (makes no measurable difference|adds nothing): ", text)
+        assert "A classifier on the features alone will do" in text
     if name.endswith("heterophily"):
         assert "neighbours tend to be of different classes" in text
 
 
 def test_cora_chameleon_and_actor(load_real):
     expected = {
-        "cora": ("semantic-homophily", "Both help"),
+        "cora": ("semantic-homophily", "The graph helps"),
         "chameleon": ("semantic-heterophily", "who is linked to whom predicts"),
-        "actor": ("semantic-uniform", "Features alone"),
+        "actor": ("semantic-uniform", "The graph makes"),
     }
     for name, (scenario, words) in expected.items():
         graph = load_real(name)

@@ -24,10 +24,13 @@ import argparse
 import json
 import shlex
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slimg.cli import Progress, add_command, echo, print_json
+from slimg.cli.engines import add_engine_options, opened
 from slimg.cli.inputs import (
     add_coverage_option,
     add_input_options,
@@ -42,7 +45,8 @@ from slimg.cli.results import MODEL, PAGE, RECORD, existing_results, result_fold
 from slimg.errors import InputError, without_password
 from slimg.graph.graph import Graph
 from slimg.io import refuse_existing, write_text
-from slimg.io.inputs import Inputs, read_inputs
+from slimg.io.inputs import Inputs
+from slimg.system import release_memory
 
 if TYPE_CHECKING:
     from slimg.classifier import SlimG
@@ -51,6 +55,8 @@ STAGES = 7
 """Reading, components, learning, comparing, diagnosing, explaining, writing."""
 SCORING = ("accuracy", "balanced_accuracy", "f1_macro", "average_precision", "roc_auc", "log_loss")
 """Names of `slimg.learn.objective.METRICS`, which would load scikit-learn."""
+NAMES = ("name", "title", "full_name", "display_name", "headline", "caption", "subject", "words")
+"""Columns whose values are shown beside ids, the first that there is."""
 MEASURED_NODES = 3_000
 """Nodes up to which folding in is measured by default: it takes a second or two."""
 
@@ -62,7 +68,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     output = parser.add_argument_group("output")
     output.add_argument("--out", metavar="DIR", type=Path, default=Path("slimg-out"), help="folder (default: slimg-out)")
     output.add_argument("--force", action="store_true", help="overwrite existing files")
-    output.add_argument("--json", action="store_true", help="print the results as JSON")
+    shown = output.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="print the results as JSON")
+    shown.add_argument("--verbose", action="store_true", help="print also how files were read, the diagnosis and what to do next")
     add_coverage_option(output)
     output.add_argument("--title", metavar="TEXT", help="title of the page")
     output.add_argument("--explain", metavar="NODE", nargs="+", action="extend",
@@ -77,6 +85,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_scoring_option(parser, "what penalties are chosen by, and the result is judged by")
     parser.add_argument("--class-weight", choices=("balanced",), help="balanced: every class counts the same in the loss")
     parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (default: 0)")
+    add_engine_options(parser)
     return parser
 
 
@@ -94,15 +103,15 @@ def run(args: argparse.Namespace) -> int:
     names = {"predictions": predictions_path(Path(), options).name, "model": MODEL, "page": PAGE, "record": RECORD}
     files = {name: args.out / file for name, file in names.items()}
     refuse_existing(existing_results(args.out), args.force)
-    with result_folder(args.out) as draft, progress.whole("fit", STAGES):
-        with progress.stage("reading"):
-            inputs = read_inputs(options)
-        graph = inputs.graph
-        explain, measure = rows_of_nodes(graph, args.explain or ()), _measures_fold_in(args.measure_fold_in, graph)
+    with (result_folder(args.out) as draft, progress.whole("fit", STAGES),
+          opened(args, options, progress) as (inputs, engine, notes)):  # fmt: skip
+        graph, inputs = inputs.graph, replace(inputs, notes=(*inputs.notes, *notes))
+        in_memory = isinstance(engine, str)
+        explain, measure = rows_of_nodes(graph, args.explain or ()), _measures_fold_in(args.measure_fold_in, graph, in_memory)
         from slimg.classifier import SlimG
 
         wanted: dict[str, Any] = {"scoring": args.scoring, "class_weight": args.class_weight, "random_state": args.seed}
-        model = SlimG(**wanted, verbose=progress).fit(graph).set_params(verbose=False)
+        model = SlimG(**wanted, engine=engine, verbose=progress).fit(graph).set_params(verbose=False)
         if measure:
             with progress.stage("measuring"):
                 model.measure_fold_in()
@@ -111,21 +120,30 @@ def run(args: argparse.Namespace) -> int:
             saved = executor.submit(model.save, draft / MODEL)
             from slimg.report.record import fit_record
 
-            record = fit_record(model, graph, facts=_facts(args, inputs, files), explain=explain, progress=progress)
+            told: dict[str, Any] = {"facts": _facts(args, inputs, files), "names": _names(inputs)}
+            record = fit_record(model, graph, **told, explain=explain, progress=progress)
+            model.components_.blocks.clear()  # scores and states are all that is needed from here on
+            release_memory()
             with progress.stage("writing"):
                 _write({name: draft / file for name, file in names.items()}, inputs, model, record, args.coverage)
                 saved.result()
     record["seconds"] = progress.seconds
     if args.json:
-        print_json(_results(record))
+        from slimg.report.record import results
+
+        print_json(results(record))
     else:
-        _print_summary(record, files)
+        _print_summary(record, files, args.verbose)
     return 0
 
 
-def _measures_fold_in(option: bool | None, graph: Graph) -> bool:
-    """Whether folding in is measured: it hides nodes that have no label."""
+def _measures_fold_in(option: bool | None, graph: Graph, in_memory: bool) -> bool:
+    """Whether folding in is measured: it hides nodes that have no label, and fits the rest in memory."""
     some = len(graph.labelled) < graph.n
+    if not in_memory:
+        if option:
+            raise InputError("--measure-fold-in fits in memory: leave it out, or use --engine memory")
+        return False
     if option and not some:
         raise InputError("every node has a label, so none can be hidden and folded in: leave out --measure-fold-in")
     return some and graph.n <= MEASURED_NODES if option is None else option
@@ -144,63 +162,40 @@ def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> 
     }
 
 
+def _names(inputs: Inputs) -> list[Any] | None:
+    """A column that people know the nodes by, beside the id."""
+    own = {str(name).lower(): name for name in inputs.table.columns if name not in (inputs.id, inputs.label)}
+    found = next((own[name] for name in NAMES if name in own), None)
+    if found is None or len(inputs.table) != inputs.graph.n:
+        return None
+    return [value if isinstance(value, (str, int)) else "" for value in inputs.table[found].tolist()]
+
+
 def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any], coverage: float | None) -> None:
+    from slimg.inference.predictions import Chances
     from slimg.report.page import render
 
-    sets = None if coverage is None else model.predict_set(coverage)
-    record["read"]["notes"] += write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"], sets)
+    chances = Chances(model._own_scores(), model.temperature_)
+    sets = None if coverage is None else partial(model.prediction_sets, coverage=coverage)
+    record["read"]["notes"] += write_predictions(inputs, model.classes_, chances, files["predictions"], sets)
     write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), files["record"])
     write_text(render(record), files["page"])
 
 
-def _results(record: dict[str, Any]) -> dict[str, Any]:
-    """The record without lists of nodes, for scripts."""
-    read, held = record["read"], record["held_out"]
-    return {
-        **{name: read[name] for name in ("nodes", "edges", "features", "labelled", "notes", "files", "folder")},
-        "classes": record["classes"],
-        **{name: held[name] for name in ("accuracy", "interval", "majority", "scoring", "score", "score_interval", "baseline")},
-        "comparison": record["comparison"],
-        "ranking": _ranking(held["ranking"], record["classes"]),
-        "fold_in_agreement": record["model"]["fold_in_agreement"],
-        "weights": {part["name"]: part["norm"] for part in record["model"]["overview"]["components"]},
-        "verdict": (record["diagnosis"] or {}).get("verdict", []),
-        "seconds": record["seconds"],
-    }
-
-
-def _ranking(told: dict[str, Any] | None, classes: list[str]) -> dict[str, Any] | None:
-    """Areas and what the first k hold, without the curve."""
-    if told is None:
-        return None
-    return {"class": classes[told["code"]], **{name: told[name] for name in ("average_precision", "roc_auc", "first")}}
-
-
-def _print_summary(record: dict[str, Any], files: dict[str, Path]) -> None:
-    found = _results(record)
-    from slimg.explain.measures import WORDS, format_score
+def _print_summary(record: dict[str, Any], files: dict[str, Path], verbose: bool) -> None:
+    """Five lines; the rest, which the page has too, if it is asked for."""
+    from slimg.report.findings import lines_of
     from slimg.report.ranking import format_first
 
-    scoring = found["scoring"]
-
-    def shown(value: float) -> str:
-        return format_score(scoring, value, 1)
-
-    low, high = sorted(found["score_interval"], key=lambda end: -end if scoring == "log_loss" else end)
-    words, compared = WORDS[scoring], found["comparison"]
-    sizes = ", ".join(f"{found[name]:,} {name}" for name in ("nodes", "edges", "features", "labelled"))
-    echo(sizes, *(f"  {note}" for note in found["notes"]), *found["verdict"])
-    reference = "predicting the largest class" if scoring == "accuracy" else "the shares of the classes for every node"
-    echo(
-        f"{words[0].upper()}{words[1:]} on held-out labels: {shown(found['score'])} ({shown(low)} to {shown(high)});"
-        f" {reference} would give {shown(found['baseline'])}."
-    )
-    if record["held_out"]["ranking"] and scoring != "accuracy":
-        told = record["held_out"]["ranking"]
+    echo(*lines_of(record, files["page"]))
+    if not verbose:
+        return
+    told, found, agreed = record["held_out"]["ranking"], record["diagnosis"], record["model"]["fold_in_agreement"]
+    echo("", *(f"  {note}" for note in record["read"]["notes"]), *(found["verdict"] if found else ()))
+    echo(*(each for each in (record["comparison"]["sentence"], *record["comparison"]["notes"]) if each))
+    if told:
         echo(format_first(told, record["classes"][told["code"]]))
-    if len(compared["models"]) > 1:
-        beside = ", ".join(f"{each['name']} {shown(each['value'])}" for each in compared["models"])
-        echo(f"On the same labels: {beside}.", *[compared["sentence"]][: bool(compared["sentence"])])
-    if found["fold_in_agreement"] is not None:
-        echo(f"Hidden nodes that were folded in got the class of this fit in {found['fold_in_agreement']:.1%} of cases.")
-    echo(f"Written: {', '.join(str(path) for path in files.values())}", f"Open {files['page']} in a browser.")
+    echo(*(found["advice"] if found else ()))
+    if agreed is not None:
+        echo(f"Hidden nodes that were folded in got the class of this fit in {agreed:.1%} of cases.")
+    echo(f"Written: {', '.join(str(path) for path in files.values())}")

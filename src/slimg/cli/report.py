@@ -1,16 +1,19 @@
-"""``slimg report``: make the page again from the record that slimg fit wrote.
+"""``slimg report``: make the page again from the record that slimg fit wrote, or print what it says.
 
-slimg report slimg-out --title "Teams of our users" --out teams.html
+    slimg report slimg-out --title "Teams of our users" --out teams.html
+    slimg report slimg-out --markdown
+    slimg report slimg-out --json
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import Any
 
-from slimg.cli import add_command, echo
+from slimg.cli import add_command, echo, print_json
 from slimg.cli.results import finish
 from slimg.errors import InputError
 from slimg.io import refuse_existing, write_text
@@ -23,6 +26,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
                         help="folder of slimg fit (default: slimg-out)")  # fmt: skip
     parser.add_argument("--title", metavar="TEXT", help="title of the page")
     parser.add_argument("--out", metavar="FILE", type=Path, help="page to write (default: DIR/report.html)")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--markdown", action="store_true", help="Markdown instead of the page; printed without --out")
+    shown.add_argument("--json", action="store_true", help="print the numbers as JSON, as slimg fit --json does")
     parser.add_argument("--force", action="store_true", help="overwrite an existing page")
     return parser
 
@@ -33,13 +39,27 @@ def run(args: argparse.Namespace) -> int:
     source, page = args.folder / "record.json", args.out or args.folder / "report.html"
     if not source.exists():
         raise InputError(f"the record {source} does not exist: slimg fit writes one into its folder")
-    refuse_existing([page], args.force)
-    from slimg.report.page import render
+    if args.json and args.out:
+        raise InputError("--json prints to the terminal: leave out --out, or send the output to a file with >")
+    prints = args.json or (args.markdown and args.out is None)
+    refuse_existing([] if prints else [page], args.force)
+    from slimg.report.page import markdown, render
+    from slimg.report.record import results
 
     try:
-        text = render(json.loads(source.read_text(encoding="utf-8")), args.title)
+        record = json.loads(source.read_text(encoding="utf-8"))
+        if args.json:
+            print_json(results(record))
+            return 0
+        folder = f"{Path(os.path.relpath(args.folder, page.parent)).as_posix()}/".removeprefix("./")
+        text = markdown(record, args.title) if args.markdown else render(record, args.title, folder)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{source}: this is not a record of this version of slimg ({error!r}): fit again") from None
     except ValueError as error:  # of json and of render
         raise InputError(f"{source}: {error}") from None
+    if prints:
+        echo(*text.splitlines())
+        return 0
     write_text(text, page)
     echo(f"Written: {page}", "Open it in a browser.")
     return 0

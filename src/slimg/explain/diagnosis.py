@@ -13,7 +13,8 @@ A diagnosis as text: the verdict, the recommendations, and the numbers behind bo
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array, Engine
 from slimg.errors import InputError
 from slimg.explain.evidence import GAIN, SURE, Evidence, Score, gather
-from slimg.explain.leave_one_out import Agreement, LearningCurve, agreement
-from slimg.explain.measures import SHARES, WORDS, format_gain, format_score
+from slimg.explain.leave_one_out import Agreement, Gain, LearningCurve, agreement
+from slimg.explain.measures import SHARES, WORDS, format_chance, format_difference, format_gain, format_range, format_score
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 from slimg.learn.objective import RARE as RARE_SHARE
@@ -50,6 +51,8 @@ class Diagnosis:
         "homophily", "heterophily", "uniform" (neither) or "unknown" (too few edges between labelled nodes).
     features : str
         "semantic", "structural", "random" or "absent".
+    trust : str
+        Whether predictions are above chance: "yes", "no", or "unclear" if only a component or only all together are.
     verdict : tuple of str
         Sentences: what was found.
     advice : tuple of str
@@ -62,10 +65,19 @@ class Diagnosis:
         Counts of the graph.
     classes : dict
         Label → number of labelled nodes.
+
+    Examples
+    --------
+    >>> from slimg import Graph, diagnose
+    >>> pairs = [(k, (k + step) % 40 if k < 20 else 20 + (k + step) % 20) for k in range(40) for step in (1, 2)]
+    >>> diagnosis = diagnose(Graph.from_edges(pairs, labels={k: "ab"[k < 20] for k in range(0, 40, 2)}))
+    >>> diagnosis.relation
+    'homophily'
     """
 
     relation: str
     features: str
+    trust: str
     verdict: tuple[str, ...]
     advice: tuple[str, ...]
     agreement: Agreement | None
@@ -85,6 +97,34 @@ class Diagnosis:
             ``features-relation``, such as "semantic-homophily".
         """
         return f"{self.features}-{self.relation}"
+
+    def beside(self, models: Sequence[Mapping[str, Any]], baseline: float) -> Diagnosis:
+        """Judge by what a fit measured on held-out labels, so that sentences and the fit's scores agree.
+
+        Parameters
+        ----------
+        models : sequence of mapping
+            ``models`` of `slimg.report.comparison.compare`: the fit, features alone, the network alone, boosted trees.
+        baseline : float
+            Score of predicting the shares of the classes for every node.
+
+        Returns
+        -------
+        Diagnosis
+            With the same evidence and other sentences.
+        """
+        found = self.evidence
+        scores = {each["name"]: Score(each["value"], tuple(each["interval"]), baseline) for each in models}
+        alone = {"X": "features alone", "U": "network alone"} if len(found.alone) > 1 else dict.fromkeys(found.alone, "SlimG")
+        gains = {each["name"]: Gain(each["gain"]["value"], each["gain"]["error"]) for each in models if "gain" in each}
+        named = {"graph": "features alone", "features": "network alone", "trees": "boosted trees"}
+        judged = replace(
+            found,
+            alone={name: scores.get(alone.get(name, ""), each) for name, each in found.alone.items()},
+            all=scores["SlimG"],
+            gains={what: gains[name] for what, name in named.items() if name in gains},
+        )
+        return _worded(self, judged)
 
     def text(self) -> str:
         """Format the verdict, the recommendations and the numbers.
@@ -112,6 +152,12 @@ class Diagnosis:
 
     def __str__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        from slimg.report.notebook import told_html
+
+        scores = {self.evidence.titles[name]: each.value for name, each in self.evidence.alone.items()}
+        return told_html([repr(self), *self.verdict], scores, self.advice)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """In a notebook: the text."""
@@ -176,12 +222,17 @@ def diagnose(
     scoring = scoring or default_scoring(np.unique(graph.codes[graph.labelled], return_inverse=True)[1])
     parts = propagated or compute_components(graph, engine, random_state=random_state)
     edges, evidence = agreement(graph, random_state), gather(graph, parts, random_state, scoring)
-    relation, features = relation_of(edges, evidence), features_of(evidence)
     classes = dict(zip(graph.classes.tolist(), counts.tolist(), strict=True))
-    verdict = format_verdict(relation, features, edges, evidence)
-    advice = format_recommendations(relation, features, evidence, classes)
     size = {"nodes": graph.n, "labelled": len(graph.labelled), "edges": graph.edges}
-    return Diagnosis(relation, features, verdict, advice, edges, evidence, **size, classes=classes)
+    return _worded(Diagnosis("", "", "", (), (), edges, evidence, **size, classes=classes), evidence)
+
+
+def _worded(found: Diagnosis, evidence: Evidence) -> Diagnosis:
+    """A diagnosis with its sentences."""
+    relation, features = relation_of(found.agreement, evidence), features_of(evidence)
+    verdict = format_verdict(relation, features, found.agreement, evidence)
+    advice = format_recommendations(relation, features, evidence, found.classes)
+    return replace(found, relation=relation, features=features, trust=evidence.trust, verdict=verdict, advice=advice)
 
 
 def check_labels(graph: Graph) -> Array:
@@ -220,47 +271,46 @@ def features_of(evidence: Evidence) -> str:
     return "semantic" if evidence.alone["X"].is_informative else "random"
 
 
-UNSETTLED = 0.02
-"""What the graph adds to the features, as a share of the labels, from which it is not called nothing."""
-RARE = 10
-"""Labelled nodes of a class below which it is called rare."""
+FEW = 10
+"""Labelled nodes of a class below which they are called few."""
 WEAK = 0.2
 """Adjusted homophily below which it is called weak."""
 
 
 def format_verdict(relation: str, features: str, edges: Agreement | None, evidence: Evidence) -> tuple[str, ...]:
     """Sentences on edges, features, both together, and unusual nodes."""
-    lines = [_of_edges(relation, edges, evidence), _of_features(features, evidence), _of_both(relation, evidence)]
-    if "hops" in evidence.gains and evidence.predicts:
-        gain = evidence.gains["hops"]
-        added = format_gain(evidence.scoring, gain.value) if gain.matters else "nothing measurable on these labels"
-        lines.append(f"Nodes two steps away add {added}.")
+    lines = [_of_edges(relation, edges, evidence), _of_features(features, evidence), *_of_gains(relation, evidence)]
     lines += _of_nodes(evidence)
     return tuple(line for line in lines if line)
 
 
 def format_recommendations(relation: str, features: str, evidence: Evidence, classes: dict[Any, int]) -> tuple[str, ...]:
     """Sentences on what to do next; ``classes`` has the number of labelled nodes of each class."""
-    lines = []
-    best = max([evidence.all, *evidence.alone.values()], key=lambda each: each.value)
-    if not evidence.predicts and (evidence.scoring != "accuracy" or best.value - evidence.majority < 0.02):
+    lines, graph, trees = [], evidence.gains.get("graph"), evidence.gains.get("trees")
+    better = trees is not None and trees.interval[1] < 0
+    if better and evidence.trust != "yes":
+        lines.append("Do not rely on these predictions: boosted trees on the components (SlimGFeatures) do better here.")
+    elif evidence.trust == "no":
         lines.append("Do not use predictions from this graph: find features or edges that predict the classes.")
-    elif not evidence.predicts:
-        lines.append("Do not rely on predictions yet: what is above chance here may be chance; label more nodes.")
-    elif relation == "uniform" and evidence.alone.get("X") and evidence.alone["X"].is_informative:
+    elif evidence.trust == "unclear":
+        lines.append("Do not rely on predictions yet.")
+    elif "X" in evidence.alone and evidence.alone["X"].is_informative and _is_needless(relation, graph):
         lines.append("A classifier on the features alone will do; better features would help more than more edges.")
+    elif better:
+        lines.append("Boosted trees on the components (SlimGFeatures) do better here: use them if reasons do not matter.")
     elif relation == "heterophily":
         lines.append("Use SlimG as it is; avoid methods that assume that neighbours are alike (label propagation, GCN).")
     else:
         lines.append("Use SlimG as it is.")
-    rare = [label for label, n in classes.items() if n < RARE]
-    if rare:
-        lines.append(f"Label more nodes of {show(rare)}: fewer than {RARE} are labelled.")
-    lines.append(_of_labels(evidence.curve, evidence.scoring))
-    if evidence.suspicious:
+    few = [label for label, n in classes.items() if n < FEW]
+    if few:
+        lines.append(f"Label more nodes of {show(few)}: fewer than {FEW} are labelled.")
+    if evidence.trust != "no":
+        lines.append(_of_labels(evidence.curve, evidence.scoring, "the other classes" if few else "the same kind"))
+    if evidence.suspicious and evidence.trust == "yes":
         named = show(each.node for each in evidence.suspicious)
-        lines.append(f"Look at {number_of(len(evidence.suspicious), 'label')} that the graph contradicts: {named}.")
-    if features == "structural":
+        lines.append(f"Look at {number_of(len(evidence.suspicious), 'label')} that features and edges contradict: {named}.")
+    if features == "structural" and not ((own := evidence.gains.get("features")) and own.matters):
         lines.append("Look for features that add something to the edges: these repeat the graph.")
     return tuple(lines)
 
@@ -309,7 +359,8 @@ def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str
         if structure is None:
             return f"{known}."
         does = "does" if structure.is_informative else "does not"
-        return f"{known}; the network alone {does} predict the classes ({_value(evidence, structure)})."
+        reached = f"{_value(evidence, structure)}, {format_score(evidence.scoring, structure.by_chance)} by chance"
+        return f"{known}; the network alone {does} predict the classes ({reached})."
     share = f"{edges.share:.0%} of the edges join nodes of one class, {edges.by_chance:.0%} would by chance"
     if _is_rare(edges, evidence):
         share = (
@@ -319,9 +370,11 @@ def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str
     if relation == "homophily":
         kind = "Weak homophily" if edges.adjusted < WEAK else "Homophily"
         return f"{kind}: neighbours tend to be of the same class ({share})."
+    if relation == "uniform" and (graph := evidence.gains.get("graph")) and graph.matters and evidence.trust == "yes":
+        return f"Neighbours are of the same class about as often as by chance ({share}), but their features can tell a class."
     if relation == "uniform":
         return f"The edges do not predict the classes: neighbours are alike as often as by chance ({share})."
-    if edges.p_less <= 0.01:
+    if edges.p_less <= SURE:
         return f"Heterophily: neighbours tend to be of different classes ({share})."
     return (
         f"Heterophily: neighbours are hardly more alike than by chance ({share}), but who is linked to whom predicts the"
@@ -333,42 +386,57 @@ def _of_features(features: str, evidence: Evidence) -> str:
     if features == "absent":
         return "The nodes have no features."
     own = evidence.alone["X"]
+    words = "predict" if own.is_informative else "hardly predict" if own.value - own.by_chance >= GAIN else "do not predict"
+    who = "The features alone"
     if features == "structural":
-        restate = f"The features restate the graph ({evidence.restated:.0%} of their variance lies in its structure)"
-        predict = "so they predict the classes as far as the graph does"
-        return f"{restate}, {predict if own.is_informative else 'and they do not predict the classes'}."
-    words = "hardly predict" if own.value - own.by_chance >= GAIN else "do not predict"
-    words = "predict" if features == "semantic" else words
+        who = f"The features restate the graph ({evidence.restated:.0%} of their variance lies in its structure); alone they"
+    right = " right" if evidence.scoring == "accuracy" else ""
     by_chance = format_score(evidence.scoring, own.by_chance)
-    if evidence.scoring == "accuracy":
-        return f"The features {words} the classes: {own.value:.0%} right with them alone, {by_chance} by chance."
-    return f"The features {words} the classes: {_value(evidence, own)} with them alone, {by_chance} by chance."
+    return f"{who} {words} the classes: {_value(evidence, own)}{right}, {by_chance} by chance."
 
 
-def _of_both(relation: str, evidence: Evidence) -> str:
-    graph, features, alone = evidence.gains.get("graph"), evidence.gains.get("features"), evidence.alone
-    if graph is None or features is None:
-        return ""
-    if not evidence.predicts:
-        if relation in ("homophily", "heterophily"):
-            return "Still, no component alone predicts the classes better than chance on these labels."
-        return "Neither the features nor the edges predict the classes."
-    together = _value(evidence, evidence.all)
-    if graph.matters and features.matters:
-        own, network = (format_gain(evidence.scoring, each.value) for each in (graph, features))
-        return f"Both help: {together} together, {own} more than features alone and {network} more than the network alone."
-    if graph.matters:
-        return f"The network alone suffices ({_value(evidence, alone['U'])}); features add nothing to it."
-    if features.matters and graph.value >= UNSETTLED:
-        own = _value(evidence, alone["X"])
-        return f"Features alone give {own}, with the graph {together}: these labels are too few to decide whether it helps."
-    if features.matters:
-        return f"Features alone suffice ({_value(evidence, alone['X'])}); what the graph adds is not measurable here."
-    own, network = _value(evidence, alone["X"]), _value(evidence, alone["U"])
-    return f"Features alone ({own}) do as well as the network alone ({network})."
+def _of_gains(relation: str, evidence: Evidence) -> list[str]:
+    """What the graph adds to the features and they to it; where predictions are not above chance, that alone."""
+    if evidence.trust == "yes":
+        return [_of_gain(evidence, what) for what in ("graph", "features") if what in evidence.gains]
+    ends = format_range(evidence.scoring, evidence.all.interval)
+    by_chance = format_chance(evidence.scoring, evidence.all.by_chance)
+    reached = f"{_value(evidence, evidence.all)} (95 % interval {ends}), {by_chance}"
+    if evidence.trust == "unclear":
+        return [f"Together, edges and features give {reached}: too little to rely on." if evidence.predicts else
+                f"Together, edges and features give {reached}; no component alone passes a permutation test."]  # fmt: skip
+    if (trees := evidence.gains.get("trees")) and trees.interval[1] < 0:
+        behind = format_difference(evidence.scoring, trees.value, trees.interval)
+        return [f"A linear model is no better than chance here: {reached}; boosted trees do better ({behind})."]
+    if relation in ("homophily", "heterophily"):
+        return [f"Still, predictions are no better than chance on these labels: {reached}."]
+    return [f"Neither the features nor the edges predict the classes: {reached}."]
 
 
-def _of_labels(curve: LearningCurve, scoring: str) -> str:
+def _of_gain(evidence: Evidence, what: str) -> str:
+    """``The graph helps: 97% with it, 62% with features alone (+35.7 points, 95 % interval +24.1 to +47.2).``"""
+    name, s, it, less, other = (
+        ("The graph", "s", "it", "X", "features alone") if what == "graph" else ("Features", "", "them", "U", "the network alone")
+    )
+    gain = evidence.gains[what]
+    added = format_difference(evidence.scoring, gain.value, gain.interval)
+    with_it, without = (_value(evidence, each) for each in (evidence.all, evidence.alone[less]))
+    return f"{name} {format_help(gain, s)}: {with_it} with {it}, {without} with {other} ({added})."
+
+
+def _is_needless(relation: str, graph: Gain | None) -> bool:
+    """Whether the graph adds nothing to the features."""
+    return (relation == "uniform" and not (graph and graph.matters)) or (graph is not None and graph.interval[1] < 0)
+
+
+def format_help(gain: Gain, s: str = "") -> str:
+    """``help``, ``help little``, ``make no measurable difference`` or, below zero, ``add nothing``; with an s for one thing."""
+    if gain.interval[0] > 0:
+        return f"help{s}" if gain.matters else f"help{s} little"
+    return f"add{s} nothing" if gain.interval[1] < 0 else f"make{s} no measurable difference"
+
+
+def _of_labels(curve: LearningCurve, scoring: str, kind: str) -> str:
     if curve.doubling is None:
         return "Whether more labels would help is not clear from so few."
     error = f"(standard error {_error(scoring, curve.doubling.error)})"
@@ -377,7 +445,7 @@ def _of_labels(curve: LearningCurve, scoring: str) -> str:
         before = "" if curve.before is None else f", the one before {format_gain(scoring, curve.before)}"
         return f"Label more nodes: {rise}{before}."
     if curve.outlook == "little":
-        return f"More labels of the same kind would change little: {rise}."
+        return f"More labels of {kind} would change little: {rise}."
     return f"Whether more labels would help is not clear from these labels: {rise}."
 
 
@@ -385,7 +453,8 @@ def _of_nodes(evidence: Evidence) -> list[str]:
     lines = []
     if evidence.isolated:
         which = number_of(len(evidence.isolated), "node has", "nodes have")
-        lines.append(f"{which} no edge ({show(evidence.isolated)}): only features can classify them.")
+        so = "only features can classify them" if "X" in evidence.alone else "nothing tells them apart"
+        lines.append(f"{which} no edge ({show(evidence.isolated)}): {so}.")
     if evidence.duplicates:
         copies = sum(len(group) - 1 for group in evidence.duplicates)
         which = number_of(copies, "node is a copy of another", "nodes are copies of others")

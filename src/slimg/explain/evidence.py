@@ -51,7 +51,10 @@ that share once."""
 
 @dataclass(frozen=True)
 class Score:
-    """Held-out score, its 95 % interval, the mean score with permuted labels, and how often that is as high (p)."""
+    """Held-out score, its 95 % interval, the mean score with permuted labels, and how often that is as high (p).
+
+    Of all components together ``by_chance`` is the baseline, and p the smallest of any of them alone.
+    """
 
     value: float
     interval: tuple[float, float]
@@ -61,7 +64,12 @@ class Score:
     @property
     def is_informative(self) -> bool:
         """Whether it is above chance, significantly and by an amount that matters."""
-        return (self.p is None or self.p <= SURE) and self.value - self.by_chance >= GAIN
+        return self.is_above and self.value - self.by_chance >= GAIN
+
+    @property
+    def is_above(self) -> bool:
+        """Whether it is above chance: with a small p, or, where there is none, by its whole interval."""
+        return self.value > self.by_chance and (self.interval[0] > self.by_chance if self.p is None else self.p <= SURE)
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,7 @@ class Evidence:
     without : dict of str to Score
         Of all components but one.
     gains : dict of str to Gain
-        Of all components: "graph" over features alone, "features" over U alone, "hops" over U and X.
+        Of all components: "graph" over features alone, "features" over U alone.
     restated : float or None
         See the module's text; None without features or edges.
     curve : LearningCurve
@@ -129,6 +137,11 @@ class Evidence:
     def predicts(self) -> bool:
         """Whether some component alone is informative."""
         return any(each.is_informative for each in self.alone.values())
+
+    @property
+    def trust(self) -> str:
+        """Whether predictions are above chance: "yes", "no", or "unclear" if either a component or all together are not."""
+        return ("no", "unclear", "yes")[self.predicts + self.all.is_above]
 
 
 def gather(graph: Graph, parts: Components, random_state: int = 0, scoring: str = "accuracy") -> Evidence:
@@ -201,7 +214,7 @@ class _Evaluation:
             name: Score(float(value), self._interval(held_out), float(mine.mean()), each)
             for name, value, (held_out, mine), each in zip(kernels, values, alone, p, strict=True)
         }
-        names, references = tuple(kernels), {"graph": ("X",), "features": ("U",), "hops": ("U", "X")}
+        names, references = tuple(kernels), {"graph": ("X",), "features": ("U",)}
         self.references = {what: others for what, others in references.items() if set(others) < set(kernels)}
         self.but = {name: tuple(other for other in names if other != name) for name in names if len(names) > 1}
         self.held_out: dict[tuple[str, ...], LeaveOneOut] = {}
@@ -226,7 +239,8 @@ class _Evaluation:
 
     def score(self, names: tuple[str, ...]) -> Score:
         held_out = self.held_out[names]
-        return Score(held_out.score, self._interval(held_out), self.baseline)
+        p = min(each.p for name, each in self.alone.items() if name in names and each.p is not None)
+        return Score(held_out.score, self._interval(held_out), self.baseline, p)
 
     def gain(self, everything: LeaveOneOut, names: tuple[str, ...]) -> Gain:
         """What all components give beyond some."""
@@ -288,10 +302,12 @@ def _restated(parts: Components) -> float | None:
 
 
 def _duplicates(graph: Graph) -> tuple[tuple[Any, ...], ...]:
-    linked = np.flatnonzero(np.diff(graph.adjacency.indptr) > 0)
-    keys = np.column_stack([twins(graph.adjacency).astype(np.uint64), feature_digests(graph.features, graph.n)])[linked]
+    alike = twins(graph.adjacency)
+    linked = np.flatnonzero((np.diff(graph.adjacency.indptr) > 0) & (np.bincount(alike, minlength=graph.n)[alike] > 1))
     if len(linked) == 0:
         return ()
+    features: Any = None if graph.features is None else graph.features[linked]
+    keys = np.column_stack([alike[linked].astype(np.uint64), feature_digests(features, len(linked))])
     _, group, sizes = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(group, kind="stable")
     members = np.split(linked[order], np.cumsum(sizes)[:-1])

@@ -9,7 +9,7 @@ Intervals (95 %) and standard errors come from rows drawn again within each clas
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -97,6 +97,25 @@ def format_score(scoring: str, value: float, digits: int = 0) -> str:
 def format_gain(scoring: str, value: float) -> str:
     """A difference of two values as text: ``3.1 points``, ``0.031``."""
     return f"{100 * value:.1f} points" if scoring in SHARES else f"{value:.3f}"
+
+
+def format_difference(scoring: str, value: float, ends: Sequence[float]) -> str:
+    """A difference with its interval as text: ``+3.1 points, 95 % interval +0.2 to +6.0``."""
+    unit, digits = (100, 1) if scoring in SHARES else (1, 3)
+    shown = [f"{unit * each:+.{digits}f}".replace("-", "−") for each in (value, *ends)]
+    return f"{shown[0]}{' points' if unit > 1 else ''}, 95 % interval {shown[1]} to {shown[2]}"
+
+
+def format_chance(scoring: str, value: float, digits: int = 0) -> str:
+    """The score of the baseline as text: ``42% by predicting the largest class``."""
+    how = "by predicting the largest class" if scoring == "accuracy" else "by chance"
+    return f"{format_score(scoring, value, digits)} {how}"
+
+
+def format_range(scoring: str, ends: Sequence[float | None]) -> str:
+    """An interval of scores as text, the smaller number first: ``80.1% to 85.0%``."""
+    low, high = ("–" if end is None else format_score(scoring, end, 1) for end in (ends[::-1] if scoring == "log_loss" else ends))
+    return f"{low} to {high}"
 
 
 def _of_predictions(scoring: str, codes: Array, chances: Array, weights: Array) -> Array:

@@ -579,7 +579,7 @@ class Graph:
     def edge_homophily(self) -> float:
         """Compute how often neighbours share a class.
 
-            h = |{ {u, v} ∈ E : y_u = y_v }| / |{ {u, v} ∈ E : both labelled }|
+            h = #{ {u, v} ∈ E : y_u = y_v } / #{ {u, v} ∈ E : both labelled }
 
         Returns
         -------
@@ -758,6 +758,11 @@ class Graph:
         if self.features is None:
             found.append("The graph has no features: structure alone can be used.")
         return tuple(found)
+
+    def _repr_html_(self) -> str:
+        from slimg.report.notebook import graph_html
+
+        return graph_html(self)
 
     def __repr__(self) -> str:
         parts = [number_of(self.n, "node"), number_of(self.edges, "edge")]

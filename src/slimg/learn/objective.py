@@ -42,6 +42,8 @@ BLOCK_ENTRIES = 1 << 17
 """Scores of a block: it stays in the cache, and an engine's threads share the blocks."""
 RARE = 0.1
 """The share of labels below which one of two classes counts as rare."""
+ROUNDING = 1e-6
+"""A gradient at zero of this length is rounding: rows of components have length 1, and the columns say nothing."""
 
 
 def softmax(scores: Array) -> Array:
@@ -261,9 +263,9 @@ class SparseGroup:
         return np.where(self.group_of < 0, self.groups, self.group_of)
 
     def lambda_max(self, gradient_at_zero: Array) -> float:
-        """The smallest group weight for which W = 0 is optimal (for this λ₁)."""
+        """The smallest group weight for which W = 0 is optimal (for this λ₁); without λ₁ at least `ROUNDING`."""
         norms = self.norms(soft(gradient_at_zero, self.l1))
-        return float(norms.max(initial=0.0))
+        return float(norms.max(initial=0.0 if self.l1 else ROUNDING))
 
     def feasible_scale(self, gradient: Array) -> float:
         """The largest s ≤ 1 for which s·Z satisfies every constraint of the dual.

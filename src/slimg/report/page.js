@@ -2,12 +2,14 @@
 // The table of nodes and the explanation of one. Values from files only ever become text nodes and attributes.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { nodes, classes, explained, folder, ranking } = data;
-  const SHOWN = 12;
+  const { nodes, classes, explained, folder, ranking, map, sets } = data;
+  const SHOWN = 12, DETAILED = 4;  // rows of the table; components whose features are named
   const byId = (name) => document.getElementById(name);
   const search = byId("search"), kind = byId("class"), state = byId("state"), order = byId("order");
   const body = byId("rows"), count = byId("count"), detail = byId("detail");
-  const lower = nodes.ids.map((id) => id.toLowerCase());
+  const names = nodes.names || [];
+  const lower = nodes.ids.map((id, row) => (names[row] ? `${id}\n${names[row]}` : id).toLowerCase());
+  const rowOf = new Map(names.length ? nodes.ids.map((id, row) => [id, row]) : []);
   let found = [], page = 0, chosen = null;
 
   function make(tag, text, attributes = {}) {
@@ -24,6 +26,9 @@
     return element;
   }
 
+  // What people know a node by, with its id.
+  const titled = (id) => (rowOf.has(id) && names[rowOf.get(id)] ? `${names[rowOf.get(id)]} (${id})` : id);
+  const short = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
   const colour = (code) => `var(--k${code < 8 ? code : 8})`;
   const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
   const others = (count, what) => `${count.toLocaleString("en")} other ${what}${count === 1 ? "" : "s"}`;
@@ -60,7 +65,7 @@
     } else if (by !== null) found.sort((a, b) => nodes.chances[by][b] - nodes.chances[by][a] || a - b);
     else if (order.value !== "file") found.sort((a, b) => up * (nodes.probability[a] - nodes.probability[b]) || a - b);
     if (wanted) {  // an exact name first
-      const exact = found.findIndex((row) => lower[row] === wanted);
+      const exact = found.findIndex((row) => nodes.ids[row].toLowerCase() === wanted);
       if (exact > 0) found.unshift(...found.splice(exact, 1));
     }
     page = 0;
@@ -83,6 +88,7 @@
     button.dataset.row = row;
     button.addEventListener("click", () => choose(row, true));
     cell.append(button);
+    if (names[row]) cell.append(make("span", names[row], { class: "name" }));
     const label = nodes.label[row];
     tr.append(cell, make("td", label < 0 ? "–" : classes[label], { class: "wide" }), make("td", classes[nodes.prediction[row]]), make("td", ordered() === null ? chance(row) : digits(chanceOf(row, ordered()))));
     return tr;
@@ -95,10 +101,18 @@
       else button.removeAttribute("aria-current");
     }
     const label = nodes.label[row];
-    const heading = make("h3", `${nodes.ids[row]}: ${classes[nodes.prediction[row]]}`, { tabindex: "-1" });
+    const heading = make("h3", `${titled(nodes.ids[row])}: ${classes[nodes.prediction[row]]}`, { tabindex: "-1" });
     const told = `Probability ${chance(row)}; ` + (label < 0 ? "it has no label." : `its label is ${classes[label]}.`);
-    detail.replaceChildren(heading, make("p", told), ...(row in explained ? explanation(explained[row], row) : advice(row)));
+    detail.replaceChildren(heading, make("p", told + inSet(row)), ...(row in explained ? explanation(explained[row], row) : advice(row)));
     if (focus) heading.focus();
+  }
+
+  // The classes that are likely enough to be in the prediction set.
+  function inSet(row) {
+    const chances = row in explained ? explained[row].probabilities : nodes.chances ? classes.map((_, code) => chanceOf(row, code)) : null;
+    if (!sets || !chances) return "";
+    const likely = classes.filter((_, code) => chances[code] >= sets.least[code]);
+    return likely.length ? ` Classes with a coverage of ${Math.round(100 * sets.coverage)} %: ${likely.join(", ")}.` : " No class is likely enough to be relied on.";
   }
 
   function advice(row) {
@@ -121,20 +135,21 @@
       rows.append(tr);
     };
     add("part", "bias, the same for every node", signed(told.bias));
-    for (const part of told.parts) {
+    const ordered = told.parts.filter((part) => !part.removed).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    for (const part of [...ordered, ...told.parts.filter((part) => part.removed)]) {
       add("part", part.title, part.removed ? "not used" : signed(part.value));
-      if (part.removed) continue;
+      if (part.removed || ordered.indexOf(part) >= DETAILED) continue;
       for (const [name, value] of part.features || []) add("term", name, signed(value));
       if (part.other_features && part.other_features[0]) add("other", others(part.other_features[0], "feature"), signed(part.other_features[1]));
     }
     table.append(columns, rows);
-    return [table, ...sources(told), ...drawing(told, row)];
+    return [...drawing(told, row), table, ...sources(told)];
   }
 
   function sources(told) {
     const used = told.parts.filter((part) => !part.removed && part.name !== "X" && part.sources.length);
     return used.map((part) => {
-      const list = part.sources.map(([name, value]) => `${name} ${signed(value)}`).join(", ");
+      const list = part.sources.map(([name, value]) => `${titled(name)} ${signed(value)}`).join(", ");
       const rest = part.other_sources[0] ? `, ${others(part.other_sources[0], "node")} ${signed(part.other_sources[1])}` : "";
       return make("p", `Contributions of nodes to ${part.title}: ${list}${rest}.`);
     });
@@ -142,33 +157,44 @@
 
   function drawing(told, row) {
     if (!told.neighbours.length) return [make("p", "It has no neighbours.")];
-    const size = 420, middle = size / 2, radius = 140, total = told.neighbours.length;
+    const size = 420, middle = size / 2, radius = 165, total = told.neighbours.length;
     const place = (k) => {
       const angle = (2 * Math.PI * k) / total - Math.PI / 2;
       return [middle + radius * Math.cos(angle), middle + radius * Math.sin(angle)];
     };
-    const names = told.neighbours.map(([name, code]) => `${name} (${classes[code]})`).join(", ");
-    const svg = draw("svg", { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": `Neighbours with their predictions: ${names}` });
+    const said = told.neighbours.map(([name, code, keys]) => `${titled(name)} (${[classes[code], ...keys].join(", ")})`).join("; ");
+    const svg = draw("svg", { viewBox: `-140 0 ${size + 280} ${size}`, role: "img", "aria-label": `Neighbours with their predictions: ${said}` });
     for (const [a, b] of told.among) {
       const [x1, y1] = place(a), [x2, y2] = place(b);
       svg.append(draw("line", { x1, y1, x2, y2, class: "among" }));
     }
-    told.neighbours.forEach((_, k) => {
+    told.neighbours.forEach(([, , keys], k) => {
       const [x2, y2] = place(k);
       svg.append(draw("line", { x1: middle, y1: middle, x2, y2 }));
+      if (keys.some((key) => key.endsWith("→"))) svg.append(arrow(middle, middle, x2, y2, 9));
+      if (keys.some((key) => key.endsWith("←"))) svg.append(arrow(x2, y2, middle, middle, 13));
+      const kinds = [...new Set(keys.map((key) => key.replace(/ [→←]$/, "")))].join(", ");
+      const along = k % 2 ? 0.5 : 0.66;
+      if (kinds && kinds !== "edges") svg.append(draw("text", { x: middle + along * (x2 - middle), y: middle + along * (y2 - middle), "text-anchor": "middle", class: "kind" }, short(kinds, 20)));
     });
     told.neighbours.forEach(([name, code], k) => {
-      const [x, y] = place(k);
+      const [x, y] = place(k), shown = rowOf.has(name) ? names[rowOf.get(name)] || name : name;
       svg.append(draw("circle", { cx: x, cy: y, r: 8, fill: colour(code) }));
-      const short = name.length > 18 ? name.slice(0, 17) + "…" : name;
       const side = x > middle + 5 ? "start" : x < middle - 5 ? "end" : "middle";
       const dx = side === "start" ? 11 : side === "end" ? -11 : 0, dy = side === "middle" ? (y < middle ? -13 : 22) : 4;
-      svg.append(draw("text", { x: x + dx, y: y + dy, "text-anchor": side }, short));
+      svg.append(draw("text", { x: x + dx, y: y + dy, "text-anchor": side }, short(shown, 18)));
     });
     svg.append(draw("circle", { cx: middle, cy: middle, r: 12, fill: colour(nodes.prediction[row]) }));
     const figure = make("figure", null, { class: "around" });
     figure.append(svg, make("figcaption", `${told.degree > total ? `${total} of ${told.degree.toLocaleString("en")} neighbours, those with the largest contributions` : "All neighbours"}; the colour is the prediction.`), legend(told, row));
     return [figure];
+  }
+
+  // The head of an arrow that ends `before` the second point.
+  function arrow(x1, y1, x2, y2, before) {
+    const long = Math.hypot(x2 - x1, y2 - y1), ux = (x2 - x1) / long, uy = (y2 - y1) / long;
+    const x = x2 - before * ux, y = y2 - before * uy, bx = x - 10 * ux, by = y - 10 * uy;
+    return draw("polygon", { points: `${x},${y} ${bx - 4 * uy},${by + 4 * ux} ${bx + 4 * uy},${by - 4 * ux}` });
   }
 
   function legend(told, row) {
@@ -180,6 +206,19 @@
       list.append(item);
     }
     return list;
+  }
+
+  // The node of the map that is nearest to a click.
+  function nearest(event) {
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(event.currentTarget.getScreenCTM().inverse());
+    let best = -1, least = Infinity;
+    map.rows.forEach((row, k) => {
+      const far = (map.x[k] - at.x) ** 2 + (map.y[k] - at.y) ** 2;
+      if (far < least && row < nodes.ids.length) [best, least] = [row, far];
+    });
+    if (best < 0) return;
+    choose(best, true);
+    detail.scrollIntoView({ block: "nearest" });
   }
 
   // Boxes that scroll sideways say so.
@@ -226,9 +265,11 @@
     byId("threshold-form").hidden = false;
     threshold();
   }
+  byId("map-drawing").addEventListener("click", nearest);
   byId("browser").hidden = false;
   filter();
   markWide();
   addEventListener("resize", markWide);
-  if (found.length) choose(Object.keys(explained).length ? Number(Object.keys(explained)[0]) : found[0], false);
+  const told = Object.keys(explained), first = told.find((row) => explained[row].neighbours.length > 2) || told[0];
+  if (found.length) choose(first === undefined ? found[0] : Number(first), false);
 })();

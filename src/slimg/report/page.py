@@ -10,14 +10,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from slimg.errors import InputError
-from slimg.explain.measures import SHARES, WORDS, format_score
+from slimg.explain.measures import SHARES, WORDS, format_difference, format_range, format_score
 from slimg.learn.path import describe
+from slimg.report.findings import relation_weights
 from slimg.report.ranking import format_first
 
 if TYPE_CHECKING:
@@ -27,7 +30,8 @@ SECTIONS = {
     "summary": "Summary",
     "diagnosis": "Does the graph help?",
     "accuracy": "Accuracy",
-    "model": "The model",
+    "model": "What counts",
+    "map": "Map of the nodes",
     "nodes": "Nodes",
     "inputs": "Files and how they were read",
 }
@@ -36,9 +40,13 @@ MOST_CLASSES = 25
 """Classes up to which the confusion matrix is shown whole."""
 MOST_CONFUSIONS = 20
 TOP_FEATURES = 8
+COLOURS = 8
+"""Classes with a colour of their own; the others share one."""
+WRITTEN = ("predictions", "model", "record")
+"""Files of a fit that the page links to."""
 
 
-def render(record: dict[str, Any], title: str | None = None) -> str:
+def render(record: dict[str, Any], title: str | None = None, folder: str = "") -> str:
     """Make the page of a record.
 
     Parameters
@@ -47,6 +55,8 @@ def render(record: dict[str, Any], title: str | None = None) -> str:
         What is known of a fit (`slimg.report.record.fit_record`).
     title : str or None, default=None
         Title of the page; None takes that of the record.
+    folder : str, default=""
+        Where the files of the fit are, seen from the page; they are beside it by default.
 
     Returns
     -------
@@ -57,21 +67,58 @@ def render(record: dict[str, Any], title: str | None = None) -> str:
     ------
     InputError
         If the record lacks something that the page shows.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
+    >>> from slimg.report import fit_record, render
+    >>> render(fit_record(model, model.graph_))[:15]
+    '<!DOCTYPE html>'
     """
+    return _rendered("page.html", record, title, folder)
+
+
+def markdown(record: dict[str, Any], title: str | None = None) -> str:
+    """Make a text of a record, with the sentences and numbers of the page.
+
+    Parameters
+    ----------
+    record : dict
+        What is known of a fit (`slimg.report.record.fit_record`).
+    title : str or None, default=None
+        Title of the text; None takes that of the record.
+
+    Returns
+    -------
+    str
+        Markdown.
+
+    Raises
+    ------
+    InputError
+        If the record lacks something that the text shows.
+    """
+    return _rendered("report.md", record, title)
+
+
+def _rendered(template: str, record: dict[str, Any], title: str | None, folder: str = "") -> str:
     from jinja2 import UndefinedError
 
     try:
-        return templates().get_template("page.html").render(_context(record, title))
+        return templates().get_template(template).render(_context(record, title, folder))
     except (UndefinedError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"this is not a record of this version of slimg ({error!r}): fit again") from error
 
 
-def _context(record: dict[str, Any], title: str | None) -> dict[str, Any]:
+def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str, Any]:
     from slimg.report import plots
 
     script, fitted, diagnosis = _asset("page.js"), record["model"], record["diagnosis"]
     parts, shown = fitted["overview"]["components"], {key: record[key] for key in ("classes", "nodes", "explained")}
-    labels = {part["name"]: f"{part['short_title']} ({formula(part['name'])})" for part in parts}
+    labels = {part["name"]: label_of(part) for part in parts}
     scoring = record["held_out"]["scoring"]
     words = WORDS[scoring]
     headings = {**SECTIONS, "accuracy": words[0].upper() + words[1:]}
@@ -80,7 +127,12 @@ def _context(record: dict[str, Any], title: str | None) -> dict[str, Any]:
         "scoring": scoring,
         "measure": words,
         "score": lambda value: "–" if value is None else format_score(scoring, value, 1),
-        "range": lambda ends: _range(scoring, ends),
+        "range": lambda ends: format_range(scoring, ends),
+        "ahead": lambda gain: format_difference(scoring, gain["value"], gain["interval"]).replace(", 95 % interval ", " (") + ")",
+        "named": relation_weights(record),
+        "links": {name: quote(f"{folder}{file}") for name, file in record["read"].get("files", {}).items() if name in WRITTEN},
+        "dots": dots(record),
+        "relations": {each["direction"]: 100 * each["share"] for each in used(record["read"]["relations"])},
         "points": scoring in SHARES,
         "first": format_first(told, record["classes"][told["code"]]) if (told := record["held_out"]["ranking"]) else "",
         "title": title or record["read"].get("title") or "Nodes of a graph",
@@ -88,11 +140,12 @@ def _context(record: dict[str, Any], title: str | None) -> dict[str, Any]:
         "style": _asset("page.css"),
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "data": as_json({**shown, "folder": record["read"].get("folder", "slimg-out"), "ranking": record["held_out"]["ranking"]}),
+        "data": as_json({**shown, "folder": record["read"].get("folder", "slimg-out"), **_for_script(record)}),
         "plots": plots,
         "zip": zip,
         "accuracies": accuracies(diagnosis["evidence"], labels) if diagnosis else {},
         "confusions": confusions(record["held_out"]["confusion"], record["classes"]),
+        "labels": labels,
         "weights": {labels[part["name"]]: part["norm"] for part in parts},
         "compared": {each["name"]: each for each in record["comparison"]["models"]},
         "chosen": describe(fitted["chosen"], formula),
@@ -121,6 +174,7 @@ def templates() -> Environment:
         "decimals": lambda number, digits: f"{number:.{digits}f}",
         "formula": formula,
         "by_column": by_column,
+        "plain": lambda text: re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(str(text).split())),
     }
     return made
 
@@ -188,12 +242,45 @@ def formula(name: str) -> str:
     return name.replace("^1 ", " ").translate(str.maketrans("23456789", "²³⁴⁵⁶⁷⁸⁹")).replace("^", "")
 
 
-def _range(scoring: str, ends: Sequence[float | None]) -> str:
-    """An interval as text, the lower number first."""
-    if None in ends:
-        return "–"
-    low, high = (format_score(scoring, end, 1) for end in (ends[::-1] if scoring == "log_loss" else ends) if end is not None)
-    return f"{low} to {high}"
+def label_of(part: dict[str, Any]) -> str:
+    """A component in two or three words, with its name unless they are the name.
+
+    Returns
+    -------
+    str
+    """
+    own = part["name"].startswith(part["short_title"])
+    return part["short_title"] if own else f"{part['short_title']} ({formula(part['name'])})"
+
+
+def used(relations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Directions of relations that have a weight, the largest first.
+
+    Returns
+    -------
+    list of dict
+    """
+    return sorted((each for each in relations if each["weight"]), key=lambda each: -each["weight"])
+
+
+def dots(record: dict[str, Any]) -> list[tuple[int, str, str]]:
+    """The map as SVG paths of points: code of the class, those with a label, those without.
+
+    Returns
+    -------
+    list of (int, str, str)
+    """
+    nodes, places, kept = record["nodes"], record["map"], len(record["nodes"]["ids"])
+    drawn: dict[int, list[list[str]]] = {}
+    for row, x, y in zip(places["rows"], places["x"], places["y"], strict=True):
+        if row < kept:
+            both = drawn.setdefault(min(nodes["prediction"][row], COLOURS), [[], []])
+            both[nodes["label"][row] < 0].append(f"M{x} {y}h0")
+    return [(code, "".join(drawn[code][0]), "".join(drawn[code][1])) for code in sorted(drawn)]
+
+
+def _for_script(record: dict[str, Any]) -> dict[str, Any]:
+    return {"ranking": record["held_out"]["ranking"], "map": record["map"], "sets": record["held_out"]["sets"]}
 
 
 def _asset(name: str) -> str:

@@ -261,7 +261,7 @@ def reliability_chart(bins: Sequence[Mapping[str, float]], title: str) -> Svg:
         )
         axes.errorbar(probability, correct, yerr=_distances(correct, low, high), fmt="o-", color=MAIN, capsize=3)
         limits = (0, 1.02)
-        axes.set(xlim=limits, ylim=limits, xlabel="probability of the prediction", ylabel="share that is correct")
+        axes.set(xlim=limits, ylim=limits, xlabel="probability", ylabel="share that is right")
 
     return _as_svg(draw, title, 3.1)
 

@@ -1,12 +1,15 @@
 """The record of a fit: all that a page shows, as plain values that JSON can hold.
 
-read        sizes, notes, files, command
+findings    three sentences (`report.findings`)
+read        sizes, relations with the weight of each direction, notes, files, command
 held_out    score of the fit's measure, accuracy, confusion, classes, calibration on held-out labels (`summary`), and the
-            ranking of the rarer of two classes (`report.ranking`)
+            ranking of the rarer of two classes (`report.ranking`), and prediction sets
 comparison  features alone and boosted trees on the same labels (`report.comparison`)
 model       weights of components, of features per class, penalties that were tried and the chosen ones
 diagnosis   verdict and the numbers behind it, or None
-nodes       ids, codes of labels (−1: none) and predictions, probabilities in thousandths; as many rows as fit; and
+map         places of a sample of nodes in two dimensions: the first two principal components of what each component
+            contributes to the score of each class
+nodes       ids, names, codes of labels (−1: none) and predictions, probabilities in thousandths; as many rows as fit; and
             probabilities of each class (of two: the second) where there is room
 explained   row → explanation and neighbours, for a bounded number of nodes
 
@@ -31,9 +34,12 @@ from slimg.errors import InputError
 from slimg.explain.evidence import wilson
 from slimg.explain.measures import draws, interval, measure
 from slimg.graph.graph import Graph
+from slimg.inference.calibration import abstention_curve, quantile
+from slimg.inference.predictions import Chances
 from slimg.learn.objective import softmax
 from slimg.progress import SILENT, Progress
 from slimg.report.comparison import compare
+from slimg.report.findings import findings
 from slimg.report.ranking import ranking
 
 BINS = 10
@@ -127,6 +133,9 @@ def summary(truth: np.ndarray, chances: np.ndarray, scoring: str = "accuracy", s
     shares = np.bincount(truth, minlength=chances.shape[1]) / len(truth)
     share_interval = list(wilson(int(right.sum()), len(truth)))
     score_interval = share_interval
+    if told := ranking(truth, chances, seed):
+        own, off = reliability(chances[:, told["code"]], truth == told["code"])
+        told |= {"reliability": own, "calibration_error": off}
     if scoring != "accuracy":
         drawn = (measure(scoring, truth, chances, each) for each in draws(truth, np.random.default_rng(seed)))
         score_interval = list(interval(np.concatenate(list(drawn))))
@@ -136,7 +145,7 @@ def summary(truth: np.ndarray, chances: np.ndarray, scoring: str = "accuracy", s
         "score": float(measure(scoring, truth, chances)),
         "score_interval": score_interval,
         "baseline": float(measure(scoring, truth, np.broadcast_to(shares, chances.shape))),
-        "ranking": ranking(truth, chances, seed),
+        "ranking": told,
         "accuracy": float(right.mean()),
         "interval": share_interval,
         "majority": float(shares.max()),
@@ -161,6 +170,14 @@ TERMS = 6
 """Features and nodes that are named of each component of an explanation."""
 FEATURES = 8
 """Features that are named of each class."""
+MAPPED = 2_000
+"""Nodes on the map."""
+NAME_LENGTH = 60
+"""Characters of a name."""
+COVERAGE = 0.9
+"""Share of nodes whose prediction set holds the true class."""
+STEP = 1 << 16
+"""Nodes whose probabilities are computed at a time."""
 _CANDIDATE = ("l1", "group", "joint", "separate", "val_accuracy", "val_score")
 
 
@@ -169,6 +186,7 @@ def fit_record(
     graph: Graph,
     *,
     facts: dict[str, Any] | None = None,
+    names: Sequence[Any] | None = None,
     explain: Sequence[int] = (),
     progress: Progress = SILENT,
 ) -> dict[str, Any]:
@@ -182,6 +200,8 @@ def fit_record(
         The fitted graph.
     facts : dict or None, default=None
         What was read: ``title``, ``folder``, ``notes``, ``files``, ``command``.
+    names : sequence of n values, default=None
+        What people know the nodes by, such as titles, shown beside ids.
     explain : sequence of int, default=()
         Rows of nodes to explain beside those that are chosen.
     progress : Progress, default=SILENT
@@ -201,31 +221,63 @@ def fit_record(
     """
     rows, unseen = held_out(model)
     sizes = {"nodes": graph.n, "edges": graph.edges, "features": graph.d}
-    chances, codes = model.predict_proba(), codes_in_model(model, graph)
+    chances, codes = Chances(model._own_scores(), model.temperature_), codes_in_model(model, graph)
+    best = chances.best()
     with progress.stage("comparing"):
         compared = compare(model, codes[model.trained_on_])
     with progress.stage("diagnosing"):
-        found = diagnosis(model, graph)
+        found = diagnosis(model, graph, compared)
     with progress.stage("explaining"):
-        chosen = nodes_worth_explaining(chances, codes, (rows, unseen), explain)
-        explanations = model.explain_all([graph.ids[row] for row in chosen])
+        chosen = nodes_worth_explaining(best, codes, (rows, unseen), explain)
+        explanations = model._explain_rows(model._view(None), chosen)
         parts = {row: each.to_dict(TERMS) for row, each in zip(chosen, explanations, strict=True)}
-    return {
+    notes = dict.fromkeys((*(facts or {}).get("notes", ()), *graph.notes, *model.notes_))
+    read = {**sizes, "labelled": len(graph.labelled), "weighted": graph.adjacency.weights is not None, **(facts or {})}
+    found_all = {
         "version": __version__,
         "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "classes": [str(name) for name in model.classes_],
-        "read": {**sizes, "labelled": len(graph.labelled), "weighted": graph.adjacency.weights is not None, **(facts or {})},
-        "held_out": summary(codes[rows], unseen, model.scoring_, model.random_state),
+        "read": {**read, "relations": _relations(model, graph), "notes": list(notes)},
+        "held_out": {**summary(codes[rows], unseen, model.scoring_, model.random_state), "sets": _sets(model, chances)},
         "comparison": compared,
         "model": _model(model),
         "diagnosis": found,
-        "nodes": _nodes(graph, codes, chances),
-        "explained": {str(row): _explained(graph, chances, row, parts[row]) for row in sorted(parts)},
+        "map": _map(model, graph),
+        "nodes": _nodes(graph, codes, best, chances, names),
+        "explained": {str(row): _explained(graph, best[0], row, parts[row]) for row in sorted(parts)},
+    }
+    return {"findings": findings(found_all), **found_all}
+
+
+def results(record: dict[str, Any]) -> dict[str, Any]:
+    """The record without lists of nodes, for scripts.
+
+    Returns
+    -------
+    dict
+        What ``slimg fit --json`` and ``slimg report --json`` print.
+    """
+    read, held, told = record["read"], record["held_out"], record["held_out"]["ranking"]
+    areas = {name: told[name] for name in ("average_precision", "roc_auc", "first")} if told else {}
+    known = "nodes", "edges", "features", "labelled", "relations", "notes", "files", "folder"
+    measured = "accuracy", "interval", "majority", "scoring", "score", "score_interval", "baseline", "calibration_error", "sets"
+    return {
+        "findings": record["findings"],
+        **{name: read[name] for name in known if name in read},
+        "classes": record["classes"],
+        **{name: held[name] for name in measured},
+        "per_class": dict(zip(record["classes"], held["classes"], strict=True)),
+        "comparison": record["comparison"],
+        "ranking": {"class": record["classes"][told["code"]], **areas} if told else None,
+        "fold_in_agreement": record["model"]["fold_in_agreement"],
+        "weights": {part["name"]: part["norm"] for part in record["model"]["overview"]["components"]},
+        **{name: (record["diagnosis"] or {}).get(name, []) for name in ("verdict", "advice")},
+        **({"seconds": record["seconds"]} if "seconds" in record else {}),
     }
 
 
-def diagnosis(model: Model, graph: Graph) -> dict[str, Any] | None:
-    """Diagnose the graph of a model, with the model's components.
+def diagnosis(model: Model, graph: Graph, compared: dict[str, Any]) -> dict[str, Any] | None:
+    """Diagnose the graph of a model, with the model's components; sentences judge by what ``compared`` measured.
 
     Returns
     -------
@@ -238,7 +290,7 @@ def diagnosis(model: Model, graph: Graph) -> dict[str, Any] | None:
         found = diagnose(
             graph, scoring=model.scoring_, propagated=model.components_, random_state=model.random_state
         )
-        return json_values(found.to_dict())
+        return json_values(found.beside(compared["models"], compared["baseline"]).to_dict())
     except InputError:
         return None
 
@@ -280,14 +332,15 @@ def codes_in_model(model: Model, graph: Graph) -> np.ndarray:
 
 
 def nodes_worth_explaining(
-    chances: np.ndarray, codes: np.ndarray, unseen: tuple[np.ndarray, np.ndarray], first: Sequence[int] = ()
+    best: tuple[np.ndarray, np.ndarray, np.ndarray], codes: np.ndarray, unseen: tuple[np.ndarray, np.ndarray],
+    first: Sequence[int] = (),
 ) -> list[int]:
     """Choose the nodes that a page explains.
 
     Parameters
     ----------
-    chances : ndarray of shape (n, c)
-        Probabilities.
+    best : arrays of shape (n,)
+        Predicted class, its probability, and margin (`Chances.best`).
     codes : ndarray of shape (n,)
         Codes of labels, −1 without one.
     unseen : (rows, probabilities)
@@ -301,13 +354,12 @@ def nodes_worth_explaining(
         ``first``, contradicted labels, the most certain nodes of each class, the least certain nodes.
     """
     rows, predicted = unseen
-    ordered = np.sort(chances, axis=1)
-    margin = ordered[:, -1] - ordered[:, -2]
+    found, _, margin = best
     wrong = predicted.argmax(axis=1) != codes[rows]
     contradicted = rows[wrong][np.argsort(-predicted.max(axis=1)[wrong], kind="stable")]
     certain: list[int] = []
-    for code in range(chances.shape[1]):
-        mine = np.flatnonzero(chances.argmax(axis=1) == code)
+    for code in range(predicted.shape[1]):
+        mine = np.flatnonzero(found == code)
         certain.extend(mine[np.argsort(-margin[mine], kind="stable")[:2]])
     doubtful = np.argsort(margin, kind="stable")
     third = EXPLAINED // 3
@@ -329,28 +381,102 @@ def _model(model: Model) -> dict[str, Any]:
     }
 
 
-def _nodes(graph: Graph, codes: np.ndarray, chances: np.ndarray) -> dict[str, Any]:
+def _relations(model: Model, graph: Graph) -> list[dict[str, Any]]:
+    """Each direction of each relation: edges, its weight, and how often its labelled ends are of one class.
+
+    The weight of a path is shared by its steps; ``state`` says whether a direction is used, zero or no component.
+    """
+    weights, steps = model.component_weights(), dict[str, float]()
+    for name, fitted in model.components_.fitted.items():
+        path = getattr(fitted.component, "path", ())
+        for step in path:
+            steps[step] = steps.get(step, 0.0) + weights[name] / len(path)
+    total, told = sum(weights.values()) or 1.0, []
+    for key, matrix in graph.directions().items():
+        ends = np.repeat(graph.codes, np.diff(matrix.indptr)), graph.codes[matrix.indices]
+        both = (ends[0] >= 0) & (ends[1] >= 0)
+        told.append({
+            "direction": key, "edges": int(matrix.nnz), "weight": steps.get(key, 0.0), "share": steps.get(key, 0.0) / total,
+            "labelled_edges": int(both.sum()), "alike": _share(float((ends[0] == ends[1])[both].sum()), float(both.sum())),
+            "state": "screened out" if key not in steps else "used" if steps[key] else "exactly zero",
+        })  # fmt: skip
+    return told
+
+
+def _sets(model: Model, chances: Chances) -> dict[str, Any] | None:
+    """How many nodes have a prediction set of 0, 1, 2, … classes, and the accuracy of the most certain ones.
+
+    The coverage holds within each class where the score is not the accuracy; ``least`` is the probability of each class from
+    which it is in a set.
+    """
+    known = model.calibration_
+    if known is None:
+        return None
+    by_class = model.scoring_ != "accuracy"
+    n, c = chances.scores.shape
+    held, sizes = known.accepted(known.chances, COVERAGE, by_class), np.zeros(c + 1, np.int64)
+    for start in range(0, n, STEP):
+        found = known.accepted(chances[start : start + STEP], COVERAGE, by_class)
+        sizes += np.bincount(found.sum(axis=1), minlength=c + 1)
+    among = [known.conformity[(known.codes == code) | (not by_class)] for code in range(c)]
+    return {
+        "coverage": COVERAGE,
+        "by_class": by_class,
+        "least": [max(0.0, 1 - quantile(each, COVERAGE)) for each in among],
+        "sizes": np.trim_zeros(sizes, "b").tolist(),
+        "held": float(held[np.arange(len(known.codes)), known.codes].mean()),
+        "certain": abstention_curve(known.chances, known.codes),
+    }
+
+
+def _map(model: Model, graph: Graph) -> dict[str, Any]:
+    """Rows, and their places from 0 to 1000 in either direction."""
+    rng = np.random.default_rng(model.random_state)
+    rows = np.arange(graph.n) if graph.n <= MAPPED else np.sort(rng.choice(graph.n, MAPPED, replace=False))
+    parts, blocks = model.components_, []
+    for name, weights in model.coef_.items():
+        if np.any(weights):
+            block = parts.engine.rows(parts.blocks[name], rows).astype(np.float64)
+            blocks.append(block @ (weights - weights.mean(axis=1, keepdims=True)))
+    matrix = np.concatenate(blocks or [np.zeros((len(rows), 2))], axis=1)
+    vectors = np.linalg.eigh(np.cov(matrix, rowvar=False, ddof=0).reshape(2 * (matrix.shape[1],)))[1][:, :-3:-1]
+    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])  # the same way up each time
+    places = (matrix - matrix.mean(axis=0)) @ vectors
+    low, span = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-12)
+    x, y = np.round(1000 * (places - low) / span).astype(int).T
+    return {"total": graph.n, "rows": rows.tolist(), "x": x.tolist(), "y": (1000 - y).tolist()}
+
+
+def _nodes(
+    graph: Graph, codes: np.ndarray, best: tuple[np.ndarray, ...], chances: Chances, names: Sequence[Any] | None
+) -> dict[str, Any]:
     """Columns of the table of nodes, cut where the room ends."""
-    ids = [str(value) for value in graph.ids]
-    sizes = np.cumsum([len(name.encode()) + 14 for name in ids])
+    most = NODE_BYTES // 15 + 1
+    ids = [str(value) for value in graph.ids[:most].tolist()]
+    shown = None if names is None else [str(name)[:NAME_LENGTH] for name in names[:most]]
+    sizes = np.cumsum([len(f"{name}{'' if shown is None else shown[row]}".encode()) + 14 for row, name in enumerate(ids)])
     kept = int(np.searchsorted(sizes, NODE_BYTES))
     return {
         "total": graph.n,
         "ids": ids[:kept],
+        "names": None if shown is None else shown[:kept],
         "label": codes[:kept].tolist(),
-        "prediction": chances.argmax(axis=1)[:kept].tolist(),
-        "probability": np.round(1000 * chances.max(axis=1)[:kept]).astype(int).tolist(),
-        "chances": _chances(chances[:kept]),
+        "prediction": best[0][:kept].tolist(),
+        "probability": np.round(1000 * best[1][:kept].astype(np.float64)).astype(int).tolist(),
+        "chances": _chances(chances, kept),
     }
 
 
-def _chances(chances: np.ndarray) -> list[list[float]] | None:
+def _chances(chances: Chances, kept: int) -> list[list[float]] | None:
     """Probabilities of each class, of two classes those of the second, to four digits; None where there is no room."""
-    columns = chances.T[1:] if chances.shape[1] == 2 else chances.T
-    return [[float(f"{p:.4g}") for p in column] for column in columns] if 10 * columns.size <= CHANCE_BYTES else None
+    c = chances.scores.shape[1]
+    if 10 * kept * (1 if c == 2 else c) > CHANCE_BYTES:
+        return None
+    columns = chances[:kept].T
+    return [[float(f"{p:.4g}") for p in column] for column in (columns[1:] if c == 2 else columns)]
 
 
-def _explained(graph: Graph, chances: np.ndarray, row: int, explanation: dict[str, Any]) -> dict[str, Any]:
+def _explained(graph: Graph, predicted: np.ndarray, row: int, explanation: dict[str, Any]) -> dict[str, Any]:
     """Contributions to the predicted class relative to the mean of all classes, and the neighbours that are drawn."""
     place = int(np.argmax(explanation["scores"]))
 
@@ -374,11 +500,11 @@ def _explained(graph: Graph, chances: np.ndarray, row: int, explanation: dict[st
         "bias": contrast(explanation["bias"]),
         "probabilities": [round(float(value), 4) for value in explanation["probabilities"]],
         "parts": parts,
-        **_neighbourhood(graph, chances, row, parts),
+        **_neighbourhood(graph, predicted, row, parts),
     }
 
 
-def _neighbourhood(graph: Graph, chances: np.ndarray, row: int, parts: list[dict[str, Any]]) -> dict[str, Any]:
+def _neighbourhood(graph: Graph, predicted: np.ndarray, row: int, parts: list[dict[str, Any]]) -> dict[str, Any]:
     """Neighbours, those with the largest contributions first, and the edges among them, as places in the list."""
     weight: dict[str, float] = {}
     for part in parts:
@@ -393,6 +519,7 @@ def _neighbourhood(graph: Graph, chances: np.ndarray, row: int, parts: list[dict
         for third in graph.adjacency.neighbours(other)
         if int(third) in place and other < third
     ]
-    codes = chances.argmax(axis=1)
-    neighbours = [[str(graph.ids[other]), int(codes[other])] for other in order]
+    joined = [(key, set(matrix.neighbours(row).tolist())) for key, matrix in graph.directions().items()]
+    neighbours = [[str(graph.ids[other]), int(predicted[other]), [key for key, ends in joined if other in ends]]
+                  for other in order]  # fmt: skip
     return {"degree": len(near), "neighbours": neighbours, "among": among}
