@@ -44,7 +44,7 @@ DOCS = ROOT / "docs"
 DATA = Path(os.environ.get("SLIMG_DATA") or ROOT.parent / "shared" / "data")
 KNOWN = 0.05
 MOST_BYTES = 60_000
-README_CASE = "wordnet"
+README_CASE = "debian"
 INTRODUCTION = """The tops of finished pages; 5 % of the labels are known, in the shop two thirds. `python tools/gallery.py NAME`
 writes the files, runs the command and takes the picture; the page is then `out/gallery/NAME/out/report.html`."""
 
