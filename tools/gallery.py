@@ -44,7 +44,7 @@ DOCS = ROOT / "docs"
 DATA = Path(os.environ.get("SLIMG_DATA") or ROOT.parent / "shared" / "data")
 KNOWN = 0.05
 MOST_BYTES = 60_000
-README_CASE = "debian"
+README_CASE = "wordnet"
 INTRODUCTION = """The tops of finished pages; 5 % of the labels are known, in the shop two thirds. `python tools/gallery.py NAME`
 writes the files, runs the command and takes the picture; the page is then `out/gallery/NAME/out/report.html`."""
 
@@ -126,7 +126,7 @@ CASES = {
     "debian": Case("Debian: eight relations", "Packages, words and maintainers; the section", debian),
     "reddit": Case("Reddit: a rare class", "Users and what they post to; 3.3 % were banned", reddit),
     "shop": Case("A database", "A generated shop in SQLite: customers, orders, items, reviews, friends; who leaves", shop),
-    "wordnet": Case("WordNet: 26 relations, over 100,000 nodes", "Meanings, words and glosses; the topic", wordnet),
+    "wordnet": Case("WordNet: many relations, over 100,000 nodes", "Meanings, words and glosses; the topic", wordnet),
 }
 
 
@@ -159,13 +159,13 @@ def pictures(browser: Browser, name: str, page: Path) -> None:
     shots = [clip(browser, "body", height=1250)]
     save(shots, DOCS / "gallery" / f"{name}.webp", width=700)
     if name == README_CASE:
-        save([clip(browser, "#summary"), clip(browser, "#model", height=560)], DOCS / "page.webp", width=900)
+        save([clip(browser, "#summary"), clip(browser, "#model h3", height=390)], DOCS / "page.webp", width=900)
 
 
 def clip(browser: Browser, selector: str, height: float | None = None) -> Image.Image:
     box = browser.run(f"(() => {{ const r = document.querySelector('{selector}').getBoundingClientRect();"
                       " return [r.top + scrollY, r.height]; })()")  # fmt: skip
-    area = {"x": 0, "y": box[0], "width": 1000, "height": min(box[1], height or box[1]), "scale": 1}
+    area = {"x": 0, "y": box[0], "width": 1000, "height": height or box[1], "scale": 1}
     shot = browser.call("Page.captureScreenshot", captureBeyondViewport=True, clip=area)["data"]
     return Image.open(io.BytesIO(base64.b64decode(shot))).convert("RGB")
 
