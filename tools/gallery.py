@@ -18,6 +18,7 @@ import os
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -195,7 +196,7 @@ def gallery(out: Path) -> str:
         read = json.loads((folder / "record.json").read_text(encoding="utf-8"))["read"]
         sizes = f"{read['nodes']:,} nodes, {read['edges']:,} edges, {read['labelled']:,} labelled; a page of {megabytes:.1f} MB."
         picture = f"![The page of {name}](gallery/{name}.webp)"
-        command = read["command"].removesuffix(" --force")
+        command = " \\\n      ".join(textwrap.wrap(read["command"].removesuffix(" --force"), 100, break_on_hyphens=False))
         lines += [f"## {case.title}", "", f"{case.about}. {sizes}", "", f"    {command}", "", picture, ""]
     return "\n".join(lines)
 
