@@ -45,9 +45,10 @@ def tiny(record, name):
 
 
 CLAIMS = (
-    ("Do not use predictions", above),
+    ("Do not use predictions", lambda r: above(r) or ahead(r, "boosted trees") == -1),
     ("no better than chance", above),
-    ("Neither the features nor the edges predict", lambda r: above(r) or above(r, "features alone") or above(r, "network alone")),
+    ("Neither the features nor the edges", lambda r: above(r) or above(r, "features alone") or above(r, "network alone")),
+    ("Neither the features nor the edges", lambda r: ahead(r, "boosted trees") == -1),
     ("too little to rely on", above),
     (r"Use SlimG as it is", lambda r: not above(r) or ahead(r, "features alone") == -1 or ahead(r, "boosted trees") == -1),
     (r"The graph helps(?! little)", lambda r: ahead(r, "features alone") != 1 or not above(r)),

@@ -68,6 +68,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         The exit code.
+
+    Examples
+    --------
+    >>> from slimg.cli import main
+    >>> main(["docs", "no-such-guide"])
+    2
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in words if not word.startswith("-")), "")

@@ -13,15 +13,19 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from slimg.cli import Progress
 from slimg.errors import InputError
 from slimg.io.inputs import Inputs, Options, read_inputs
-from slimg.system import as_bytes, atomic_write, available_memory
+from slimg.system import as_bytes, atomic_write, available_memory, release_memory, show_bytes
 
 ENGINES = ("auto", "memory", "mapped", "dask")
+SAMPLED = "Graph and features stay on disk: the diagnosis looks at a sample of the labels, and the page explains some nodes."
+LARGE = 1 << 18
+"""Nodes from which the node table is not held while the model is fitted."""
 SMALL = 1 << 26
 """Bytes of files up to which "auto" takes memory without an estimate, unless a budget is given."""
 
@@ -67,10 +71,11 @@ def opened(args: argparse.Namespace, options: Options, progress: Progress) -> It
     name, notes = _chosen(args.engine, options, budget)
     if name == "mapped":
         with _mapped(args.out, options, budget or int(0.8 * (available_memory() or 1 << 32)), progress) as (inputs, engine):
-            yield inputs, engine, notes
+            yield inputs, engine, [*notes, SAMPLED]
         return
     with progress.stage("reading"):
-        inputs = read_inputs(options)
+        inputs = _without_table(read_inputs(options), options)
+        release_memory()
     if name == "memory":
         yield inputs, "memory", notes
         return
@@ -84,15 +89,43 @@ def opened(args: argparse.Namespace, options: Options, progress: Progress) -> It
         raise InputError(f"there is no Dask scheduler at {args.scheduler} ({str(error)[:100]}): check --scheduler") from None
 
 
+def _without_table(inputs: Inputs, options: Options) -> Inputs:
+    """Inputs whose large node table is read again when predictions are written beside it, and not held meanwhile."""
+    if not inputs.as_read or inputs.graph.n < LARGE:
+        return inputs
+    from slimg.io.disk_tables import FileTable
+
+    return replace(inputs, table=inputs.table.iloc[:0].copy(), stored=FileTable.open(options.nodes[0]))
+
+
 def _chosen(name: str, options: Options, budget: int | None) -> tuple[str, list[str]]:
     """The name of the engine, and a note if the estimate decided."""
     from slimg.io.disk_tables import check_options
 
-    if name != "auto":
+    if name == "mapped":
+        check_options(options)
+    stored = sum(path.stat().st_size for source in (*options.edges, *options.nodes) for path in source.files if path.is_file())
+    if name in ("memory", "dask") or (name == "auto" and budget is None and stored < SMALL):
+        return ("memory" if name == "auto" else name), []
+    from slimg.cli.estimate import measured
+    from slimg.components.estimate import estimate
+    from slimg.engine.rates import Rates
+
+    try:
+        sizes, files = measured(options)
+        found = estimate(sizes, memory=budget, rates=Rates(*6 * [1e-9]), files=files)
+        if name == "auto" and found.recommended == "memory":
+            return "memory", [f"Engine: memory, as slimg estimate advises: {found.reason}."]
+        check_options(options)
+    except InputError as error:
         if name == "mapped":
-            check_options(options)
-        return name, []
-    return "memory", []
+            raise
+        return "memory", [f"Engine: memory, as others cannot be used or estimated here ({error})."]
+    least = found.engines["mapped"].memory
+    if budget is not None and least > budget:
+        given, needed = show_bytes(budget), show_bytes(1.02 * least)
+        raise InputError(f"--memory {given} is too small for {sizes.nodes:,} nodes: give at least {needed}")
+    return "mapped", [f"Engine: mapped, as slimg estimate advises: {found.reason}."] if name == "auto" else []
 
 
 @contextmanager

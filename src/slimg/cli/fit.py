@@ -46,6 +46,7 @@ from slimg.errors import InputError, without_password
 from slimg.graph.graph import Graph
 from slimg.io import refuse_existing, write_text
 from slimg.io.inputs import Inputs
+from slimg.system import release_memory
 
 if TYPE_CHECKING:
     from slimg.classifier import SlimG
@@ -121,6 +122,8 @@ def run(args: argparse.Namespace) -> int:
 
             told: dict[str, Any] = {"facts": _facts(args, inputs, files), "names": _names(inputs)}
             record = fit_record(model, graph, **told, explain=explain, progress=progress)
+            model.components_.blocks.clear()  # scores and states are all that is needed from here on
+            release_memory()
             with progress.stage("writing"):
                 _write({name: draft / file for name, file in names.items()}, inputs, model, record, args.coverage)
                 saved.result()

@@ -42,7 +42,7 @@ from slimg.system import require_room, show_bytes
 
 FEWEST_PARTS = 4
 TASKS = 2
-"""Tasks of an operation for each thread of the cluster."""
+"""Tasks of an operation on rows for each thread of the cluster; a product has one."""
 MOST_SUMS = 128
 """Sums of partitions, or of runs of them, that are returned to be added."""
 PATIENCE = 30
@@ -313,11 +313,11 @@ class DaskEngine(Engine):
         except self._distributed.KilledWorker as error:
             raise ClusterError(
                 f"workers died {error.allowed_failures + 1} times on the same partitions, most likely because memory ran out:"
-                " give the workers more memory, or DaskEngine more partitions"
+                " give the workers more memory, or fewer threads"
             ) from None
-        except (CancelledError, OSError) as error:
-            if isinstance(error, OSError) and self._client.status == "running":
-                raise
+        except (CancelledError, OSError, MemoryError) as error:
+            if isinstance(error, MemoryError) or getattr(error, "errno", None):
+                raise ClusterError(f"a worker failed ({type(error).__name__}: {error}): see its log") from error
             address = getattr(self._client.scheduler, "address", "its address")
             raise ClusterError(
                 f"the connection to the scheduler at {address} was lost: see why it ended, start the cluster and run again"
@@ -326,28 +326,24 @@ class DaskEngine(Engine):
             Path(job).unlink(missing_ok=True)
 
     def _wait(self, futures: list[Any], worth: float) -> list[Any]:
-        """Results of futures; raises when none of the workers computes any more."""
-        pending, heard = set(futures), time.monotonic()
-        while pending:
+        """Results of futures; raises when no worker computes any more."""
+        heard, told = time.monotonic(), 0
+        while told < len(futures):
             try:
-                done, pending = self._distributed.wait(pending, timeout=POLL, return_when="FIRST_COMPLETED")
+                self._distributed.wait(futures, timeout=POLL)
             except self._distributed.TimeoutError:
                 if self._is_computing():
                     heard = time.monotonic()
                 elif time.monotonic() - heard > PATIENCE:
                     raise self._stuck() from None
-                continue
-            heard = time.monotonic()
-            for each in done:
-                if each.status == "error":
-                    each.result()
+            done = sum(each.done() for each in futures)
             if self.progress is not SILENT:
-                self.progress.advance(worth * len(done) / len(futures))
+                self.progress.advance(worth * (done - told) / len(futures))
+            told = done
         return self._client.gather(futures)
 
     def _workers(self) -> dict[str, Any]:
-        info = self._client.scheduler_info()
-        return info["workers"]
+        return self._client.scheduler_info()["workers"]
 
     def _is_computing(self) -> bool:
         counts = (each.get("metrics", {}).get("task_counts", {}) for each in self._workers().values())
@@ -364,9 +360,10 @@ class DaskEngine(Engine):
             f" {PATIENCE} s: give them more memory"
         )
 
-    def _shares(self, size: int) -> list[Run]:
+    def _shares(self, size: int, tasks: int = TASKS) -> list[Run]:
+        """Runs of about equal length, ``tasks`` for each thread of the cluster."""
         threads = sum(each["nthreads"] for each in self._workers().values())
-        return runs(size, -(-size // max(1, TASKS * threads)))
+        return runs(size, -(-size // max(1, tasks * threads)))
 
     def _local(self) -> Any:
         cluster = self._distributed.LocalCluster(
@@ -380,16 +377,13 @@ class DaskEngine(Engine):
             self._client.wait_for_workers(1, timeout=PATIENCE)
         except (TimeoutError, OSError):
             raise InputError("the Dask cluster has no workers: start some, then try again") from None
-        name = "slimg.engine.dask_tasks:__version__"
-        found = {f"worker {key}": each for key, each in self._client.run(resolve_name, name, on_error="return").items()}
-        for who, version in found.items():
+        for address, version in self._ask(resolve_name, "slimg.engine.dask_tasks:__version__", on_error="return").items():
             if isinstance(version, BaseException):
                 reason = f"{type(version).__name__}: {version}"
-                raise InputError(f"{who} cannot import slimg ({reason}): install slimg[dask] {__version__} on every worker")
+                raise InputError(f"worker {address} cannot import slimg ({reason}): install slimg[dask] {__version__} there")
             if version != __version__:
-                raise InputError(f"{who} has slimg {version}, this is {__version__}: install the same")
-        probe = self._publish(None)
-        held = self._client.run(work.check_in, probe)
+                raise InputError(f"worker {address} has slimg {version}, this is {__version__}: install the same")
+        held = self._ask(work.check_in, self._publish(None))
         workers = self._workers()
         hosts = Counter(each["host"] for each in workers.values())
         rooms = {}
@@ -404,6 +398,17 @@ class DaskEngine(Engine):
                     f" work: give it at least {show_bytes(least)}"
                 )
         return min(rooms.values())
+
+    def _ask(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> dict[str, Any]:
+        """What a function returns on each worker."""
+        try:
+            return self._client.run(function, *arguments, **options)
+        except OSError as error:
+            limits = [show_bytes(each["memory_limit"]) for each in self._workers().values()]
+            raise ClusterError(
+                f"a worker ended while it loaded slimg ({error}): its memory limit may be too small"
+                f" ({', '.join(sorted(set(limits))) or 'none is left'}), or see its log"
+            ) from None
 
 
 class _Partitioned:
@@ -420,7 +425,7 @@ class _Partitioned:
             )
         self.cuts = engine._cuts(n)
         self.indptr, self.weights = engine._file(matrix.indptr), engine._vector(matrix.weights)
-        self.runs = engine._shares(len(self.cuts))
+        self.runs = engine._shares(len(self.cuts), 1)  # the fewer, the fewer rows are gathered twice
         targets = engine._targets([(0, 0)] * len(self.runs), 0)
         bounds = [(self.cuts[first][0], self.cuts[last - 1][1]) for first, last in self.runs]
         fixed = partial(work.renumber, self.indptr, engine._file(matrix.indices), n)

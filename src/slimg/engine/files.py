@@ -207,8 +207,8 @@ class FileMatrix:
     def __init__(self, matrix: Sparse, digested: bool):
         self.matrix, self.n = matrix, len(matrix.indptr) - 1
         self._indptr = np.asarray(matrix.indptr)
-        self._indices = _reader(matrix.indices)
-        self._weights = None if matrix.weights is None else _reader(matrix.weights)
+        self._indices = reader(matrix.indices)
+        self._weights = None if matrix.weights is None else reader(matrix.weights)
         entries = int(self._indptr[-1])
         parts = [self._indices] if self._weights is None else [self._indices, self._weights]
         self.key = str(Digest(self._indptr, *(content(each, entries) for each in parts))) if digested else ""
@@ -240,6 +240,7 @@ def content(source: FileArray | Array, size: int) -> str:
     return str(digest)
 
 
-def _reader(array: Array) -> FileArray | Array:
+def reader(array: Array) -> FileArray | Array:
+    """A vector whose slices are read by plain reads if it is mapped from a file; else the vector itself."""
     stored = stored_at(array)
     return array if stored is None else FileArray(stored[0], array.dtype, stored[1])

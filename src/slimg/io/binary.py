@@ -63,7 +63,7 @@ def read_parquet(source: Source) -> Reading:
             check_size(SMALL + 1, source.path.stat().st_size, "the table")  # a small file declares too much in a page
             raise
         table.validate(full=True)
-        return Reading(frame_of(table))
+        return Reading(frame_of(table), streams=True)
 
 
 def read_excel(source: Source) -> Reading:
@@ -285,6 +285,8 @@ def write_parquet(frames: Frames, file: IO[bytes], separator: str, keep: Sequenc
             if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed-integer"):
                 mixed[name] = column.map(str, na_action="ignore")
         table = pa.Table.from_pandas(frame.assign(**mixed), preserve_index=False)
+        if any(isinstance(kind, pd.ArrowDtype) and kind.kind != "O" for kind in frame.dtypes):
+            table = table.replace_schema_metadata()  # it would come back in arrow's types
         writer = writer or pq.ParquetWriter(file, table.schema)
         writer.write_table(table)
     if writer is not None:

@@ -58,19 +58,13 @@ def check_options(options: Options) -> None:
     ----------
     options : Options
     """
-    given = {
-        "--db": options.db is not None,
-        "--labels": options.labels is not None,
-        "--feature-matrix": options.matrix is not None,
-        "--relation": options.relation is not None,
-        "--directed": bool(options.directed),
-        "--unknown keep": options.unknown == "keep",
-        "several files of --edges, which are relations": len(options.edges) > 1,
-        "several files of --nodes, which are types": len(options.nodes) > 1,
-        "a missing --edges": not options.edges and options.db is None,
-        "a missing --nodes": not options.nodes and options.db is None,
-    }
-    wrong = [name for name, is_given in given.items() if is_given]
+    wrong = [name for name, is_given in (
+        ("--db", options.db), ("--labels", options.labels), ("--feature-matrix", options.matrix),
+        ("--relation", options.relation), ("--directed", options.directed), ("--unknown keep", options.unknown == "keep"),
+        ("several files of --edges, which are relations", len(options.edges) > 1),
+        ("several files of --nodes, which are types", len(options.nodes) > 1),
+        ("a missing --edges or --nodes", not options.edges or not options.nodes),
+    ) if is_given]  # fmt: skip
     if wrong:
         advice = "use --engine memory, or one table of edges and one of nodes"
         raise InputError(f"--engine mapped does not go with {wrong[0]}: {advice}")
@@ -178,6 +172,26 @@ class FileTable:
             raise InputError(f"{self.source}: there are no rows below the names of the columns ({show(self.names)})")
         return frame_of(first.slice(0, HEAD))
 
+    def measured(self) -> tuple[int, int]:
+        """Estimate rows and bytes as text, from the first bytes of each file; Parquet says both.
+
+        Returns
+        -------
+        rows, size : int
+        """
+        rows = size = 0.0
+        for path, layout in zip(self.source.files, self.layouts, strict=True):
+            if layout is None:
+                about = pq.read_metadata(path)
+                groups = [about.row_group(number) for number in range(about.num_row_groups)]
+                rows, size = rows + about.num_rows, size + sum(group.total_byte_size for group in groups)
+                continue
+            with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_packing(path)) as file:
+                sample, used = file.read(BLOCK), raw.tell()
+            whole = len(sample) * (path.stat().st_size / used if len(sample) == BLOCK else 1)
+            size, rows = size + whole, rows + sample.count(b"\n") * whole / len(sample)
+        return max(int(rows), 1), int(size)
+
     def stored(self, path: Path) -> FileTable:
         """Return a table of Parquet files: itself, or a copy at ``path``, which is made unless it is there.
 
@@ -197,7 +211,11 @@ class FileTable:
 
 
 def _stream(path: Path) -> Any:
-    return pa.input_stream(str(path), compression="detect", buffer_size=BLOCK)
+    return pa.input_stream(str(path), compression=_packing(path), buffer_size=BLOCK)
+
+
+def _packing(path: Path) -> str | None:
+    return {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
 
 
 def _layout(path: Path, source: Source) -> Layout:

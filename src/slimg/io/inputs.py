@@ -81,6 +81,13 @@ class Options:
         What to do with edges to ids that are not among the nodes.
     chosen : dict, default={}
         The columns of an earlier reading (`Inputs.columns`), for those that are not named here.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Options, Source
+    >>> Options(edges=Source(Path("pairs.csv")), directed=True).unknown
+    'fail'
     """
 
     edges: tuple[Source, ...] = ()
@@ -142,8 +149,19 @@ class Inputs:
     columns : dict
         The columns that were named or guessed: ``edges``, for each file (source, target, weight), ``nodes``, for each file
         the id, and ``relation``. Files go by their names if there are several, else by "".
+    as_read : bool, default=False
+        Whether the rows of ``table`` are those of the file, which can be read again in pieces.
     stored : slimg.io.disk_tables.FileTable, default=None
-        The node table of a graph on disk, which is read in pieces; ``table`` has no rows then.
+        The node table, if it is read again in pieces; ``table`` has no rows then.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Options, Source, read_inputs
+    >>> _ = Path("pairs.csv").write_text("source,target\\na,b\\nb,c\\n")
+    >>> inputs = read_inputs(Options(edges=Source(Path("pairs.csv"))), need_label=False)
+    >>> inputs.graph, len(inputs.table)
+    (Graph(3 nodes, 2 edges), 3)
     """
 
     graph: Graph
@@ -154,6 +172,7 @@ class Inputs:
     notes: tuple[str, ...]
     separator: str | None = None
     columns: dict[str, Any] = field(default_factory=dict)
+    as_read: bool = False
     stored: Any = None
 
 
@@ -178,6 +197,14 @@ def read_inputs(options: Options, *, need_label: bool | None = True, plan: Featu
     ------
     InputError
         If a file cannot be read or does not fit the others; the message begins with its name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Options, Source, read_inputs
+    >>> _ = Path("pairs.csv").write_text("source,target\\na,b\\nb,c\\n")
+    >>> read_inputs(Options(edges=Source(Path("pairs.csv"))), need_label=False).graph
+    Graph(3 nodes, 2 edges)
     """
     if options.db is not None:
         from slimg.io.schema import read_schema
@@ -235,6 +262,7 @@ class Joiner:
         chosen, table, id_name = self.choose_columns()
         options = self.options
         table = self._without_repeated_rows(table, id_name)
+        as_read = len(self.nodes) == 1 and self.nodes[0][1].streams and table is self.frames[0]
         ids, ends = comparable(table[id_name], [frame[name] for _, frame, _, names in chosen for name in names[:2]])
         if len(self.nodes) > 1:
             types = table[TYPE].to_numpy(object)
@@ -259,7 +287,8 @@ class Joiner:
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
         table = with_unknown_ids(table, id_name, graph)
         graph, separator = graph.with_notes(*self.notes), self.second.separator
-        return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns)
+        as_read = as_read and table is self.frames[0]
+        return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns, as_read)
 
     def _without_repeated_rows(self, table: pd.DataFrame, id_name: str) -> pd.DataFrame:
         """The table without rows that are the same as an earlier one in all columns."""

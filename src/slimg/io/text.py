@@ -59,12 +59,13 @@ def read_separated(source: Source) -> Reading:
     """Read a CSV or TSV file; lines at the top that begin with # or % are comments."""
     data, notes = _utf8(source, lines=True)
     layout = layout_of(data, source)
-    frame = _parsed(data, layout)
+    frame, by_arrow = _parsed(data, layout)
     if len(frame) == 0:
         raise InputError(f"there are no rows below the names of the columns ({show(frame.columns)})")
     notes += layout.notes
     told = (f"{source.path.name}: {', '.join(notes)}.",) if notes else ()
-    return Reading(frame, notes=told, separator=layout.separator)
+    plain = by_arrow and layout.separator != " " and source.packing != ".zip" and source.encoding is None
+    return Reading(frame, notes=told, separator=layout.separator, streams=plain and not source.is_stdin)
 
 
 def layout_of(data: bytes, source: Source) -> Layout:
@@ -263,8 +264,8 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def _parsed(data: bytes, layout: Layout) -> pd.DataFrame:
-    """The table, every value as text; by arrow, and by pandas where rows are of different lengths."""
+def _parsed(data: bytes, layout: Layout) -> tuple[pd.DataFrame, bool]:
+    """The table, every value as text; by arrow, and by pandas where rows are of different lengths (False)."""
     body = memoryview(data)[layout.start :]
     if layout.separator == " ":  # any number of blanks and tabs
         body = memoryview(single_blanks(body))
@@ -272,8 +273,8 @@ def _parsed(data: bytes, layout: Layout) -> pd.DataFrame:
         table = csv_reader.read_csv(pa.BufferReader(pa.py_buffer(body)), **layout.options(b'"' in data, 1 << 23))
     except (pa.ArrowInvalid, ValueError):
         above = data[: layout.start].count(b"\n")
-        return _parsed_slowly(bytes(body), layout.separator, layout.names, layout.header, above)
-    return frame_of(table)
+        return _parsed_slowly(bytes(body), layout.separator, layout.names, layout.header, above), False
+    return frame_of(table), True
 
 
 def _parsed_slowly(body: bytes, separator: str, names: Sequence[str], header: bool, above: int) -> pd.DataFrame:

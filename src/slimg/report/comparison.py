@@ -23,7 +23,7 @@ from slimg.explain.leave_one_out import Gain
 from slimg.explain.measures import WORDS, draws, format_difference, format_score, interval, measure
 from slimg.inference.calibration import calibrate
 from slimg.learn.labelled import Labelled, class_weights, stratified_folds
-from slimg.learn.objective import softmax
+from slimg.learn.objective import ROUNDING, softmax
 from slimg.learn.path import rounded
 from slimg.learn.search import SearchConfig, search
 
@@ -93,7 +93,9 @@ def _alone(model: Any, rows: Array, codes: Array, used: list[str]) -> Array:
     labelled = Labelled(block, codes, len(model.classes_), weights, {name: widths[name] for name in used},
                         model.components_.engine)  # fmt: skip
     problem = labelled.problem()
-    most = problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero()) or 1.0  # 0 where X says nothing
+    most = problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero())
+    if most <= ROUNDING:
+        return np.tile(np.bincount(codes, weights, len(model.classes_)) / weights.sum(), (len(codes), 1))
     grid = [(0.0, rounded(share * most)) for share in PENALTIES]
     config = SearchConfig(grid, model.cv, random_state=model.random_state, average=1, tol=1e-3, scoring=model.scoring_)
     scores = np.asarray(search(config, labelled, None).held_out_scores)

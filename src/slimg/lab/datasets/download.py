@@ -41,7 +41,15 @@ Progress = Callable[[int, "int | None"], None]
 
 
 class DownloadError(SlimgError):
-    """A file could not be downloaded; the message says why and what was kept."""
+    """A file could not be downloaded; the message says why and what was kept.
+
+    Examples
+    --------
+    >>> from slimg.errors import SlimgError
+    >>> from slimg.lab.datasets import DownloadError
+    >>> issubclass(DownloadError, SlimgError)
+    True
+    """
 
 
 class _Cut(Exception):
@@ -58,6 +66,13 @@ class Fetched:
         Where the files are.
     notes : tuple of str
         Sentences on what was found, such as a checksum that was not known.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.lab.datasets import Fetched
+    >>> Fetched(Path("cora"), notes=()).notes
+    ()
     """
 
     folder: Path
@@ -94,6 +109,11 @@ def fetch(
     ------
     DownloadError
         If a file cannot be downloaded or is not the publisher's.
+
+    Examples
+    --------
+    >>> from slimg.lab import datasets
+    >>> datasets.fetch("cora")  # doctest: +SKIP
     """
     dataset = name if isinstance(name, Dataset) else find(name)
     folder = (Path(root) if root is not None else files.user_cache()) / dataset.folder
