@@ -248,8 +248,12 @@ class SparseGroup:
 
     def norms(self, weights: Array) -> Array:
         """‖W_g‖_F of each group (float64)."""
-        squares = np.einsum("ij,ij->i", weights, weights, dtype=np.float64)
-        return np.sqrt(np.bincount(self.places, squares, self.groups + 1)[:-1])
+        return np.sqrt(self.dots(weights, weights))
+
+    def dots(self, a: Array, b: Array) -> Array:
+        """⟨a_g, b_g⟩ of each group (float64)."""
+        products = np.einsum("ij,ij->i", a, b, dtype=np.float64)
+        return np.bincount(self.places, products, self.groups + 1)[:-1]
 
     def of_rows(self, group_values: Array, outside: float = 0.0) -> Array:
         """Each group's value for each of its rows, as a column."""
