@@ -51,8 +51,8 @@ COMPARED, TREES_OF = 50_000, 4_000.0
 """Labelled rows up to which other models are compared, and bytes parsed in the time one row and class takes."""
 STARTED, PAGE, HELD, PARSED = 1.5, 1.5, 150, 1.4
 """Seconds of starting and of a page, bytes held of a node, and of a byte of text while it is read."""
-PROCESS, JUDGED, LEAST = 280 << 20, 530 << 20, 560 << 20
-"""Bytes of the process, with what a diagnosis and a comparison take, and of the least budget of the engine of files."""
+PROCESS, JUDGED, LEAST = 280 << 20, 250 << 20, 560 << 20
+"""Bytes of the process, what a diagnosis and a comparison take, and the least budget of the engine of files."""
 COMPILE = 4.0
 """Seconds for compiled kernels to be loaded, and for what does not grow."""
 
@@ -406,9 +406,8 @@ def _with_files(sizes: Sizes, need: Need, files: Files, rates: Rates, costs: _Co
         memory = max(need.memory, LEAST + HELD * n + 4 * n * c + 5 * 4 * rows * columns)
     else:
         read = PROCESS + PARSED * (table + files.edges) + 4 * sizes.stored_features
-        held = HELD * n + (table if n < LARGE else 0)
-        judged = JUDGED + 4 * n * columns + 4 * sizes.stored_features
-        memory = held + max(read - held, need.memory - resident() - 4 * n * less + PROCESS, judged)
+        held = HELD * n + (table if n < LARGE else 0) - 4 * n * less
+        memory = max(read, need.memory - resident() + PROCESS + JUDGED + held)
     return Need(int(memory), disk, STARTED + reading + need.seconds + page, reading, page)
 
 
