@@ -16,13 +16,14 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test lint bench clean
+.PHONY: help run check test lint docs bench clean
 
 help:
 	@echo "make run    a tour: a graph of Debian packages from files to predictions and a page, beside simple methods"
 	@echo "make check  ruff, mypy, docstrings and the quick tests: the loop while you write, under two minutes"
 	@echo "make test   lint and all tests"
 	@echo "make lint   ruff, mypy and docstrings"
+	@echo "make docs   the documentation site, in build/docs"
 	@echo "make bench  the recorded benchmarks: accuracy and speed"
 	@echo "make clean  remove what these commands made"
 
@@ -42,12 +43,17 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/python tools/check_docstrings.py
 
+# A warning is an error: a name without a page, a heading without a place.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "build/docs/index.html"
+
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/speed.py
 
 clean:
-	rm -rf $(VENV) build dist out src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist out docs/api docs/api.md docs/guides src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests tools examples benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.created:
@@ -65,6 +71,10 @@ $(VENV)/.installed-dev: $(VENV)/.created pyproject.toml
 	@$(PIP) torch==$(TORCH)
 	@$(PIP) --editable '.[gnn,test,lint]'
 	@$(PIP) --no-deps $(ADELIE)
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: $(VENV)/.created pyproject.toml
+	@$(PIP) --editable '.[docs]'
 	@touch $@ $(VENV)/.installed
 
 # Debian splits this part of Python off; installed only where it is missing.

@@ -1,4 +1,4 @@
-"""Write the recorded figures into README.md, between its two marks.
+"""Write the recorded figures into docs/figures.md, between its two marks.
 
     python benchmarks/figures.py
 """
@@ -13,7 +13,7 @@ END = "<!-- figures: end -->"
 
 
 def main() -> None:
-    path = ROOT / "README.md"
+    path = ROOT / "docs" / "figures.md"
     before, rest = path.read_text().split(BEGIN)
     after = rest.split(END)[1]
     path.write_text(f"{before}{BEGIN}\n{accuracy()}\n{speed()}\n{END}{after}")
@@ -28,7 +28,7 @@ def accuracy() -> str:
         " largest duality gap of any pair, as a share of the loss at zero. The pairs of the default path were chosen by"
         " test accuracy on Cora, Chameleon, PubMed and Squirrel, its shares for components fitted separately with the test"
         " accuracies of all in view: its figures are optimistic, most of all on the first four"
-        f" ([how](docs/deviations.md)).\n\n{table(results)}\n"
+        f" ([how](deviations.md)).\n\n{table(results)}\n"
     )
 
 

@@ -36,6 +36,12 @@ def _prepared(model, features):
     return np.divide(x, sums, out=np.zeros_like(x), where=sums > 0)
 
 
+def _in_ranges(edges, features):
+    """1/d in the column of the range that each entry is in: the number of edges that it has reached says which."""
+    reached = (features[:, :, None] >= edges).sum(axis=2)
+    return (np.eye(edges.shape[1] + 1)[reached] / features.shape[1]).reshape(len(features), -1)
+
+
 def dense_scores(model, matrix, features):
     """Scores of all nodes when A (dense) and X are as given, with PCA, singular vectors and weights as fitted."""
     parts, total = model.components_, model.intercept_.astype(float)
@@ -50,15 +56,17 @@ def dense_scores(model, matrix, features):
         if name == "U":
             raw = matrix @ (state.spectrum.vectors * np.sign(state.spectrum.eigenvalues))
         else:
-            kind, _, hops = name.removesuffix(" X").partition("^")
+            ranges = name.endswith("bins(X)")
+            start = _in_ranges(state.preparation.edges, features) if ranges else x
+            kind, _, hops = name.replace("bins(X)", "X").removesuffix(" X").partition("^")
             if kind == "S":
                 spread = sum(0.1 * 0.9**k * np.linalg.matrix_power(sym, k) for k in range(int(hops) + 1))
             else:
                 power = {"X": np.eye(len(matrix)), "A_row": row, "A_sym": sym}[kind]
                 spread = np.linalg.matrix_power(power, int(hops or 1))
-            carried, pca = spread @ x, state.pca
-            assert state.basis is None
-            raw = carried if pca is None else (carried - pca.mean) @ pca.components.T
+            carried, pca = spread @ start, state.pca
+            basis = np.eye(carried.shape[1]) if state.basis is None else state.basis
+            raw = carried @ basis if pca is None else (carried @ basis - pca.mean) @ pca.components.T
         length = np.linalg.norm(raw, axis=1, keepdims=True)
         total = total + np.divide(raw, length, out=np.zeros_like(raw), where=length > 1e-9) @ weights
     return total

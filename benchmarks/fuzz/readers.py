@@ -1,11 +1,12 @@
 """Mutated files through every reader: each is read, or refused with an InputError of one sentence that names the file.
 
-    python -m benchmarks.fuzz.readers [--readers csv npz …] [--mutations 100000] [--seed 0] [--keep FOLDER]
+    python -m benchmarks.fuzz.readers [--readers csv npz …] [--mutations 100000] [--seed 0] [--keep FOLDER] [--record]
 
-A mutation changes bytes, numbers or slices of a small valid file; half of those of packed formats (.gz, .zip, .npz, .xlsx,
-.mat) are made within, and packed again with the right checksums. Files are read in a child that ends by a signal after five
-seconds, and may take 1 GiB beyond what it has when it begins; every eighth file that is read goes on to the graph. Mutation
-k of a seed is always the same, so that what is found can be made again: ``--keep`` writes it to a folder.
+A mutation changes bytes, numbers or slices of a small valid file; half of those of packed formats (.gz, .zst, .zip, .npz,
+.xlsx, .mat) are made within, and packed again with the right checksums; nine of ten of DuckDB's get the checksums of their
+blocks. Files are read in a child that ends by a signal after five seconds, and may take 1 GiB beyond what it has when it
+begins; every eighth file that is read goes on to the graph. Mutation k of a seed is always the same, so that what is found
+can be made again: ``--keep`` writes it to a folder. ``--record`` adds the counts to benchmarks/results/fuzz.json.
 """
 
 from __future__ import annotations
@@ -84,6 +85,14 @@ def within_gzip(data: bytes, rng: random.Random) -> bytes:
     return gzip.compress(mutate(gzip.decompress(data), rng), 1)
 
 
+def within_zstd(data: bytes, rng: random.Random) -> bytes:
+    """Mutate what a .zst holds."""
+    import pyarrow as pa
+
+    with pa.input_stream(pa.BufferReader(data), compression="zstd") as stream:
+        return pa.compress(mutate(stream.read(), rng), "zstd", asbytes=True)
+
+
 def within_zip(data: bytes, rng: random.Random) -> bytes:
     """Mutate one member of an archive, or the size that its directory tells."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -110,8 +119,26 @@ def within_mat(data: bytes, rng: random.Random) -> bytes:
     return data[:128] + b"".join(struct.pack("<II", kind, len(each)) + each for kind, each in elements)
 
 
+def within_duckdb(data: bytes, rng: random.Random) -> bytes:
+    """Change up to eight places of the headers and blocks that are in use, whose checksums follow."""
+    raw, block = bytearray(data), 1 << 18
+    parts = [(place, 4096) for place in range(0, 3 * 4096, 4096)]
+    parts += [(place, block) for place in range(3 * 4096, len(raw) - block + 1, block)]
+    used = np.flatnonzero(np.frombuffer(data, np.uint8)).tolist()
+    for _ in range(rng.choice((1, 2, 4, 8))):
+        place = (rng.choice(used) + rng.choice((0, 0, 1, -1, 8))) % len(raw)
+        size = rng.choice((1, 1, 2, 4, 8))
+        number = rng.choice((*NUMBERS, rng.getrandbits(64), raw[place] + 1)) & ((1 << 8 * size) - 1)
+        raw[place : place + size] = number.to_bytes(size, "little")
+    for place, size in parts:
+        words = np.frombuffer(raw, np.uint64, (size - 8) // 8, place + 8) * np.uint64(0xBF58476D1CE4E5B9)
+        raw[place : place + 8] = int(np.bitwise_xor.reduce(words) ^ np.uint64(5381)).to_bytes(8, "little")
+    return bytes(raw[: len(data)])
+
+
 WITHIN: dict[str, Callable[[bytes, random.Random], bytes]] = {
     ".gz": within_gzip, ".zip": within_zip, ".npz": within_zip, ".xlsx": within_zip, ".mat": within_mat,
+    ".zst": within_zstd, ".duckdb": within_duckdb,
 }  # fmt: skip
 
 
@@ -169,7 +196,7 @@ def make_seeds(folder: Path) -> dict[str, list[Path]]:
     seeds: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
         name = path.name.partition(".")[2] if path.suffix in (".gz", ".zst", ".zip") else path.suffix[1:]
-        reader = {"edges": "csv", "tsv": "csv", "jsonl": "json", "csv.zst": "csv.gz"}.get(name, name)
+        reader = {"edges": "csv", "tsv": "csv", "jsonl": "json"}.get(name, name)
         seeds.setdefault(reader, []).append(path)
     return seeds | published_seeds(folder / "published")
 
@@ -224,7 +251,7 @@ def mutation(seeds: list[Path], seed: int, number: int) -> tuple[Path, bytes]:
     rng = random.Random(f"{seed}-{number}")
     path = rng.choice(seeds)
     data, inner = path.read_bytes(), WITHIN.get(path.suffix)
-    if inner and path.name != "penn94-plain.mat" and rng.random() < 0.5:
+    if inner and path.name != "penn94-plain.mat" and rng.random() < (0.9 if path.suffix == ".duckdb" else 0.5):
         return path, inner(data, rng)
     return path, mutate(data, rng)
 
@@ -330,6 +357,18 @@ def _answer(queue: Any, child: Any) -> Any:
                     return None
 
 
+def record(name: str, counts: Counter[str], wrong: list[tuple[int, str]], slowest: float, seed: int) -> None:
+    """Put the counts of a reader among the recorded ones."""
+    from benchmarks import records
+
+    told = {each: records.read("fuzz").get(each, {}) for each in ("readers", "model file")}
+    kinds = Counter(re.sub(r"\d+|'.*?'|\(.*", "#", what)[:90] for _, what in wrong)
+    numbers = {each: counts[each] for each in ("read", "refused", "wrong")}
+    seconds = {"slowest seconds": round(slowest, 2), "seed": seed}
+    told["readers"][name] = {"files": sum(counts.values()), **numbers, **seconds, "kinds of wrong": dict(kinds)}
+    records.write("fuzz", told)
+
+
 def rows(found: dict[str, Counter[str]], slowest: dict[str, float]) -> Iterator[str]:
     """The lines of a table."""
     yield "| reader | files | read | refused | anything else | slowest |\n|---|---|---|---|---|---|"
@@ -345,6 +384,7 @@ def main() -> int:
     parser.add_argument("--mutations", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--record", action="store_true")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     counts, slowest, failed = dict[str, Counter[str]](), dict[str, float](), False
@@ -356,6 +396,8 @@ def main() -> int:
             begun = time.perf_counter()
             counts[name], wrong, slowest[name] = run(name, seeds, args.mutations, args.seed, folder / name)
             print(f"{name}: {time.perf_counter() - begun:.0f} s, {dict(counts[name])}", file=sys.stderr, flush=True)
+            if args.record:
+                record(name, counts[name], wrong, slowest[name], args.seed)
             kinds = Counter(re.sub(r"\d+|'.*?'|\(.*", "#", what)[:90] for _, what in wrong)
             for kind, count in kinds.most_common(12):
                 print(f"    {count} × {kind}", file=sys.stderr, flush=True)

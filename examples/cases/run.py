@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from examples.debian.build import INSTALLED
 from examples.debian.load import HERE
 from slimg import cli
 from slimg.io import write_table
@@ -85,8 +86,8 @@ def debian() -> Tables:
     """Packages (name, section, words as one text) and their needs (source, target)."""
     packages = pd.read_parquet(HERE / "packages.parquet").drop(columns="maintainer")
     packages["words"] = packages["words"].map(" ".join)
-    depends = pd.read_parquet(HERE / "depends.parquet").rename(columns={"package": "source", "needs": "target"})
-    return packages, depends
+    relations = pd.read_parquet(HERE / "relations.parquet").rename(columns={"package": "source", "other": "target"})
+    return packages, relations.loc[relations["relation"].isin(INSTALLED), ["source", "target"]].drop_duplicates()
 
 
 def among(depends: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:

@@ -1,31 +1,37 @@
 """The Debian graph as a `slimg.Graph`.
 
-    n = 7,695 packages    X[i, j] = how often word j is in the description of package i; or 1 if j is its maintainer
+    n = 7,697 packages    X[i, j] = how often word j is in the description of package i; or 1 if j is its maintainer
+    eight directed relations: package → other
 """
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from examples.debian.build import INSTALLED
 from slimg import Graph
 
 HERE = Path(__file__).parent
 
 
-def load(folder: Path = HERE) -> Graph:
-    """Labels are sections, features CSR counts of words and maintainers, edges dependencies, ids package names."""
+def load(folder: Path = HERE, *, merged: bool = False) -> Graph:
+    """Labels are sections, features CSR counts of words and maintainers, ids package names, edges the relations.
+
+    ``merged`` gives the graph as it was before it had relations: Pre-Depends, Depends and Recommends as one kind of
+    undirected edges.
+    """
     packages = pd.read_parquet(folder / "packages.parquet")
-    depends = pd.read_parquet(folder / "depends.parquet")
+    relations = pd.read_parquet(folder / "relations.parquet")
+    kinds: dict[str, Any] = {"relation": "relation", "directed": True}
+    if merged:
+        relations, kinds = relations[relations["relation"].isin(INSTALLED)][["package", "other"]].drop_duplicates(), {}
     features, names = count_features(packages)
-    return Graph.from_arrays(
-        dependencies(packages["name"], depends),
-        features=features,
-        labels=packages["section"].to_numpy(object),
-        ids=packages["name"].to_numpy(object),
-        feature_names=names,
-    )
+    graph = Graph.from_edges(relations, packages[["name", "section"]], id="name", label="section", features=features, **kinds)
+    return replace(graph, feature_names=tuple(names))
 
 
 def count_features(packages: pd.DataFrame) -> tuple[sp.csr_array, list[str]]:
@@ -38,10 +44,3 @@ def count_features(packages: pd.DataFrame) -> tuple[sp.csr_array, list[str]]:
     names = [*columns[0].categories, *columns[1].categories]
     ones = np.ones(len(row), np.float32)
     return sp.csr_array(sp.coo_array((ones, (row, column)), shape=(len(packages), len(names)))), names
-
-
-def dependencies(names: pd.Series, depends: pd.DataFrame) -> sp.coo_array:
-    """Directed n × n pattern: entry (i, j) says that package i needs package j."""
-    index = pd.Index(names)
-    ends = index.get_indexer(depends["package"]), index.get_indexer(depends["needs"])
-    return sp.coo_array((np.ones(len(depends), bool), ends), shape=(len(index),) * 2)

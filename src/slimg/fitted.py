@@ -427,11 +427,13 @@ class FittedModel(BaseNodeClassifier):
         list of Explanation
             One for each node, in their order.
         """
+        view = self._view(graph)
+        return self._explain_rows(view, view.graph.positions(list(nodes), "node"))
+
+    def _explain_rows(self, view: View, rows: Sequence[int] | Array) -> list[Explanation]:
         from slimg.explain.explainer import explain_rows
 
-        view = self._view(graph)
-        found = explain_rows(self.scorer_, view, view.graph.positions(list(nodes), "node"))
-        return [replace(each, temperature=self.temperature_) for each in found]
+        return [replace(each, temperature=self.temperature_) for each in explain_rows(self.scorer_, view, rows)]
 
     def counterfactual(
         self,

@@ -138,6 +138,17 @@ def resident(process: int | str = "self") -> int:
     return 0
 
 
+def release_memory() -> None:
+    """Give freed memory back to the system: that of arrow, and of the C library where it can."""
+    import ctypes
+    import sys
+
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def require_room(folder: Path, size: int, what: str) -> None:
     """Raise an error if the disk of a folder cannot hold ``size`` bytes."""
     free = shutil.disk_usage(folder).free

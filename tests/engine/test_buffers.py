@@ -111,5 +111,7 @@ def test_an_input_is_overwritten_and_the_users_own_array_is_not(monkeypatch):
     place = address(first)
     assert address(engine.map_rows(lambda block: block + 1, first, overwrite_input=True)) == place
     assert address(engine.map_rows(lambda block: np.hstack([block, block]), first, overwrite_input=True)) != place
-    narrower = engine.map_rows(lambda block: block[:, 2:5] + 1, first, overwrite_input=True)
-    assert address(narrower) == place and (narrower == 4).all() and narrower.shape == (500, 3)
+    little = engine.map_rows(lambda block: block[:, 2:5] + 1, first, overwrite_input=True)
+    assert address(little) != place and little.shape == (500, 3), "it would hold on to a wide array"
+    narrower = engine.map_rows(lambda block: block[:, 2:8] + 1, first, overwrite_input=True)
+    assert address(narrower) == place and (narrower == 4).all() and narrower.shape == (500, 6)

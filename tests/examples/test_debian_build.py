@@ -18,7 +18,8 @@ def index():
         "\n\n".join(
             [
                 entry("task-a", "tasks", Depends="game (>= 1.0), virtual-mailer | mailer, absent | gone"),
-                entry("game", "games", Pre_Depends="libsdl:any", Recommends="game-data | game", Description="A GAME"),
+                entry("game", "games", Pre_Depends="libsdl:any", Recommends="game-data | game", Breaks="libssl (<< 3)",
+                      Description="A GAME"),
                 entry("game-data", "games", Description="data files for the game\n long text is not read"),
                 entry("mailer", "mail", Depends="libsdl (<< 2) | libssl, python3-x"),
                 entry("libsdl", "libs", Description="C++ game library"),
@@ -50,9 +51,10 @@ def test_links_take_the_first_real_alternative_and_drop_versions(index):
     assert build.links(index["mailer"], index) == {"libsdl", "python3-x"}
 
 
-def test_links_drop_the_package_itself_and_read_all_three_fields(index):
+def test_links_drop_the_package_itself_and_read_the_fields_asked_for(index):
     assert build.links(index["game"], index) == {"libsdl", "game-data"}
     assert build.links(dict(index["game"], Recommends="game"), index) == {"libsdl"}
+    assert build.links(index["game"], index, ["Breaks"]) == {"libssl"}
 
 
 def test_choice_is_the_closure_of_tasks_in_sections_that_name_a_subject(index):
@@ -65,13 +67,13 @@ def test_choice_keeps_the_largest_sections(index, monkeypatch):
 
 
 def test_tables_hold_frequent_words_with_repetition_and_edges_among_the_kept(index):
-    packages, depends = build.tables(index, build.choose_packages(index))
+    packages, relations = build.tables(index, build.choose_packages(index))
     assert packages.column("words").to_pylist() == [["game"], ["game"], ["game"], []]
     assert packages.column("section").to_pylist() == ["games", "games", "libs", "mail"]
-    assert depends.to_pylist() == [
-        {"package": "game", "needs": "game-data"},
-        {"package": "game", "needs": "libsdl"},
-        {"package": "mailer", "needs": "libsdl"},
+    assert [tuple(row.values()) for row in relations.to_pylist()] == [
+        ("game", "Pre-Depends", "libsdl"),
+        ("game", "Recommends", "game-data"),
+        ("mailer", "Depends", "libsdl"),
     ]
 
 
@@ -98,8 +100,22 @@ def test_words(summary, words):
 
 def test_without_apt_the_build_ends_with_a_sentence(monkeypatch):
     monkeypatch.setattr(build.shutil, "which", lambda name: None)
-    with pytest.raises(SystemExit, match="apt-cache"):
+    with pytest.raises(SystemExit, match="apt-get"):
         build.dump_index()
+
+
+def test_the_index_is_that_of_the_release_without_updates(monkeypatch, tmp_path):
+    asked = []
+
+    def output(*words):
+        asked.append(words)
+        return "bookworm /lists/main\nbookworm-updates /lists/updates\n" if words[0] == "apt-get" else "Package: a\n"
+
+    monkeypatch.setattr(build.shutil, "which", lambda name: name)
+    monkeypatch.setattr(build, "HELPER", tmp_path)
+    monkeypatch.setattr(build, "_output", output)
+    assert build.dump_index() == "Package: a\n"
+    assert asked[-1] == (str(tmp_path), "cat-file", "/lists/main")
 
 
 def test_main_writes_what_tables_says(index, tmp_path, monkeypatch, capsys):
@@ -107,20 +123,21 @@ def test_main_writes_what_tables_says(index, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(build, "read_index", lambda text: index)
     build.main(["--out", str(tmp_path / "new")])
     expected = build.tables(index, build.choose_packages(index))
-    for table, name in zip(expected, ("packages.parquet", "depends.parquet"), strict=True):
+    for table, name in zip(expected, ("packages.parquet", "relations.parquet"), strict=True):
         assert pq.read_table(tmp_path / "new" / name).to_pylist() == table.to_pylist()
     assert "index of 9 packages" in capsys.readouterr().out
 
 
 def test_committed_files_are_small_sorted_and_closed():
-    files = [build.HERE / "packages.parquet", build.HERE / "depends.parquet"]
+    files = [build.HERE / "packages.parquet", build.HERE / "relations.parquet"]
     assert sum(file.stat().st_size for file in files) < 1_000_000
-    packages, depends = (pq.read_table(file) for file in files)
+    packages, relations = (pq.read_table(file) for file in files)
     names = packages.column("name").to_pylist()
-    pairs = list(zip(depends.column("package").to_pylist(), depends.column("needs").to_pylist(), strict=True))
+    rows = [tuple(row.values()) for row in relations.to_pylist()]
     assert names == sorted(set(names))
-    assert pairs == sorted(set(pairs))
-    assert {end for pair in pairs for end in pair} <= set(names)
+    assert rows == sorted(set(rows))
+    assert {end for row in rows for end in (row[0], row[2])} <= set(names)
+    assert {row[1] for row in rows} == set(build.RELATIONS)
     sections = set(packages.column("section").to_pylist())
     assert len(sections) == build.SECTIONS_KEPT
     assert not sections & (build.ROLE_SECTIONS | build.LANGUAGE_SECTIONS)

@@ -32,13 +32,28 @@ def test_every_feature_occurs(graph):
     assert graph.features.sum(axis=0).min() > 0
 
 
-def test_edges_are_the_undirected_dependencies(graph):
-    depends = pd.read_parquet(HERE / "depends.parquet")
-    expected = {frozenset(pair) for pair in depends.itertuples(index=False, name=None)}
+def test_relations_are_those_of_the_file_and_edges_their_undirected_union(graph):
+    table = pd.read_parquet(HERE / "relations.parquet")
+    for relation in graph.relations:
+        pattern = relation.out.to_scipy().tocoo()
+        found = {(graph.ids[i], graph.ids[j]) for i, j in zip(*pattern.coords, strict=True)}
+        rows = table[table["relation"] == relation.name]
+        assert relation.directed and found == set(zip(rows["package"], rows["other"], strict=True))
+    assert {relation.name for relation in graph.relations} == set(table["relation"])
+    assert undirected(graph) == {frozenset(pair) for pair in zip(table["package"], table["other"], strict=True)}
+
+
+def test_merged_edges_are_what_apt_installs():
+    graph = load(merged=True)
+    table = pd.read_parquet(HERE / "relations.parquet")
+    table = table[table["relation"].isin(["Pre-Depends", "Depends", "Recommends"])]
+    assert not graph.relations
+    assert undirected(graph) == {frozenset(pair) for pair in zip(table["package"], table["other"], strict=True)}
+
+
+def undirected(graph):
     pattern = sp.coo_array(graph.adjacency.to_scipy())
-    found = {frozenset((graph.ids[i], graph.ids[j])) for i, j in zip(*pattern.coords, strict=True)}
-    assert found == expected
-    assert graph.edges == len(expected)
+    return {frozenset((graph.ids[i], graph.ids[j])) for i, j in zip(*pattern.coords, strict=True)}
 
 
 def test_labels_and_ids_are_in_the_order_of_the_file(graph):

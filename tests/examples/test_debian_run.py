@@ -15,10 +15,10 @@ def ran(tmp_path_factory):
     data, out = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("debian")
     packages = pd.read_parquet(run.HERE / "packages.parquet")
     packages = packages[packages["section"].isin(["libs", "science", "games", "utils"])].iloc[::4]
-    depends = pd.read_parquet(run.HERE / "depends.parquet")
-    depends = depends[depends["package"].isin(packages["name"]) & depends["needs"].isin(packages["name"])]
+    relations = pd.read_parquet(run.HERE / "relations.parquet")
+    relations = relations[relations["package"].isin(packages["name"]) & relations["other"].isin(packages["name"])]
     packages.to_parquet(data / "packages.parquet", index=False)
-    depends.to_parquet(data / "depends.parquet", index=False)
+    relations.to_parquet(data / "relations.parquet", index=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "120")
         run.main(["--data", str(data), "--out", str(out)])
@@ -46,8 +46,8 @@ def test_the_page_and_the_model_are_beside_them(ran):
 
 def test_files_and_library_are_given_the_same_features():
     graph = run.load()
-    sources = {"edges": Source(run.HERE / "depends.parquet"), "nodes": Source(run.HERE / "packages.parquet")}
-    read = read_inputs(Options(**sources, id="name", label="section")).graph
+    sources = {"edges": Source(run.HERE / "relations.parquet"), "nodes": Source(run.HERE / "packages.parquet")}
+    read = read_inputs(Options(**sources, id="name", label="section", relation="relation", directed=True)).graph
     assert list(read.ids) == list(graph.ids)
     assert (read.adjacency.to_scipy() != graph.adjacency.to_scipy()).nnz == 0
     names = [name if name.startswith("maintainer: ") else f"words: {name}" for name in graph.feature_names]
@@ -77,7 +77,15 @@ def test_weight_table_names_components_that_are_exactly_zero():
         {"name": "U", "title": "network", "removed": True, "norm": 0.0, "share": 0.0},
         {"name": "X", "title": "features", "removed": False, "norm": 1e-9, "share": 1.0},
     ]
-    table = run.weight_table({"model": {"overview": {"components": parts}}})
+    table = run.weight_table(parts)
     cells = [list(column.cells) for column in table.columns]
     assert cells[0] == ["U: network", "X: features"]
     assert cells[2] == ["not used", "100%"]
+
+
+def test_relation_table_adds_the_weights_of_the_paths_along_each_relation(ran):
+    graph, _ = ran
+    parts = [{"name": "X", "share": 0.5}, {"name": "Depends → X", "share": 0.3}, {"name": "Suggests ← Depends → X", "share": 0.2}]
+    cells = [list(column.cells) for column in run.relation_table(parts, graph).columns]
+    used = dict(zip(cells[0], cells[3], strict=True))
+    assert used["Depends"] == "50.0%" and used["Suggests"] == "20.0%" and used["Breaks"] == "not used"

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from explain_graphs import dense_scores, planted
 from slimg import SlimG
 from slimg.errors import InputError
-from slimg.explain.counterfactual import without_pairs
 
 PAIR = [(1e-4, 1e-3)]
 
@@ -75,15 +74,6 @@ def test_the_search_may_be_given_a_class(graph, model):
 
 def test_a_lone_node_has_no_counterfactual(model):
     assert model.find_counterfactual("lone") is None
-
-
-def test_without_pairs_is_a_symmetric_removal(graph):
-    neighbour = int(graph.adjacency.neighbours(4)[0])
-    fewer = without_pairs(graph.adjacency, np.array([[neighbour, 4]]))
-    before, after = (each.to_scipy().toarray() for each in (graph.adjacency, fewer))
-    assert after[4, neighbour] == after[neighbour, 4] == 0 and fewer.edges == graph.adjacency.edges - 1
-    before[4, neighbour] = before[neighbour, 4] = 0
-    np.testing.assert_array_equal(before, after)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ import pytest
 
 from explain_graphs import planted
 from slimg import SlimG
+from slimg.components import default_components
 from slimg.errors import InputError
 
 
 @pytest.fixture(scope="module")
 def model():
-    return SlimG(grid=[(0, 0.08)]).fit(planted(outside=0.1))
+    return SlimG(grid=[(0, 0.08)], components=default_components()).fit(planted(outside=0.1))
 
 
 def test_weights_are_those_of_the_model(model):

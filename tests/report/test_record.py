@@ -8,6 +8,7 @@ from contradictions import random_graph
 
 from explain_graphs import planted
 from slimg import SlimG
+from slimg.inference.predictions import Chances
 from slimg.report import record as records
 from slimg.report.record import codes_in_model, diagnosis, fit_record, json_values, nodes_worth_explaining
 
@@ -78,7 +79,9 @@ def test_who_is_explained():
     codes = np.where(rng.random(200) < 0.3, rng.integers(0, 3, 200), -1)
     rows = np.flatnonzero(codes >= 0)
     unseen = rng.dirichlet(np.ones(3), len(rows))
-    found = nodes_worth_explaining(chances, codes, (rows, unseen), first=[150, 3])
+    best = Chances(np.log(chances), 1.0).best(64)
+    assert (best[0] == chances.argmax(axis=1)).all() and np.allclose(best[1], chances.max(axis=1))
+    found = nodes_worth_explaining(best, codes, (rows, unseen), first=[150, 3])
     assert found[:2] == [150, 3] and len(found) == len(set(found)) == records.EXPLAINED + 2
     wrong = rows[unseen.argmax(axis=1) != codes[rows]]
     surest = wrong[np.argmax(unseen.max(axis=1)[unseen.argmax(axis=1) != codes[rows]])]

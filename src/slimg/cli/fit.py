@@ -24,10 +24,13 @@ import argparse
 import json
 import shlex
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slimg.cli import Progress, add_command, echo, print_json
+from slimg.cli.engines import add_engine_options, opened
 from slimg.cli.inputs import (
     add_coverage_option,
     add_input_options,
@@ -42,7 +45,8 @@ from slimg.cli.results import MODEL, PAGE, RECORD, existing_results, result_fold
 from slimg.errors import InputError, without_password
 from slimg.graph.graph import Graph
 from slimg.io import refuse_existing, write_text
-from slimg.io.inputs import Inputs, read_inputs
+from slimg.io.inputs import Inputs
+from slimg.system import release_memory
 
 if TYPE_CHECKING:
     from slimg.classifier import SlimG
@@ -81,6 +85,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_scoring_option(parser, "what penalties are chosen by, and the result is judged by")
     parser.add_argument("--class-weight", choices=("balanced",), help="balanced: every class counts the same in the loss")
     parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (default: 0)")
+    add_engine_options(parser)
     return parser
 
 
@@ -98,15 +103,15 @@ def run(args: argparse.Namespace) -> int:
     names = {"predictions": predictions_path(Path(), options).name, "model": MODEL, "page": PAGE, "record": RECORD}
     files = {name: args.out / file for name, file in names.items()}
     refuse_existing(existing_results(args.out), args.force)
-    with result_folder(args.out) as draft, progress.whole("fit", STAGES):
-        with progress.stage("reading"):
-            inputs = read_inputs(options)
-        graph = inputs.graph
-        explain, measure = rows_of_nodes(graph, args.explain or ()), _measures_fold_in(args.measure_fold_in, graph)
+    with (result_folder(args.out) as draft, progress.whole("fit", STAGES),
+          opened(args, options, progress) as (inputs, engine, notes)):  # fmt: skip
+        graph, inputs = inputs.graph, replace(inputs, notes=(*inputs.notes, *notes))
+        in_memory = isinstance(engine, str)
+        explain, measure = rows_of_nodes(graph, args.explain or ()), _measures_fold_in(args.measure_fold_in, graph, in_memory)
         from slimg.classifier import SlimG
 
         wanted: dict[str, Any] = {"scoring": args.scoring, "class_weight": args.class_weight, "random_state": args.seed}
-        model = SlimG(**wanted, verbose=progress).fit(graph).set_params(verbose=False)
+        model = SlimG(**wanted, engine=engine, verbose=progress).fit(graph).set_params(verbose=False)
         if measure:
             with progress.stage("measuring"):
                 model.measure_fold_in()
@@ -117,6 +122,8 @@ def run(args: argparse.Namespace) -> int:
 
             told: dict[str, Any] = {"facts": _facts(args, inputs, files), "names": _names(inputs)}
             record = fit_record(model, graph, **told, explain=explain, progress=progress)
+            model.components_.blocks.clear()  # scores and states are all that is needed from here on
+            release_memory()
             with progress.stage("writing"):
                 _write({name: draft / file for name, file in names.items()}, inputs, model, record, args.coverage)
                 saved.result()
@@ -130,9 +137,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _measures_fold_in(option: bool | None, graph: Graph) -> bool:
-    """Whether folding in is measured: it hides nodes that have no label."""
+def _measures_fold_in(option: bool | None, graph: Graph, in_memory: bool) -> bool:
+    """Whether folding in is measured: it hides nodes that have no label, and fits the rest in memory."""
     some = len(graph.labelled) < graph.n
+    if not in_memory:
+        if option:
+            raise InputError("--measure-fold-in fits in memory: leave it out, or use --engine memory")
+        return False
     if option and not some:
         raise InputError("every node has a label, so none can be hidden and folded in: leave out --measure-fold-in")
     return some and graph.n <= MEASURED_NODES if option is None else option
@@ -151,20 +162,27 @@ def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> 
     }
 
 
+NAMED = 400_000
+"""Rows of a table on disk whose names are read: a page has room for fewer."""
+
+
 def _names(inputs: Inputs) -> list[Any] | None:
     """A column that people know the nodes by, beside the id."""
     own = {str(name).lower(): name for name in inputs.table.columns if name not in (inputs.id, inputs.label)}
     found = next((own[name] for name in NAMES if name in own), None)
-    if found is None or len(inputs.table) != inputs.graph.n:
+    if found is None or (inputs.stored is None and len(inputs.table) != inputs.graph.n):
         return None
-    return [value if isinstance(value, (str, int)) else "" for value in inputs.table[found].tolist()]
+    column = inputs.table[found] if inputs.stored is None else inputs.stored.first(found, NAMED)
+    return [value if isinstance(value, (str, int)) else "" for value in column.tolist()]
 
 
 def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any], coverage: float | None) -> None:
+    from slimg.inference.predictions import Chances
     from slimg.report.page import render
 
-    sets = None if coverage is None else model.predict_set(coverage)
-    record["read"]["notes"] += write_predictions(inputs, model.classes_, model.predict_proba(), files["predictions"], sets)
+    chances = Chances(model._own_scores(), model.temperature_)
+    sets = None if coverage is None else partial(model.prediction_sets, coverage=coverage)
+    record["read"]["notes"] += write_predictions(inputs, model.classes_, chances, files["predictions"], sets)
     write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), files["record"])
     write_text(render(record), files["page"])
 

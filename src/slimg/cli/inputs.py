@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from slimg.errors import InputError, without_password
 from slimg.graph.columns import as_column, number_of, show
 from slimg.graph.graph import Graph
-from slimg.io import Source
+from slimg.io import Source, read
 from slimg.io.features import FeaturePlan
 from slimg.io.inputs import Inputs, Options, read_inputs, with_recorded_columns
 from slimg.io.values import MISSING
@@ -36,6 +36,8 @@ KINDS = {"number": "number", "category": "category", "text": "words", "counts": 
 """Option → kind of feature."""
 FILES = ("edges", "nodes", "db", "labels", "feature_matrix")
 """Options that name files: kept in a model's file for messages, never read because a model names them."""
+ROWS = 1 << 17
+"""Rows of a table that are written at a time."""
 _RECORDED = (
     *(*FILES, "source", "target", "weight", "no_weight", "relation", "id", "label"),
     *("features", "ignore", *KINDS, "separator", "encoding", "no_header", "missing", "decimal", "unlabelled", "directed"),
@@ -214,18 +216,54 @@ def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
 
     model = SlimG.load(args.model)
     reading: dict[str, Any] = model.data_.get("reading") or {}
-    recorded = reading.get("options", {})
-    _check_names(args, recorded)
-    options = options_of(with_recorded(args, recorded))
-    if max(len(as_list(recorded.get("edges"))), 1) > len(options.edges) == 1:  # one relation of several
+    _check_names(args, reading.get("options", {}))
+    options = _as_recorded(options_of(with_recorded(args, reading.get("options", {}))), reading)
+    if max(len(as_list(reading.get("options", {}).get("edges"))), 1) > len(options.edges) == 1:  # one relation of several
         options = replace(options, edges=tuple(replace(each, name=each.short_name) for each in options.edges))
+    if not options.edges and not options.nodes and options.db is None:
+        return model, _kept_inputs(model, args, reading), options
+    return model, _read(model, options, reading), options
+
+
+def read_new_rows(model: SlimG, nodes: bytes, edges: bytes) -> Inputs:
+    """Read tables of new nodes and of their edges in the way of the tables that a model was fitted on.
+
+    Parameters
+    ----------
+    model : SlimG
+        A model that keeps its graph.
+    nodes, edges : bytes
+        Contents of two CSV files, of which one may be empty. The column ``relation`` of the edges names relations that had a
+        file each.
+
+    Returns
+    -------
+    Inputs
+    """
+    reading: dict[str, Any] = model.data_.get("reading") or {}
+    recorded = reading.get("options", {})
+    if recorded.get("db") or recorded.get("feature_matrix") or len(as_list(recorded.get("nodes"))) > 1:
+        raise InputError("the features of this model come from several files: score new rows with slimg predict")
+    if recorded.get("nodes") and not nodes.strip():
+        raise InputError("there is no table of nodes: give one with a row for each new node and the columns of the fit")
+    options = options_of(with_recorded(argparse.Namespace(**dict.fromkeys(_RECORDED)), recorded))
+    given = [(Source(Path(kind), data=text),) if text.strip() else () for kind, text in (("nodes", nodes), ("edges", edges))]
+    options = _as_recorded(replace(options, nodes=given[0], edges=given[1]), reading)
+    if len(as_list(recorded.get("edges"))) > 1:
+        options = replace(options, relation="relation" if edges.strip() else None)
+    if isinstance(options.directed, tuple):  # those that the new edges have
+        frame = read(options.edges[0]).frame if options.edges else None
+        there = set() if frame is None or options.relation not in frame else set(frame[options.relation])
+        options = replace(options, directed=tuple(name for name in options.directed if name in there) or None)
+    return _read(model, options, reading)
+
+
+def _as_recorded(options: Options, reading: dict[str, Any]) -> Options:
+    """Options with the columns that were chosen when the model was fitted."""
     options = with_recorded_columns(options, reading)
     if options.labels is None:  # a label is not needed to predict, and a table of new nodes may lack the column
         options = replace(options, label=None)
-    plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None
-    if not options.edges and not options.nodes and options.db is None:
-        return model, _kept_inputs(model, args, reading), options
-    return model, _read(model, options, plan, recorded), options
+    return options
 
 
 def _kept_inputs(model: SlimG, args: argparse.Namespace, reading: dict[str, Any]) -> Inputs:
@@ -242,8 +280,9 @@ def _kept_inputs(model: SlimG, args: argparse.Namespace, reading: dict[str, Any]
     return Inputs(graph, pd.DataFrame({name: graph.ids}), name, None, None, (note,))
 
 
-def _read(model: SlimG, options: Options, plan: FeaturePlan | None, recorded: dict[str, Any]) -> Inputs:
+def _read(model: SlimG, options: Options, reading: dict[str, Any]) -> Inputs:
     """Read files of a whole graph, of part of one, or of new rows alone."""
+    plan, recorded = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None, reading.get("options", {})
     if not model.keeps_graph_:
         return read_inputs(options, need_label=False, plan=plan)
     from slimg.inference.new_rows import completed
@@ -258,7 +297,7 @@ def _read(model: SlimG, options: Options, plan: FeaturePlan | None, recorded: di
     except InputError:
         if options.unknown != "fail" or not options.nodes or not options.edges:
             raise
-        alone = read_inputs(replace(options, edges=()), need_label=False, plan=plan)
+        alone = read_inputs(replace(options, edges=(), directed=None), need_label=False, plan=plan)
         if not nodes.lacks(_alike(alone.graph, fitted)):
             raise
         inputs = read_inputs(replace(options, unknown="keep"), need_label=False, plan=plan)
@@ -338,7 +377,7 @@ def _share(text: str) -> float:
 
 
 def write_predictions(
-    inputs: Inputs, classes: np.ndarray, chances: np.ndarray, path: Path, sets: np.ndarray | None = None
+    inputs: Inputs, classes: np.ndarray, chances: Any, path: Path, sets: Callable[[np.ndarray], np.ndarray] | None = None
 ) -> list[str]:
     """Write the node table with the columns of predictions beside it, in the node table's own separator.
 
@@ -347,10 +386,10 @@ def write_predictions(
     inputs : Inputs
     classes : ndarray of shape (c,)
     chances : ndarray of shape (n, c)
-        Probabilities.
+        Probabilities, or an object whose slices are.
     path : Path
-    sets : ndarray of bool, shape (n, c), or None
-        Prediction sets, for a column of names of classes separated by ``|``.
+    sets : callable or None
+        Probabilities → prediction sets, for a column of names of classes separated by ``|``.
 
     Returns
     -------
@@ -362,22 +401,42 @@ def write_predictions(
     from slimg.inference.predictions import prediction_columns
     from slimg.io import FORMULA_STARTS, write_table
 
-    table: pd.DataFrame = inputs.table
-    columns = prediction_columns(classes, chances)
-    for name in list(columns)[1:]:
-        columns[name] = columns[name].astype("float32")
-        if path.suffix not in (".parquet", ".csv", ".tsv"):  # the fewest digits that give the same float32
-            columns[name] = columns[name].astype(str).astype(float)
-    if sets is not None:
-        joined = ["|".join(str(name) for name in classes[each]) for each in sets]
-        columns["prediction_set"] = pd.Series(joined, dtype=object).to_numpy()
-    prefix = "slimg_" if set(columns) & set(table.columns) else ""
-    new = pd.DataFrame({prefix + name: column for name, column in columns.items()}, index=table.index)
+    prefix, formulas = "", 0
+
+    def joined() -> Iterator[pd.DataFrame]:
+        nonlocal prefix, formulas
+        start = 0
+        for table in _pieces(inputs, path):
+            some = chances[start : start + len(table)]
+            start += len(table)
+            columns = prediction_columns(classes, some)
+            for name in list(columns)[1:]:
+                columns[name] = columns[name].astype("float32")
+                if path.suffix not in (".parquet", ".csv", ".tsv"):  # the fewest digits that give the same float32
+                    columns[name] = columns[name].astype(str).astype(float)
+            if sets is not None:
+                names = ["|".join(str(name) for name in classes[each]) for each in sets(some)]
+                columns["prediction_set"] = pd.Series(names, dtype=object).to_numpy()
+            prefix = "slimg_" if set(columns) & set(table.columns) else ""
+            formulas += int(table[inputs.id].astype(str).str.startswith(FORMULA_STARTS).sum())
+            new = pd.DataFrame({prefix + name: column for name, column in columns.items()}, index=table.index)
+            yield pd.concat([table, new], axis=1)
+
     separator = inputs.separator if inputs.separator in (",", ";", "|", "\t") else ","
-    write_table(pd.concat([table, new], axis=1), path, separator=separator, keep=[inputs.id])
+    write_table(joined(), path, separator=separator, keep=[inputs.id])
     notes = [f"New columns begin with {prefix}: the table has columns of these names already."] if prefix else []
-    formulas = table[inputs.id].astype(str).str.startswith(FORMULA_STARTS)
-    if formulas.any():
-        count = f"{int(formulas.sum()):,} ids begin with a sign by which a spreadsheet knows a formula"
+    if formulas:
+        count = f"{formulas:,} ids begin with a sign by which a spreadsheet knows a formula"
         notes.append(f"{count}: they are written as they are, so that tables can be joined by them.")
     return notes
+
+
+def _pieces(inputs: Inputs, path: Path) -> Iterator[pd.DataFrame]:
+    """The node table, in runs of rows if it is on disk, or if runs of it can be written one after the other."""
+    if inputs.stored is not None:
+        yield from inputs.stored.frames()
+    elif path.suffix in (".csv", ".tsv"):
+        for start in range(0, len(inputs.table), ROWS):
+            yield inputs.table.iloc[start : start + ROWS]
+    else:
+        yield inputs.table

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,10 @@ def run(args: argparse.Namespace) -> int:
             found = model.fold_in(inputs.graph)
         with progress.stage("writing"):
             chances = found.predict_proba()
-            sets = None if args.coverage is None else model.prediction_sets(chances, args.coverage)
+            sets = None if args.coverage is None else partial(model.prediction_sets, coverage=args.coverage)
             if found.against is not None:  # the table of the new rows alone
                 inputs = replace(inputs, table=inputs.table.iloc[found.new].reset_index(drop=True))
-                chances, sets = chances[found.new], None if sets is None else sets[found.new]
+                chances = chances[found.new]
             notes = write_predictions(inputs, model.classes_, chances, path, sets)
     if args.json:
         counts = {"nodes": len(chances), "new": len(found.new), "changed": len(found.changed), "gone": found.gone}

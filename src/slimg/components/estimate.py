@@ -9,7 +9,9 @@ stored entries (twice the edges), all row matrices in float32:
                 disk as the row matrices, with 2d more: files go when the next operation is finished
     dask        on all workers together as in memory, the gathered halo of each beside it
 
-Seconds are those counts times the rates of this machine (`slimg.engine.rates`), and products with the labelled rows.
+Seconds are those counts times the rates of this machine (`slimg.engine.rates`), and products with the labelled rows. A fit from
+files also reads them, compares, diagnoses and explains, and writes predictions and a page (`Files`): its constants were set
+on the files of ``benchmarks/estimate_files.py``, in seconds of parsing a byte of the same files, which is measured.
 """
 
 from __future__ import annotations
@@ -39,6 +41,18 @@ PRODUCTS, BESIDE = 450, 6
 """Products with the labelled rows for a path of penalties, and what is done beside them, as a number of classes."""
 COMFORT = 0.8
 """Share of the free memory that may be planned with."""
+LARGE = 1 << 18
+"""Nodes from which ``slimg fit`` does not hold the node table (`slimg.cli.engines`)."""
+READ_NODES, READ_EDGES, WRITTEN = 3.0, 3.0, 2.0
+"""Seconds of reading a byte of nodes and of edges and of writing one, in seconds of parsing it."""
+EXAMINED, DIAGNOSED = 1500, 40.0
+"""Labelled rows that a diagnosis looks at, and their cubes that it takes."""
+COMPARED, TREES_OF = 50_000, 4_000.0
+"""Labelled rows up to which other models are compared, and bytes parsed in the time one row and class takes."""
+STARTED, PAGE, HELD, PARSED = 1.5, 1.5, 150, 1.4
+"""Seconds of starting and of a page, bytes held of a node, and of a byte of text while it is read."""
+PROCESS, LEAST = 280 << 20, 400 << 20
+"""Bytes of the process, and of the least budget of the engine of files beside what grows."""
 COMPILE = 4.0
 """Seconds for compiled kernels to be loaded, and for what does not grow."""
 
@@ -129,12 +143,34 @@ class Sizes:
 
 
 @dataclass(frozen=True)
+class Files:
+    """What is read and written beside the graph.
+
+    Parameters
+    ----------
+    nodes, edges : int
+        Bytes of the tables as text.
+    columns : int
+        Columns of the node table.
+    pace : float
+        Seconds of parsing a byte.
+    """
+
+    nodes: int
+    edges: int
+    columns: int
+    pace: float = 0.0
+
+
+@dataclass(frozen=True)
 class Need:
-    """Bytes of memory (all workers together), bytes of disk, and seconds."""
+    """Bytes of memory (all workers together), bytes of disk, and seconds, of them those of reading and of the page."""
 
     memory: int
     disk: int
     seconds: float
+    reading: float = 0.0
+    page: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -147,10 +183,14 @@ class Estimate:
     reason: str
 
     def __str__(self) -> str:
-        lines = [f"{'engine':<10}{'memory':>12}{'disk':>12}{'time':>12}"]
+        parts = any(need.reading for need in self.engines.values())
+        columns = ("reading", "fitting", "page", "time") if parts else ("time",)
+        lines = [f"{'engine':<10}" + "".join(f"{name:>12}" for name in ("memory", "disk", *columns))]
         for name, need in self.engines.items():
-            disk = show_bytes(need.disk) if need.disk else "none"
-            lines.append(f"{name:<10}{show_bytes(need.memory):>12}{disk:>12}{show_seconds(need.seconds):>12}")
+            times = need.reading, need.seconds - need.reading - need.page, need.page, need.seconds
+            shown = [show_bytes(need.memory), show_bytes(need.disk) if need.disk else "none"]
+            shown += [show_seconds(each) for each in times[-len(columns) :]]
+            lines.append(f"{name:<10}" + "".join(f"{each:>12}" for each in shown))
         return "\n".join([*lines, f"recommended: {self.recommended} ({self.reason})"])
 
     def as_dict(self) -> dict[str, Any]:
@@ -167,6 +207,7 @@ def estimate(
     workers: int = 2,
     folder: str | Path | None = None,
     rates: Rates | None = None,
+    files: Files | None = None,
 ) -> Estimate:
     """Estimate memory, disk and time of a fit on each engine.
 
@@ -184,6 +225,8 @@ def estimate(
         Where work files would be, to measure the speed of that disk.
     rates : Rates or None, default=None
         The speed of the machine; None measures it, which takes about two seconds.
+    files : Files or None, default=None
+        The tables of a whole ``slimg fit``, from files to the page; None is the fit alone.
 
     Returns
     -------
@@ -207,6 +250,9 @@ def estimate(
     inside = _in_memory(sizes, costs, rates)
     mapped = _mapped(sizes, costs, rates, inside, budget)
     spread = _on_cluster(sizes, inside, workers)
+    if files is not None:
+        inside, mapped, spread = (_with_files(sizes, need, files, rates, costs.total("columns"), name)
+                                  for name, need in (("memory", inside), ("mapped", mapped), ("dask", spread)))  # fmt: skip
     if inside.memory <= budget:
         chosen, reason = "memory", f"{show_bytes(inside.memory)} of {show_bytes(budget)}"
     elif mapped.memory <= budget:
@@ -340,6 +386,23 @@ def _mapped(sizes: Sizes, costs: _Costs, rates: Rates, inside: Need, budget: int
     least = resident() + 48 * sizes.nodes + (128 << 20)
     seconds = inside.seconds + costs.total("moved") * rates.disk
     return Need(max(least, min(budget, inside.memory)), _work_files(sizes, costs), seconds)
+
+
+def _with_files(sizes: Sizes, need: Need, files: Files, rates: Rates, columns: float, engine: str) -> Need:
+    """A whole command: tables are read, the result is judged and written."""
+    n, c, rows = sizes.nodes, sizes.classes, sizes.labelled or sizes.nodes // 20
+    reading = files.pace * (READ_NODES * files.nodes + READ_EDGES * files.edges) * (1.5 if engine == "mapped" else 1)
+    examined, compared = min(rows, EXAMINED), rows if rows <= COMPARED else 0
+    page = PAGE + rates.double * DIAGNOSED * examined**3 + compared * TREES_OF * min(c, 20) * files.pace
+    page += files.pace * WRITTEN * (files.nodes + 60 * n * (c + 3)) + rates.stream * 4 * sizes.stored_features
+    table, disk = files.nodes + 4 * n * files.columns, need.disk
+    if engine == "mapped":
+        disk += 4 * sizes.stored_features + 16 * sizes.edges + files.nodes
+        memory = max(need.memory, LEAST + HELD * n + 4 * n * c + 5 * 4 * rows * columns)
+    else:
+        read = PROCESS + PARSED * (table + files.edges) + 4 * sizes.stored_features
+        memory = max(read, need.memory - resident() + PROCESS + HELD * n + (table if n < LARGE else 0))
+    return Need(int(memory), disk, STARTED + reading + need.seconds + page, reading, page)
 
 
 def _on_cluster(sizes: Sizes, inside: Need, workers: int) -> Need:

@@ -1,23 +1,30 @@
-"""Row matrices as partitions of rows on the workers of a Dask cluster.
+"""Row matrices as partitions of rows in files, computed by the workers of a Dask cluster.
 
-A row matrix is a list of futures, one for each partition. The partitions depend on the number of rows alone, so any number
-of workers gives the same bits. Every operation submits functions of `slimg.engine.dask_tasks`; only small arrays (sums, Gram
-matrices, chosen rows) come back, sums through a tree.
+    folder/7-2.rows      partition 2 of the row matrix that operation 7 made
+    folder/7.job         what operation 7 is to do: one function and its arguments for every partition
 
-Workers read the graph themselves, from files that all of them see: arrays in memory are written to ``folder`` first. So the
-scheduler's record of tasks is enough to compute again what a lost worker held.
+A row matrix is a list of files, one for each partition, in a folder that the client and all workers see. An operation writes
+its job there once (so the scheduler carries names and numbers, no arrays), submits a few tasks for each thread of the cluster
+(`slimg.engine.dask_tasks`), each for a run of partitions, and waits. So there are never more tasks than partitions, a worker
+that dies costs what it was computing and nothing else, and memory is taken for blocks of rows and for the columns that a
+product gathers, as many as fit.
+
+Partitions depend on the number of rows alone and are added in their order, so any number of workers gives the same bits.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from functools import partial
-from operator import getitem
+from itertools import count
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -26,31 +33,39 @@ from scipy import sparse
 from slimg import __version__
 from slimg.engine import dask_tasks as work
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.blocks import PART_ROWS, Run, Threads, random_rows, runs, signed_rows
+from slimg.engine.blocks import PART_ROWS, Run, Threads, runs, signed_rows
 from slimg.engine.files import stored_at
-from slimg.engine.memory import as_row_matrix
+from slimg.engine.memory import MemoryEngine, as_row_matrix
 from slimg.errors import InputError, SlimgError, require
 from slimg.progress import SILENT, Progress
-from slimg.system import require_room
+from slimg.system import require_room, show_bytes
 
 FEWEST_PARTS = 4
+TASKS = 2
+"""Tasks of an operation on rows for each thread of the cluster; a product has one."""
+MOST_SUMS = 128
+"""Sums of partitions, or of runs of them, that are returned to be added."""
 PATIENCE = 30
-"""Seconds to wait for the first worker."""
-FAN_IN = 8
-"""Partial sums that are added in one task."""
+"""Seconds to wait for the first worker, and for workers of which none is computing."""
+POLL = 2
+"""Seconds between looks at the workers."""
+SHARE = 0.7
+"""Share of a worker's memory limit to plan with; Dask pauses a worker at 0.8."""
+NODE_BYTES = 16
+"""Bytes for each node that a task holds beside the gathered columns, at most: its halo, vectors, renumbering."""
 
 
-class LostWorker(SlimgError, RuntimeError):
-    """Workers died repeatedly on the same task."""
+class ClusterError(SlimgError, RuntimeError):
+    """The cluster cannot finish: workers die or stay paused, or the scheduler is gone."""
 
 
-@dataclass(frozen=True)
 class DaskRowMatrix:
-    """A row matrix whose partitions are futures."""
+    """A row matrix as a list of files, `dask_tasks.Dense` or `dask_tasks.Csr`; ``released`` gets those of dense ones back."""
 
-    parts: list[Any]
-    shape: tuple[int, int]
-    is_sparse: bool = False
+    def __init__(self, parts: list[Any], n: int, released: list[work.Dense] | None = None):
+        self.parts, self.shape, self.is_sparse = parts, (n, parts[0].shape[1]), isinstance(parts[0], work.Csr)
+        if released is not None and not self.is_sparse:
+            weakref.finalize(self, released.extend, parts).atexit = False
 
 
 class DaskEngine(Engine):
@@ -63,7 +78,7 @@ class DaskEngine(Engine):
     client : dask.distributed.Client or None, default None
         A client of the cluster; None starts one process per core on this machine.
     folder : path-like or None, default None
-        Where arrays are written that are not in files yet; all workers must see it. None takes a temporary folder, which is
+        Where row matrices are written; this process and all workers must see it. None takes a temporary folder, which is
         enough on one machine.
     partitions : int or None, default None
         Partitions of the rows; None takes one for every 131,072 rows and at least four.
@@ -71,9 +86,10 @@ class DaskEngine(Engine):
     Raises
     ------
     InputError
-        If ``partitions`` is no positive integer, or the cluster has no workers or workers with another version of slimg.
-    LostWorker
-        By any operation, when workers died repeatedly on the same task.
+        If ``partitions`` is no positive integer, or the cluster has no workers, workers that cannot import this version of
+        slimg or do not see the folder, or too little memory.
+    ClusterError
+        By any operation, when workers die repeatedly or stay paused, or the scheduler is gone.
     """
 
     client: Any
@@ -87,14 +103,16 @@ class DaskEngine(Engine):
         self._distributed = require("distributed", "dask", "the Dask engine")
         self._threads = Threads()
         self.progress: Progress = SILENT
-        self._own = client is None
-        self._client = self._local() if client is None else client
-        self._temporary = tempfile.TemporaryDirectory(prefix="slimg-dask-", dir=folder)
-        self._place = Path(self._temporary.name)
+        local = {"n_workers": self._threads.count, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+        self._client = self._distributed.Client(**local) if client is None else client
+        self._temporary = tempfile.TemporaryDirectory(prefix="slimg-dask-", dir=folder, ignore_cleanup_errors=True)
+        self._place = Path(self._temporary.name).absolute()
+        self._numbers = count()
         self._stored: dict[int, tuple[Any, work.Stored]] = {}
+        self._released: list[work.Dense] = []
         self._matrices: list[tuple[Any, _Partitioned]] = []
-        self._finalizer = weakref.finalize(self, _close, self._client if self._own else None, self._temporary)
-        self._check_workers()
+        self._finalizer = weakref.finalize(self, _close, self._client if client is None else None, self._temporary)
+        self._room = self._check_workers()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DaskEngine, (None, self.folder, self.partitions)
@@ -112,35 +130,25 @@ class DaskEngine(Engine):
     # arrays in and out ----------------------------------------------------------------------------------------------
 
     def row_matrix(self, array: Any) -> RowMatrix:
-        cuts = self._cuts(array.shape[0])
+        n, k = array.shape
         if sparse.issparse(array):
             matrix = as_row_matrix(array)
-            parts = [self._file(np.asarray(part)) for part in (matrix.indptr, matrix.indices, matrix.data)]
-            futures = [self._submit(work.load_sparse_rows, *parts, array.shape[1], *cut) for cut in cuts]
-            return DaskRowMatrix(futures, array.shape, True)
-        source = self._file(np.asarray(array, np.float32))
-        return DaskRowMatrix([self._submit(work.load_rows, source, *cut) for cut in cuts], array.shape)
+            files = self._file(matrix.indptr), self._file(matrix.indices), self._file(matrix.data)
+            return DaskRowMatrix([work.Csr(files, start, (stop - start, k)) for start, stop in self._cuts(n)], n)
+        path, _, offset = self._file(np.asarray(array, np.float32))
+        return DaskRowMatrix([work.Dense(path, (b - a, k), k, offset + 4 * a * k) for a, b in self._cuts(n)], n)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
-        parts = [self._submit(random_rows, *cut, k, random_state) for cut in self._cuts(n)]
-        return DaskRowMatrix(parts, (n, k))
+        targets, fixed = self._targets(n, k), partial(work.draw, k, random_state, self._panel(n))
+        self._run(fixed, [(*cut, target) for cut, target in zip(self._cuts(n), targets, strict=True)])
+        return self._written(targets, n, k)
 
     def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
-        index = np.asarray(index)
-        if index.dtype == bool:
-            index = np.flatnonzero(index)
-        cuts = self._cuts(row_matrix.shape[0])
-        which = np.searchsorted([start for start, _ in cuts], index, "right") - 1
-        chosen = [np.flatnonzero(which == part) for part in range(len(cuts))]
-        futures = {
-            part: self._submit(work.operate, "rows", row_matrix.parts[part], index[rows] - cuts[part][0])
-            for part, rows in enumerate(chosen)
-            if len(rows)
-        }
-        out = np.empty((len(index), row_matrix.shape[1]), np.float32)
-        for part, future in futures.items():
-            out[chosen[part]] = self._result(future)
-        return out
+        index, (n, k) = np.asarray(index), row_matrix.shape
+        chosen, back = np.unique(np.flatnonzero(index) if index.dtype == bool else index, return_inverse=True)
+        out = np.empty((len(chosen), k), np.float32)
+        work.gather(row_matrix.parts, self._cuts(n), chosen, 0, k, out)
+        return out if len(out) == len(back) and np.all(back[1:] > back[:-1]) else out[back]
 
     def is_sparse(self, row_matrix: RowMatrix) -> bool:
         return row_matrix.is_sparse
@@ -149,7 +157,9 @@ class DaskEngine(Engine):
         return self.rows(row_matrix, np.arange(row_matrix.shape[0]))
 
     def release_unused(self) -> None:
-        """Do nothing: workers free the memory of unreferenced futures by themselves."""
+        """Remove the files of row matrices that are no longer referenced."""
+        while self._released:
+            Path(self._released.pop().path).unlink(missing_ok=True)
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         return self._threads.concurrently(*tasks)
@@ -157,107 +167,101 @@ class DaskEngine(Engine):
     # products -------------------------------------------------------------------------------------------------------
 
     def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
-        rows = self._matrix(matrix)
-        count, loops = len(rows.parts), [each.loop for each in scalings]
-        outs = []
-        for i, part in enumerate(rows.parts):
-            halo = [self._submit(getitem, row_matrix.parts[j], rows.needed[i][j]) for j in range(count) if j != i]
-            befores = [self._at(rows, each.before, i) for each in scalings]
-            afters = [self._at(rows, each.after, i) for each in scalings]
-            outs.append(self._submit(work.product, part, row_matrix.parts[i], halo, befores, afters, loops))
-        if self.progress is not SILENT:
-            advance, share = self.progress.advance, row_matrix.shape[1] / count
-            for each in outs:
-                each.add_done_callback(lambda _: advance(share))
-        return [
-            DaskRowMatrix([self._submit(getitem, each, which) for each in outs], (rows.n, row_matrix.shape[1]))
-            for which in range(len(scalings))
-        ]
-
-    def _at(self, rows: _Partitioned, vector: Array | None, which: int) -> Any:
-        """A vector over the nodes at the columns of one partition; cached, since scalings are used repeatedly."""
-        if vector is None:
-            return None
-        known = rows.vectors.get(id(vector))
-        if known is None:
-            source = self._file(vector)
-            known = vector, [self._submit(work.vector_at, source, part) for part in rows.parts]
-            rows.vectors[id(vector)] = known
-        return known[1][which]
+        rows, k = self._matrix(matrix), row_matrix.shape[1]
+        stored = [(self._vector(before), self._vector(after), loop) for before, after, loop in scalings]
+        job = work.Product(rows.indptr, rows.weights, row_matrix.parts, rows.cuts, stored, self._panel(rows.n))
+        outs = [self._targets(rows.n, k) for _ in scalings]
+        targets = list(zip(rows.cuts, zip(*outs, strict=True), strict=True))
+        self._run(job, [(part, targets[slice(*run)]) for part, run in zip(rows.parts, rows.runs, strict=True)], worth=k)
+        return [self._written(each, rows.n, k) for each in outs]
 
     def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         draws = self.random(len(matrix.indptr) - 1, 1, random_state)
         return self.products(matrix, self.map_rows(partial(signed_rows, k=k), draws), [Scaling()])[0]
 
     def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
-        row_matrices = (a,) if b is None else (a, b)
-        return self._added([self._submit(work.operate, "gram", *parts) for parts in _together(row_matrices)])
+        return self._total("gram", (), (a,) if b is None else (a, b))
 
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
-        small = np.ascontiguousarray(small, np.float32)
-        parts = [self._submit(work.operate, "combine", part, small) for part in row_matrix.parts]
-        return DaskRowMatrix(parts, (row_matrix.shape[0], small.shape[1]))
+        return self.map_rows(partial(MemoryEngine(threads=1).combine, small=small), row_matrix)
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
     def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
-        parts = [self._submit(work.operate, "map_rows", fn, *each) for each in _together(row_matrices)]
-        columns, is_sparse = self._result(self._submit(work.kind_of, parts[0]))
-        return DaskRowMatrix(parts, (row_matrices[0].shape[0], columns), is_sparse)
+        n, k = row_matrices[0].shape
+        arguments = list(zip(_together(row_matrices), self._targets(n, k), strict=True))
+        return DaskRowMatrix(self._run(partial(work.map_rows, fn, self._panel(n)), arguments), n, self._released)
 
     def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
-        return self._added([self._submit(work.operate, "sum_rows", fn, *each) for each in _together(row_matrices)])
+        return self._total("sum_rows", (fn,), row_matrices)
 
     def for_each_row_chunk(
         self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()
     ) -> list[Any]:
-        cuts = self._cuts(row_matrices[0].shape[0])
         files = [None if each.dtype.hasobject else self._file(each) for each in vectors]
-        futures = []
-        for which, (cut, parts) in enumerate(zip(cuts, _together(row_matrices), strict=True)):
-            entries = [each[slice(*cut)] if file is None else file for file, each in zip(files, vectors, strict=True)]
-            futures.append(self._submit(work.run_part, fn, which, cut, entries, *parts))
-        return [self._result(future) for future in futures]
+        arguments = []
+        for which, (cut, parts) in enumerate(zip(self._cuts(row_matrices[0].shape[0]), _together(row_matrices), strict=True)):
+            pairs = zip(files, vectors, strict=True)
+            entries = [self._publish(each[slice(*cut)]) if file is None else file for file, each in pairs]
+            arguments.append((which, cut, parts, entries))
+        return self._run(partial(work.call, fn), arguments)
 
-    def _added(self, parts: list[Any]) -> Array:
-        """The sum of futures, added as a tree."""
-        while len(parts) > 1:
-            parts = [self._submit(work.add, *parts[first:last]) for first, last in runs(len(parts), FAN_IN)]
-        return np.array(self._result(parts[0]), np.float64)
+    def _total(self, name: str, arguments: tuple[Any, ...], row_matrices: Sequence[RowMatrix]) -> Array:
+        """The sum over all partitions, added in their order."""
+        parts = _together(row_matrices)
+        pieces = [(parts[first:last],) for first, last in runs(len(parts), -(-len(parts) // MOST_SUMS))]
+        results = self._run(partial(work.total, name, arguments), pieces)
+        return np.asarray(sum(results[1:], results[0]))
 
-    # the cluster ----------------------------------------------------------------------------------------------------
-
-    def _submit(self, fn: Callable[..., Any], *arguments: Any) -> Any:
-        return self._client.submit(fn, *arguments, pure=False)
-
-    def _result(self, future: Any) -> Any:
-        try:
-            return future.result()
-        except self._distributed.KilledWorker as error:
-            raise LostWorker(
-                f"workers died {error.allowed_failures + 1} times on the same block, most likely because memory ran out:"
-                " give the workers more memory, or DaskEngine more partitions"
-            ) from None
+    # files ----------------------------------------------------------------------------------------------------------
 
     def _cuts(self, n: int) -> list[Run]:
-        count = self.partitions or max(FEWEST_PARTS, -(-n // PART_ROWS))
-        return runs(n, max(1, -(-n // count)))
+        parts = self.partitions or max(FEWEST_PARTS, -(-n // PART_ROWS))
+        return runs(n, max(1, -(-n // parts)))
+
+    def _panel(self, n: int) -> int:
+        """Columns that stay together in a file, so that a product can take them apart from the others."""
+        return max(1, (self._room - work.RESERVE - NODE_BYTES * n) // (4 * max(1, n)))
+
+    def _targets(self, n: int, k: int) -> list[work.Target]:
+        """New files for the partitions of a row matrix with about k columns, each over one that was released, if any."""
+        number, cuts = next(self._numbers), self._cuts(n)
+        return [(str(self._place / f"{number}-{part}.rows"), self._reused(4 * k * (b - a))) for part, (a, b) in enumerate(cuts)]
+
+    def _written(self, targets: list[work.Target], n: int, k: int) -> DaskRowMatrix:
+        pairs = zip(targets, self._cuts(n), strict=True)
+        return DaskRowMatrix([work.Dense(path, (b - a, k), self._panel(n)) for (path, _), (a, b) in pairs], n, self._released)
+
+    def _reused(self, size: int) -> str | None:
+        """A released file, the nearest in size: fresh pages of a file cost several times as much as those it has."""
+        nearest = min(list(self._released), key=lambda file: abs(4 * file.shape[0] * file.shape[1] - size), default=None)
+        with suppress(ValueError):  # none, or taken by a concurrent operation: the first to rename it has it
+            self._released.remove(nearest)  # type: ignore[arg-type]
+        return None if nearest is None else nearest.path
 
     def _file(self, array: Array) -> work.Stored:
         """The file of an array; it is written first if it is in memory."""
         known = self._stored.get(id(array))
-        if known is not None and known[0] is array:
+        if known is not None and known[0]() is array:
             return known[1]
         place = stored_at(array)
         if place is None:
             require_room(self._place, array.nbytes, "handing an array to the workers")
-            with tempfile.NamedTemporaryFile(dir=self._place, suffix=".bin", delete=False) as file:  # tasks may run at once
+            place = self._place / f"{next(self._numbers)}.bin", 0
+            with open(place[0], "wb") as file:
                 np.ascontiguousarray(array).tofile(file)
-            place = Path(file.name), 0
-        columns = array.shape[1] if array.ndim == 2 else 1
-        stored = work.Stored(str(place[0].absolute()), array.dtype.str, place[1], columns)
-        self._stored[id(array)] = array, stored
+        stored = work.Stored(str(place[0].absolute()), array.dtype.str, place[1])
+        self._stored[id(array)] = weakref.ref(array), stored
         return stored
+
+    def _vector(self, vector: Array | None) -> work.Stored | None:
+        return None if vector is None else self._file(vector)
+
+    def _publish(self, what: Any) -> str:
+        """The name of a file that holds an object, for all tasks that need it."""
+        path = self._place / f"{next(self._numbers)}.job"
+        path.write_bytes(require("cloudpickle", "dask", "the Dask engine").dumps(what))
+        return str(path)
 
     def _matrix(self, matrix: Sparse) -> _Partitioned:
         for known, rows in self._matrices:
@@ -266,37 +270,96 @@ class DaskEngine(Engine):
         self._matrices = [*self._matrices[-1:], (matrix, _Partitioned(self, matrix))]
         return self._matrices[-1][1]
 
-    def _local(self) -> Any:
-        cluster = self._distributed.LocalCluster(
-            n_workers=self._threads.count, threads_per_worker=1, processes=True, dashboard_address=":0"
-        )
-        return self._distributed.Client(cluster)
+    # the cluster ----------------------------------------------------------------------------------------------------
 
-    def _check_workers(self) -> None:
-        """Raise an `InputError` for a cluster without workers, or with workers that lack this version of slimg."""
-        from importlib.metadata import version
+    def _run(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], worth: float = 0.0) -> list[Any]:
+        """Results of a function for each of its arguments, in order; a few tasks for each thread of the cluster."""
+        job = self._publish((function, list(arguments)))
+        try:
+            tasks = self._shares(len(arguments))
+            futures = self._client.map(work.run, [job] * len(tasks), *zip(*tasks, strict=True), pure=False)
+            results = self._wait(futures, worth)
+            return [each for run in results for each in run]
+        except self._distributed.KilledWorker as error:
+            times = error.allowed_failures + 1
+            raise ClusterError(f"workers died {times} times on the same rows: give them more memory, or see their logs") from None
+        except (CancelledError, OSError, MemoryError) as error:
+            if isinstance(error, MemoryError) or getattr(error, "errno", None):
+                raise ClusterError(f"a worker failed ({type(error).__name__}: {error}): see its log") from error
+            address = getattr(self._client.scheduler, "address", "its address")
+            raise ClusterError(f"the scheduler at {address} was lost: see why it ended, start the cluster, run again") from None
+        finally:
+            Path(job).unlink(missing_ok=True)
 
+    def _wait(self, futures: list[Any], worth: float) -> list[Any]:
+        """Results of futures; raises when no worker computes any more."""
+        heard, told = time.monotonic(), 0
+        while told < len(futures):
+            try:
+                self._distributed.wait(futures, timeout=POLL)
+            except self._distributed.TimeoutError:
+                states = [(each["status"], each["metrics"].get("task_counts", {})) for each in self._workers().values()]
+                if any(counts.get("executing", 0) for _, counts in states):
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > PATIENCE:
+                    paused = sum(status == "paused" for status, _ in states)
+                    raise ClusterError(
+                        f"none of {len(states)} workers has computed for {PATIENCE} s, and {paused} are paused near their memory"
+                        f" limit: {'give them more memory' if paused else 'start workers'}, and run again"
+                    ) from None
+            done = sum(each.done() for each in futures)
+            self.progress.advance(worth * (done - told) / len(futures))
+            told = done
+        return self._client.gather(futures)
+
+    def _workers(self) -> dict[str, Any]:
+        return self._client.scheduler_info()["workers"]
+
+    def _shares(self, size: int, tasks: int = TASKS) -> list[Run]:
+        """Runs of about equal length, ``tasks`` for each thread of the cluster."""
+        threads = sum(each["nthreads"] for each in self._workers().values())
+        return runs(size, -(-size // max(1, tasks * threads)))
+
+    def _check_workers(self) -> int:
+        """Bytes that one task may hold; raises an `InputError` for a cluster that cannot be used."""
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE)
-        except (TimeoutError, OSError):
-            raise InputError("the Dask cluster has no workers: start some, then try again") from None
-        for address, found in self._client.run(version, "slimg", on_error="return").items():
-            if isinstance(found, Exception):
-                raise InputError(f"worker {address} has no slimg: install slimg {__version__} on every worker")
-            if found != version("slimg"):
-                raise InputError(f"worker {address} has slimg {found}, this is {version('slimg')}: install the same")
+            versions = self._client.run(resolve_name, "slimg.engine.dask_tasks:__version__", on_error="return")
+            for address, version in versions.items():
+                if version != __version__:
+                    found = f"{type(version).__name__}: {version}" if isinstance(version, BaseException) else version
+                    raise InputError(f"worker {address} cannot import slimg {__version__} ({found}): install it on every worker")
+            held = self._client.run(work.run, self._publish((work.check_in, [()])), 0, 1)
+        except OSError as error:
+            reason = "give workers more memory, or see their logs" if self._workers() else "start some"
+            raise InputError(f"the Dask cluster has no workers that stay while slimg is loaded ({error}): {reason}") from None
+        rooms, workers = [], self._workers()
+        for address, ((resident, free),) in held.items():
+            limit, threads = workers[address]["memory_limit"] or resident + free, workers[address]["nthreads"]
+            rooms.append((int(SHARE * limit) - resident) // threads)
+            if rooms[-1] < work.RESERVE:
+                least = show_bytes((resident + 2 * work.RESERVE * threads) / SHARE)
+                has = f"a memory limit of {show_bytes(limit)} and holds {show_bytes(resident)} before any work"
+                raise InputError(f"worker {address} has {has}: give it at least {least}")
+        return min(rooms)
 
 
 class _Partitioned:
-    """A matrix on the workers: its partitions, the rows each needs of the others, and vectors at its columns."""
+    """A matrix as the workers read it: runs of partitions that one task multiplies, with their halos."""
 
     def __init__(self, engine: DaskEngine, matrix: Sparse):
-        self.n = len(matrix.indptr) - 1
-        cuts = engine._cuts(self.n)
-        files = [None if each is None else engine._file(each) for each in (matrix.indptr, matrix.indices, matrix.weights)]
-        self.parts = [engine._submit(work.load_part, *files, cuts, which) for which in range(len(cuts))]
-        self.needed = [[engine._submit(work.needed_of, part, which) for which in range(len(cuts))] for part in self.parts]
-        self.vectors: dict[int, tuple[Array, list[Any]]] = {}
+        self.n = n = len(matrix.indptr) - 1
+        least = work.RESERVE + (NODE_BYTES + 4) * n
+        if engine._room < least:
+            more = show_bytes((least - engine._room) / SHARE)
+            has = f"{show_bytes(least)} for each thread of a worker, which has {show_bytes(engine._room)} beside what it holds"
+            raise InputError(f"a product over {n:,} nodes needs {has}: give {more} more for each thread")
+        self.cuts = engine._cuts(n)
+        self.indptr, self.weights = engine._file(matrix.indptr), engine._vector(matrix.weights)
+        self.runs = engine._shares(len(self.cuts), 1)  # the fewer, the fewer rows are gathered twice
+        bounds = [(self.cuts[first][0], self.cuts[last - 1][1]) for first, last in self.runs]
+        job, number = partial(work.renumber, self.indptr, engine._file(matrix.indices), n), next(engine._numbers)
+        self.parts = engine._run(job, [(*cut, (f"{engine._place}/{number}-{cut[0]}.part", None)) for cut in bounds])
 
 
 def _together(row_matrices: Sequence[DaskRowMatrix]) -> list[tuple[Any, ...]]:
@@ -305,7 +368,5 @@ def _together(row_matrices: Sequence[DaskRowMatrix]) -> list[tuple[Any, ...]]:
 
 def _close(client: Any, temporary: Any) -> None:
     if client is not None:
-        cluster = client.cluster
         client.close()
-        cluster.close()
     temporary.cleanup()

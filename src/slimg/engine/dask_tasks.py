@@ -1,137 +1,290 @@
-"""The tasks of workers in a cluster: functions of one partition of rows, without state.
+"""The tasks of workers in a cluster: functions of partitions of rows, which are files in a folder that all workers see.
 
-A partition of A (rows [start, stop) of n) needs its own rows of a row matrix and some rows of every other partition, its
-*halo*. Its columns are renumbered, own rows first, then the halo by partition, each ascending:
+A task reads what it needs, a block of rows at a time, and writes a file of its own; only small arrays and descriptions of
+files are returned. So a worker holds little, whatever the size of the graph, and nothing is lost with it.
 
-    0 … stop − start − 1 | needed rows of partition 0 | needed rows of partition 1 | …
+Rows [start, stop) of A need these rows of a row matrix and some rows of the others, their *halo*. Columns are renumbered once,
+own rows first, then the halo, ascending:
 
-so one product moves only rows that are needed, and the compiled kernels run on what arrived. Entries keep their order in
-each row, so the bits are those of the engine in memory.
+    0 … stop − start − 1 | columns of these rows outside of [start, stop)
+
+so one product gathers only rows that are needed, as many columns at a time as there is room for, and the compiled kernels run
+on what was gathered. Entries keep their order in each row, so the bits are those of the engine in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from scipy import sparse
 
+from slimg import __version__ as __version__
+from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling
 from slimg.engine.blas import one_thread
-from slimg.engine.blocks import Run, aligned
-from slimg.engine.files import FileArray
-from slimg.engine.kernels import gather_rows
+from slimg.engine.blocks import DRAWN_ROWS, Run, aligned, random_rows, row_blocks, runs
+from slimg.engine.files import READ_ENTRIES, FileArray, FileRowMatrix, entry_blocks
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
+from slimg.system import available_memory, resident
+
+GAP = 1 << 16
+"""Bytes between needed rows that are read rather than skipped."""
+RESERVE = 48 << 20
+"""Bytes for blocks of rows being computed."""
 
 
-@dataclass(frozen=True)
-class Stored:
-    """An array in a file that every worker can read: type, byte of its first entry, and columns (1 for a vector)."""
+class Stored(NamedTuple):
+    """A vector in a file that every worker can read: its type and the byte of its first entry."""
 
     path: str
     dtype: str
-    offset: int
-    columns: int = 1
+    offset: int = 0
 
     def read(self, start: int, stop: int) -> Array:
-        """Rows [start, stop)."""
-        try:
-            return FileArray(Path(self.path), self.dtype, self.offset).read(start * self.columns, stop * self.columns)
-        except FileNotFoundError:
-            raise InputError(f"a worker cannot read {self.path}: give DaskEngine a folder that all workers share") from None
+        """Entries [start, stop)."""
+        return FileArray(Path(self.path), self.dtype, self.offset).read(start, stop)
+
+
+class Dense(NamedTuple):
+    """Rows of a dense row matrix in a file, see `FileRowMatrix`."""
+
+    path: str
+    shape: tuple[int, int]
+    panel: int
+    offset: int = 0
+
+    def open(self) -> FileRowMatrix:
+        os.stat(self.path)  # raises the error that `run` tells
+        return FileRowMatrix(Path(self.path), self.shape, self.panel, self.offset)
 
 
 @dataclass(frozen=True)
-class Part:
-    """Rows [start, stop) of A with renumbered columns.
+class Csr:
+    """Rows of a sparse row matrix in files (indptr, indices, data), from row ``start`` of them on."""
 
-    ``needed[j]`` are the rows that it needs of partition j, counted from the first of j; ``columns`` the original columns.
-    """
+    files: tuple[Stored, Stored, Stored]
+    start: int
+    shape: tuple[int, int]
+
+    def open(self) -> Csr:
+        return self
+
+    def __getitem__(self, rows: slice) -> Any:
+        indptr, indices, data = self.files
+        pointers = indptr.read(self.start + rows.start, self.start + rows.stop + 1)
+        begin, end = int(pointers[0]), int(pointers[-1])
+        parts = data.read(begin, end), indices.read(begin, end), pointers - begin
+        return sparse.csr_matrix(parts, shape=(rows.stop - rows.start, self.shape[1]))
+
+    def read(self, start: int, stop: int, first: int = 0, last: int | None = None) -> Array:
+        return self[start:stop].toarray()[:, first:last]
+
+
+class Part(NamedTuple):
+    """Rows [start, stop) of A: columns of its halo, ascending, and the renumbered columns, by the places of entries in A."""
 
     start: int
     stop: int
-    indptr: Array
-    indices: Array
-    weights: Array | None
-    needed: tuple[Array, ...]
-    columns: Array
+    halo: int
+    outside: Stored
+    indices: Stored
 
 
-def load_rows(source: Stored, start: int, stop: int) -> Array:
-    """Rows of a dense row matrix."""
-    return source.read(start, stop).reshape(stop - start, source.columns)
+Target = tuple[str, str | None]
+"""Where a result goes: a new name, and a file that is not needed any more, whose memory or disk is used again."""
 
 
-def load_sparse_rows(indptr: Stored, indices: Stored, data: Stored, columns: int, start: int, stop: int) -> Any:
-    """Rows of a sparse row matrix."""
-    pointers = indptr.read(start, stop + 1)
-    begin, end = int(pointers[0]), int(pointers[-1])
-    parts = data.read(begin, end), indices.read(begin, end), pointers - begin
-    return sparse.csr_matrix(parts, shape=(stop - start, columns))
+@contextmanager
+def writing(target: Target, shape: tuple[int, int] | None = None, panel: int = 1) -> Iterator[Any]:
+    """A file, or (with a shape) a row matrix, that takes its name when it is complete.
+
+    A task that is repeated writes the same bytes again. The old file is claimed by renaming it, so that it serves one task alone.
+    """
+    path, old = target
+    name = f"{path}.{uuid4().hex}"
+    if shape is not None and old is not None:
+        with suppress(FileNotFoundError):  # taken by a task whose worker died
+            os.rename(old, name)
+            os.truncate(name, min(os.stat(name).st_size, 4 * shape[0] * shape[1]))
+    out = open(name, "wb") if shape is None else FileRowMatrix(Path(name), shape, panel, writable=True)  # noqa: SIM115
+    try:
+        yield out
+        out.close()
+        os.replace(name, path)
+    except BaseException:
+        out.close()
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
-def load_part(indptr: Stored, indices: Stored, weights: Stored | None, cuts: Sequence[Run], which: int) -> Part:
-    """One partition of A."""
-    start, stop = cuts[which]
-    pointers = indptr.read(start, stop + 1)
-    begin, end = int(pointers[0]), int(pointers[-1])
-    columns = indices.read(begin, end)
-    outside = np.unique(columns[(columns < start) | (columns >= stop)])
-    edges = np.searchsorted(outside, [first for first, _ in cuts] + [cuts[-1][1]])
-    needed = tuple(outside[a:b] - first for a, b, (first, _) in zip(edges[:-1], edges[1:], cuts, strict=True))
-    inside = (columns >= start) & (columns < stop)
-    places = np.where(inside, columns - start, (stop - start) + np.searchsorted(outside, columns))
-    own = np.arange(start, stop, dtype=outside.dtype)
-    values = None if weights is None else weights.read(begin, end)
-    return Part(start, stop, pointers - begin, places.astype(np.int32), values, needed, np.concatenate([own, outside]))
+# the job of a worker ------------------------------------------------------------------------------------------------------
 
 
-def needed_of(part: Part, which: int) -> Array:
-    """Rows that a partition needs of partition ``which``."""
-    return part.needed[which]
+def run(job: str, start: int, stop: int) -> list[Any]:
+    """Calls [start, stop) of a job: a function and a list of its arguments, in a file that all tasks of an operation share."""
+    try:
+        function, arguments = load(job)
+        with one_thread():
+            return [function(*each) for each in arguments[start:stop]]
+    except FileNotFoundError as error:
+        path = error.filename
+        raise InputError(f"a worker cannot read {path}: give DaskEngine a folder that all workers share") from None
 
 
-def vector_at(source: Stored, part: Part) -> Array:
-    """Entries of a vector over the nodes at a partition's columns."""
-    whole = np.memmap(source.path, source.dtype, "r", source.offset)
-    return np.array(whole[part.columns])
+@lru_cache(maxsize=2)
+def load(path: str) -> Any:
+    """What the client published in a file."""
+    return pickle.loads(Path(path).read_bytes())
 
 
-def product(
-    part: Part, own: Array, halo: list[Array], befores: list[Array | None], afters: list[Array | None], loops: list[float]
-) -> list[Array]:
-    """All scalings of one partition's rows."""
-    row_matrix = np.concatenate([own, *halo], out=aligned(len(own) + sum(map(len, halo)), own.shape[1]))
-    scalings = [Scaling(*each) for each in zip(befores, afters, loops, strict=True)]
-    outs = [np.empty(own.shape, np.float32) for _ in scalings]
-    gather_rows(part.indptr, part.indices, part.weights, row_matrix, scalings, outs, 0, len(own))
-    return outs
+def check_in() -> tuple[int, int]:
+    """Bytes that this process holds with its kernels loaded, and bytes that the system has free."""
+    ones, out = np.ones((1, 1), np.float32), np.ones((1, 1), np.float32)
+    kernels.gather_rows(np.array([0, 1]), np.zeros(1, np.int32), None, ones, [Scaling()], [out], 0, 1)
+    return resident(), available_memory() or 2**62
 
 
-def operate(name: str, *arguments: Any) -> Any:
-    """An operation of `MemoryEngine` on one partition of each row matrix."""
-    return getattr(MemoryEngine(threads=1), name)(*arguments)
+# operations on rows -------------------------------------------------------------------------------------------------------
 
 
-def run_part(fn: Callable[..., Any], which: int, cut: Run, entries: list[Stored | Array], *row_matrices: Any) -> Any:
-    """A function of one partition for its effect; vectors as their entries, or where these are stored."""
-    vectors = [each.read(*cut) if isinstance(each, Stored) else each for each in entries]
-    with one_thread():
-        return fn(which, *row_matrices, *vectors)
+def map_rows(fn: Callable[..., Any], panel: int, sources: Sequence[Any], target: Target) -> Dense | Csr:
+    """fn of one partition of each row matrix, block by block."""
+    n = sources[0].shape[0]
+    with ExitStack() as stack:
+        new = lambda k: stack.enter_context(writing(target, (n, k), panel))  # noqa: E731
+        out = MemoryEngine(threads=1)._map(fn, [each.open() for each in sources], new)
+    return _write_csr(out, target) if sparse.issparse(out) else Dense(target[0], out.shape, out.panel)
 
 
-def add(*parts: Array) -> Array:
-    """Sum in the order given."""
-    total = np.array(parts[0], np.float64)
-    for part in parts[1:]:
-        total += part
-    return total
+def _write_csr(matrix: Any, target: Target) -> Csr:
+    arrays = matrix.indptr.astype(np.int64), matrix.indices, matrix.data
+    places = np.cumsum([0, *(each.nbytes for each in arrays)]).tolist()
+    with writing(target) as file:
+        for each in arrays:
+            each.tofile(file)
+    indptr, indices, data = (Stored(target[0], each.dtype.str, at) for each, at in zip(arrays, places, strict=False))
+    return Csr((indptr, indices, data), 0, matrix.shape)
 
 
-def kind_of(rows: Any) -> tuple[int, bool]:
-    """Number of columns, and whether sparse."""
-    return int(rows.shape[1]), bool(sparse.issparse(rows))
+def draw(k: int, random_state: int, panel: int, start: int, stop: int, target: Target) -> None:
+    """Rows [start, stop) of a random row matrix."""
+    with writing(target, (stop - start, k), panel) as out:
+        for a, b in runs(stop - start, DRAWN_ROWS):
+            out[a:b] = random_rows(start + a, start + b, k, random_state)
+
+
+def total(name: str, arguments: Sequence[Any], partitions: Sequence[Sequence[Any]]) -> Array:
+    """The sum of an operation ("sum_rows" or "gram") over some partitions, in their order."""
+    results = []
+    for sources in partitions:
+        is_product = name == "gram" and isinstance(sources[0], Csr) and len(sources) == 2
+        operation = _sparse_product if is_product else getattr(MemoryEngine(threads=1), name)
+        results.append(operation(*arguments, *(each.open() for each in sources)))
+    return np.asarray(sum(results[1:], results[0]), np.float64)
+
+
+def _sparse_product(a: Csr, b: FileRowMatrix) -> Array:
+    out = np.zeros((a.shape[1], b.shape[1]))
+    for start, stop in row_blocks((a, b)):
+        part = a[start:stop]
+        kernels.scatter(part.indptr, part.indices, part.data, b[start:stop], out, 0, b.shape[1])
+    return out
+
+
+def call(fn: Callable[..., Any], which: int, cut: Run, sources: Sequence[Any], vectors: Sequence[Stored | str]) -> Any:
+    """A function of one partition for its effect; vectors are stored whole, or (of objects) the part that belongs here."""
+    entries = [each.read(*cut) if isinstance(each, Stored) else load(each) for each in vectors]
+    return fn(which, *(each.open()[0 : cut[1] - cut[0]] for each in sources), *entries)
+
+
+def gather(sources: Sequence[Any], cuts: Sequence[Run], index: Array, first: int, last: int, out: Array) -> None:
+    """Rows of a row matrix by ascending number, columns [first, last), from the files of its partitions."""
+    edges = np.searchsorted(index, [start for start, _ in cuts] + [cuts[-1][1]])
+    for source, (begin, _), a, b in zip(sources, cuts, edges[:-1], edges[1:], strict=True):
+        if a == b:
+            continue
+        opened, rows, width = source.open(), index[a:b] - begin, max(1, source.shape[1])
+        breaks = (np.diff(rows) > max(1, GAP // (4 * width))) | (np.diff(rows // max(1, READ_ENTRIES // width)) > 0)
+        for start, stop in zip(*(np.r_[0, np.flatnonzero(breaks) + 1, len(rows)][i:] for i in (0, 1)), strict=False):
+            low = int(rows[start])
+            block = opened.read(low, int(rows[stop - 1]) + 1, first, last)
+            np.take(block, rows[start:stop] - low, axis=0, out=out[a + start : a + stop], mode="clip")
+
+
+# products -----------------------------------------------------------------------------------------------------------------
+
+
+def renumber(indptr: Stored, indices: Stored, n: int, start: int, stop: int, target: Target) -> Part:
+    """Find the halo of rows [start, stop) of A, and write it and the renumbered columns."""
+    begin, end = (int(indptr.read(row, row + 1)[0]) for row in (start, stop))
+    pieces = [(begin + a, begin + b) for a, b in runs(end - begin, READ_ENTRIES)]
+    seen = np.zeros(n, bool)
+    for piece in pieces:
+        seen[indices.read(*piece)] = True
+    seen[start:stop] = False
+    outside = np.flatnonzero(seen).astype(np.int32 if n < 2**31 else np.int64)
+    del seen
+    place = np.empty(n, np.int32)
+    place[start:stop] = np.arange(stop - start)
+    place[outside] = np.arange(stop - start, stop - start + len(outside))
+    with writing(target) as file:
+        outside.tofile(file)
+        for piece in pieces:
+            place[indices.read(*piece)].tofile(file)
+    stored = Stored(target[0], outside.dtype.str), Stored(target[0], place.dtype.str, outside.nbytes - 4 * begin)
+    return Part(start, stop, len(outside), *stored)
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product: its matrix, row matrix, scalings with vectors in files, and how many columns are gathered at a time."""
+
+    indptr: Stored
+    weights: Stored | None
+    sources: list[Any]
+    cuts: list[Run]
+    scalings: list[tuple[Stored | None, Stored | None, float]]
+    panel: int
+
+    def __call__(self, part: Part, targets: Sequence[tuple[Run, Sequence[Target]]]) -> None:
+        """Rows of a part: a file for each partition in it and each scaling."""
+        own, k, outside = part.stop - part.start, self.sources[0].shape[1], part.outside.read(0, part.halo)
+        scalings = [Scaling(self._at(b, part, outside), self._at(a, part, outside[:0]), c) for b, a, c in self.scalings]
+        with ExitStack() as stack:
+            new = lambda cut, target: stack.enter_context(writing(target, (cut[1] - cut[0], k), self.panel))  # noqa: E731
+            files = [(cut, [new(cut, target) for target in listed]) for cut, listed in targets]
+            for first, last in runs(k, self.panel):
+                gathered = aligned(own + part.halo, last - first)
+                gather(self.sources, self.cuts, np.arange(part.start, part.stop), first, last, gathered[:own])
+                gather(self.sources, self.cuts, outside, first, last, gathered[own:])
+                for cut, outs in files:
+                    self._multiply(part, cut, gathered, scalings, outs, first)
+
+    def _multiply(self, part: Part, cut: Run, gathered: Array, scalings: list[Scaling], outs: list[Any], first: int) -> None:
+        """One partition, in runs of rows whose entries are read together."""
+        pointers = self.indptr.read(cut[0], cut[1] + 1)
+        for start, stop in entry_blocks(pointers):
+            begin, end = int(pointers[start]), int(pointers[stop])
+            weights = None if self.weights is None else self.weights.read(begin, end)
+            rows = pointers[start : stop + 1] - begin, part.indices.read(begin, end), weights
+            results = [np.empty((stop - start, gathered.shape[1]), np.float32) for _ in scalings]
+            kernels.gather_rows(*rows, gathered, scalings, results, 0, stop - start, cut[0] + start - part.start)
+            for out, result in zip(outs, results, strict=True):
+                out.write(start, result, first)
+
+    def _at(self, vector: Stored | None, part: Part, outside: Array) -> Array | None:
+        """A vector over the nodes at a part's own rows and its halo."""
+        if vector is None:
+            return None
+        whole = vector.read(0, self.cuts[-1][1])
+        return np.concatenate([whole[part.start : part.stop], whole[outside]])

@@ -129,9 +129,14 @@ class FileRowMatrix:
                 raise InputError(f"the work file {self.path} is gone: start the run again") from None
         return self._descriptor
 
-    def __del__(self) -> None:
+    def close(self) -> None:
+        """Close the file, which is opened again when it is needed."""
         if getattr(self, "_descriptor", None) is not None:
             os.close(self._descriptor)  # type: ignore[arg-type]
+            self._descriptor = None
+
+    def __del__(self) -> None:
+        self.close()
         if getattr(self, "_released", None) is not None:
             self._released(self.path)  # type: ignore[misc]
 
@@ -202,23 +207,29 @@ class FileMatrix:
     def __init__(self, matrix: Sparse, digested: bool):
         self.matrix, self.n = matrix, len(matrix.indptr) - 1
         self._indptr = np.asarray(matrix.indptr)
-        self._indices = _reader(matrix.indices)
-        self._weights = None if matrix.weights is None else _reader(matrix.weights)
+        self._indices = reader(matrix.indices)
+        self._weights = None if matrix.weights is None else reader(matrix.weights)
         entries = int(self._indptr[-1])
         parts = [self._indices] if self._weights is None else [self._indices, self._weights]
         self.key = str(Digest(self._indptr, *(content(each, entries) for each in parts))) if digested else ""
 
     def blocks(self) -> list[Run]:
         """Runs of rows with a bounded number of entries and of rows."""
-        cuts = np.searchsorted(self._indptr, np.arange(0, int(self._indptr[-1]), READ_ENTRIES))
-        edges = np.unique(np.concatenate([cuts, np.arange(0, self.n, READ_ROWS), [self.n]]))
-        return list(pairwise(edges.tolist()))
+        return entry_blocks(self._indptr)
 
     def read(self, start: int, stop: int) -> tuple[Array, Array, Array | None]:
         """indptr from 0 on, indices and weights of a run of rows."""
         begin, end = int(self._indptr[start]), int(self._indptr[stop])
         weights = None if self._weights is None else self._weights[begin:end]
         return self._indptr[start : stop + 1] - begin, self._indices[begin:end], weights
+
+
+def entry_blocks(indptr: Array) -> list[Run]:
+    """Runs of rows with a bounded number of entries and of rows."""
+    n = len(indptr) - 1
+    cuts = np.searchsorted(indptr, np.arange(int(indptr[0]), int(indptr[-1]), READ_ENTRIES))
+    edges = np.unique(np.concatenate([cuts, np.arange(0, n, READ_ROWS), [n]]))
+    return list(pairwise(edges.tolist()))
 
 
 def content(source: FileArray | Array, size: int) -> str:
@@ -229,6 +240,7 @@ def content(source: FileArray | Array, size: int) -> str:
     return str(digest)
 
 
-def _reader(array: Array) -> FileArray | Array:
+def reader(array: Array) -> FileArray | Array:
+    """A vector whose slices are read by plain reads if it is mapped from a file; else the vector itself."""
     stored = stored_at(array)
     return array if stored is None else FileArray(stored[0], array.dtype, stored[1])

@@ -195,7 +195,8 @@ class MemoryEngine(ThreadedEngine):
         first = row_matrices[0]
 
         def new(k: int) -> Array:
-            own = overwrite_input and k <= first.shape[1] and self._buffers.made(first)
+            fits = 2 * first.shape[1] <= 3 * k <= 3 * first.shape[1]  # a narrow result would hold on to a wide array
+            own = overwrite_input and fits and self._buffers.made(first)
             return first[:, :k] if own else self._buffers.take(first.shape[0], k)
 
         return self._map(fn, row_matrices, new)

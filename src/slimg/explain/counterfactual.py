@@ -14,7 +14,7 @@ tries to put back each of them: what is left changes the class, and no edge of i
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from slimg.components.component import Target
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.explain.explanation import above_mean
-from slimg.graph.adjacency import Adjacency
+from slimg.explain.what_if import with_edge
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import Scorer, View
@@ -54,6 +54,16 @@ class Counterfactual:
         Scores without them.
     temperature : float
         What scores are divided by to give probabilities.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
+    >>> without = model.counterfactual("d", without_neighbours=["e"])
+    >>> without.removed
+    (('d', 'e'),)
     """
 
     node: Any
@@ -228,12 +238,11 @@ class _Ball:
     def _cut(self, pairs: Sequence[Pair]) -> Graph:
         """The ball without edges; those that do not lie inside it are not felt."""
         ends = np.asarray(pairs, np.int64).reshape(-1, 2)
-        ends = np.searchsorted(self.ball, ends[np.isin(ends, self.ball).all(axis=1)])
-        relations = tuple(
-            replace(each, out=without_pairs(each.out, ends), into=without_pairs(each.into, ends))
-            for each in self.local.relations
-        )
-        return replace(self.local, adjacency=without_pairs(self.local.adjacency, ends), relations=relations)
+        inside = np.searchsorted(self.ball, ends[np.isin(ends, self.ball).all(axis=1)])
+        graph = self.local
+        for u, v in np.unique(np.sort(inside), axis=0).tolist():
+            graph = with_edge(graph, u, v, 0.0)
+        return graph
 
     def _contributions(self, graph: Graph, neighbours: Array, own: int) -> Array:
         """Σ over components of what the edge to each neighbour carries to the class."""
@@ -248,18 +257,6 @@ class _Ball:
                 _, mine, there = np.intersect1d(neighbours, found, return_indices=True)
                 total[mine] += scores[there] / max(length[0], 1e-12)
         return total
-
-
-def without_pairs(adjacency: Adjacency, pairs: Array) -> Adjacency:
-    """A without the edges between pairs of rows (m × 2)."""
-    pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
-    rows = np.repeat(np.arange(adjacency.n), np.diff(adjacency.indptr))
-    keys = rows * np.int64(adjacency.n) + adjacency.indices
-    gone = np.concatenate([pairs @ [adjacency.n, 1], pairs[:, ::-1] @ [adjacency.n, 1]])
-    kept = ~np.isin(keys, gone)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=adjacency.n))]).astype(np.int64)
-    weights = None if adjacency.weights is None else adjacency.weights[kept]
-    return Adjacency(indptr, adjacency.indices[kept], weights)
 
 
 def _spare(ball: _Ball, removed: list[Pair], own: int, target: int | None) -> list[Pair]:

@@ -65,6 +65,14 @@ class Diagnosis:
         Counts of the graph.
     classes : dict
         Label → number of labelled nodes.
+
+    Examples
+    --------
+    >>> from slimg import Graph, diagnose
+    >>> pairs = [(k, (k + step) % 40 if k < 20 else 20 + (k + step) % 20) for k in range(40) for step in (1, 2)]
+    >>> diagnosis = diagnose(Graph.from_edges(pairs, labels={k: "ab"[k < 20] for k in range(0, 40, 2)}))
+    >>> diagnosis.relation
+    'homophily'
     """
 
     relation: str

@@ -302,10 +302,12 @@ def _restated(parts: Components) -> float | None:
 
 
 def _duplicates(graph: Graph) -> tuple[tuple[Any, ...], ...]:
-    linked = np.flatnonzero(np.diff(graph.adjacency.indptr) > 0)
-    keys = np.column_stack([twins(graph.adjacency).astype(np.uint64), feature_digests(graph.features, graph.n)])[linked]
+    alike = twins(graph.adjacency)
+    linked = np.flatnonzero((np.diff(graph.adjacency.indptr) > 0) & (np.bincount(alike, minlength=graph.n)[alike] > 1))
     if len(linked) == 0:
         return ()
+    features: Any = None if graph.features is None else graph.features[linked]
+    keys = np.column_stack([alike[linked].astype(np.uint64), feature_digests(features, len(linked))])
     _, group, sizes = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(group, kind="stable")
     members = np.split(linked[order], np.cumsum(sizes)[:-1])

@@ -38,6 +38,12 @@ class Term(NamedTuple):
         What it adds to the score.
     stands_for : int
         How many features or nodes it sums up; 1 unless it is "the others".
+
+    Examples
+    --------
+    >>> from slimg.explain import Term
+    >>> Term("age", 0.4)
+    Term(name='age', contribution=0.4, stands_for=1)
     """
 
     name: Any
@@ -69,6 +75,16 @@ class Part:
         Names of the component's own features; None for the features of the graph.
     reach : int
         Hops from which nodes contribute; 0 if only the node itself does.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
+    >>> part = model.explain("b").part("U")
+    >>> part.title, part.removed
+    ('its place in the network', False)
     """
 
     name: str
@@ -230,7 +246,7 @@ class Explanation:
         Parameters
         ----------
         component : str or None, default=None
-            A component by its short name; None sums over all that are made of features of the graph.
+            A component by its short name; None sums over all, features of the same name together.
         k : int, default=5
             How many features are named.
         label : object, default=None
@@ -243,13 +259,19 @@ class Explanation:
         list of Term
             The k features and the others as one term; they add up to the component.
         """
-        parts = [self.part(component)] if component else [part for part in self.parts if part.feature_names is None]
-        z = self._contrast(label, against)
-        found = [part.features @ z for part in parts if part.features is not None]
-        if not found:
+        parts = [part for part in ([self.part(component)] if component else self.parts) if part.features is not None]
+        if not parts:
             return []
-        total = np.sum(found, axis=0)
-        return top_terms(total, [self.feature_name(j, parts[0]) for j in largest(total, k)], k, "other feature")
+        z, sums = self._contrast(label, against), dict[Any, Array]()
+        for part in parts:
+            sums[part.feature_names] = sums.get(part.feature_names, 0.0) + part.features @ z
+        owners = list({part.feature_names: part for part in parts}.values())
+        starts = np.cumsum([0, *(len(each) for each in sums.values())])
+        total, names = np.concatenate(list(sums.values())), []
+        for i in largest(total, k):
+            group = int(np.searchsorted(starts, i, "right")) - 1
+            names.append(self.feature_name(int(i - starts[group]), owners[group]))
+        return top_terms(total, names, k, "other feature")
 
     def top_sources(self, component: str, k: int = 5, label: Any = None, against: Any = None) -> list[Term]:
         """Find the nodes that contribute most in magnitude.

@@ -46,6 +46,7 @@ from scipy.optimize import isotonic_regression
 
 from slimg.engine.base import Array, Engine
 from slimg.engine.blas import char, integer, matmul, mirror_upper, one_thread, pointer, routine
+from slimg.engine.files import FileMatrix
 from slimg.explain.measures import draws, measure
 from slimg.graph.graph import Graph
 
@@ -131,12 +132,16 @@ def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
 
 
 def _labelled_edges(graph: Graph, rng: np.random.Generator) -> tuple[Array, Array]:
-    indptr, indices = graph.adjacency.indptr, graph.adjacency.indices
-    row = np.repeat(np.arange(graph.n), np.diff(indptr))
-    chosen = np.flatnonzero((row < indices) & (graph.codes[row] >= 0) & (graph.codes[indices] >= 0))
-    if len(chosen) > EDGES_AT_MOST:
-        chosen = np.sort(rng.choice(chosen, EDGES_AT_MOST, replace=False))
-    return row[chosen], indices[chosen].astype(np.int64)
+    rows, found = FileMatrix(graph.adjacency, digested=False), [np.empty((2, 0), np.int64)]
+    for start, stop in rows.blocks():
+        indptr, indices, _ = rows.read(start, stop)
+        row = np.repeat(np.arange(start, stop), np.diff(indptr))
+        chosen = (row < indices) & (graph.codes[row] >= 0) & (graph.codes[indices] >= 0)
+        found.append(np.array([row[chosen], indices[chosen]], np.int64))
+    edges = np.hstack(found)
+    if edges.shape[1] > EDGES_AT_MOST:
+        edges = edges[:, np.sort(rng.choice(edges.shape[1], EDGES_AT_MOST, replace=False))]
+    return edges[0], edges[1]
 
 
 def _table(codes: Array, u: Array, v: Array, c: int, weights: Array | None = None) -> Array:

@@ -579,7 +579,7 @@ class Graph:
     def edge_homophily(self) -> float:
         """Compute how often neighbours share a class.
 
-            h = |{ {u, v} ∈ E : y_u = y_v }| / |{ {u, v} ∈ E : both labelled }|
+            h = #{ {u, v} ∈ E : y_u = y_v } / #{ {u, v} ∈ E : both labelled }
 
         Returns
         -------

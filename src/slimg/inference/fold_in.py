@@ -37,23 +37,26 @@ import scipy.sparse as sp
 
 from slimg.components.component import FittedComponent, Target
 from slimg.engine.base import Array
+from slimg.engine.files import reader
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 from slimg.learn.objective import softmax
-from slimg.linalg.operators import around
+from slimg.linalg.operators import around, row_sums
 
 if TYPE_CHECKING:
     from slimg.inference.new_rows import Drift
 
 BLOCK_ENTRIES = 1 << 22
 """Dense entries that are looked at together."""
+BLOCK_IDS = 1 << 16
+"""Ids that are looked at together."""
 
 
-def node_digests(graph: Graph) -> np.ndarray:
-    """One uint64 per node: its id, its features, and the ids and weights of its neighbours, by relation."""
-    ids = id_digests(graph.ids)
+def node_digests(graph: Graph, ids: np.ndarray | None = None) -> np.ndarray:
+    """One uint64 per node: its id (or digests ``ids``), its features, and the ids and weights of its neighbours, by relation."""
+    ids = id_digests(graph.ids) if ids is None else ids
     around = _neighbours(graph.adjacency, ids)
     digests = ids ^ _mixed(feature_digests(graph.features, graph.n)) ^ _mixed(around + np.uint64(1))
     for relation in graph.relations:
@@ -66,10 +69,11 @@ def node_digests(graph: Graph) -> np.ndarray:
 
 def _neighbours(adjacency: Adjacency, ids: np.ndarray) -> np.ndarray:
     """Sum over each node's neighbours of their digests, times their weights."""
-    strength = np.uint64(1) if adjacency.weights is None else _odd(adjacency.weights.view(np.uint32))
-    carried = ids[adjacency.indices] * strength
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(carried, dtype=np.uint64)])
-    return sums[adjacency.indptr[1:]] - sums[adjacency.indptr[:-1]]
+
+    def carried(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        return ids[columns] if weights is None else ids[columns] * _odd(weights.view(np.uint32))
+
+    return row_sums(adjacency, carried)
 
 
 def fingerprint(digests: np.ndarray) -> str:
@@ -92,15 +96,20 @@ def feature_digests(features: Any, n: int) -> np.ndarray:
         terms = _bits(features.data) * factors[features.indices]
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
         return sums[features.indptr[1:]] - sums[features.indptr[:-1]]
-    step = max(1, BLOCK_ENTRIES // max(1, features.shape[1]))
-    blocks = [features[start : start + step] for start in range(0, n, step)]
-    return np.concatenate([(_bits(block) * factors).sum(axis=1, dtype=np.uint64) for block in blocks])
+    d, flat, digests = features.shape[1], reader(features.reshape(-1)), np.zeros(n, np.uint64)
+    step = max(1, BLOCK_ENTRIES // max(1, d))
+    for start in range(0, n, step):
+        block = flat[start * d : min(start + step, n) * d].reshape(-1, d)
+        digests[start : start + step] = (_bits(block) * factors).sum(axis=1, dtype=np.uint64)
+    return digests
 
 
 def id_digests(ids: np.ndarray) -> np.ndarray:
     """One uint64 per id."""
     if ids.dtype.kind in "iu":
         return _mixed(ids.astype(np.int64).view(np.uint64))
+    if len(ids) > BLOCK_IDS:
+        return np.concatenate([id_digests(ids[start : start + BLOCK_IDS]) for start in range(0, len(ids), BLOCK_IDS)])
     values = ids.tolist()
     texts = (repr(value).encode("utf-8", "surrogatepass") for value in values)
     raw = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
@@ -176,11 +185,24 @@ class Scorer:
         array of shape (m, c), float64
             One row for each node of the target.
         """
-        total = np.tile(self.intercept.astype(np.float64), (len(target.rows), 1))
-        for name in self.used:
-            rows, _ = self.components[name].rows(target)
-            total += rows @ self.weights[name]
-        return total
+        bias, *others = self.parts(target).values()
+        return sum(others, bias)
+
+    def parts(self, target: Target) -> dict[str, Array]:
+        """What each component adds to the scores of nodes of any graph.
+
+        Parameters
+        ----------
+        target : Target
+            The nodes.
+
+        Returns
+        -------
+        dict of str to array of shape (m, c), float64
+            "bias" and the components that are used; they add up to `scores`.
+        """
+        bias = np.tile(self.intercept.astype(np.float64), (len(target.rows), 1))
+        return {"bias": bias, **{name: self.components[name].rows(target)[0] @ self.weights[name] for name in self.used}}
 
     @cached_property
     def loadings(self) -> dict[str, Array]:
@@ -278,7 +300,8 @@ class FittedNodes:
         FittedNodes
             Digests and scores.
         """
-        return cls(id_digests(graph.ids), node_digests(graph), scores)
+        ids = id_digests(graph.ids)
+        return cls(ids, node_digests(graph, ids), scores)
 
     def places(self, graph: Graph) -> Array:
         """Find the nodes of a graph in the fitted one.
@@ -343,6 +366,17 @@ class FoldIn:
         How the new nodes differ from the fitted ones, and whether a refit is due (`slimg.inference.new_rows.Drift`).
     against : int or None
         Number of nodes of the fitted graph that new rows alone were added to; None if the whole graph was given.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
+    >>> grown = Graph.from_edges([*edges, ("f", "g"), ("e", "g")])
+    >>> folded = model.fold_in(grown)
+    >>> len(folded.new), folded.predict()[-1]
+    (1, 'right')
     """
 
     scores: Array

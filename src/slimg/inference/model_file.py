@@ -46,19 +46,29 @@ def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: di
     Path
     """
     members = {name: _npy(array) for name, array in arrays.items()}
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
+    digests = {name: _sha256(*content) for name, content in members.items()}
     full = {"format": FORMAT, "version": VERSION, **header, "sha256": digests}
     with atomic_write(path, binary=True) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(zipfile.ZipInfo(HEADER_FILE, EARLIEST), json.dumps(full, indent=1, ensure_ascii=False).encode())
             for name, content in members.items():
-                archive.writestr(zipfile.ZipInfo(f"{name}.npy", EARLIEST), content)
+                info = zipfile.ZipInfo(f"{name}.npy", EARLIEST)
+                info.file_size = sum(map(len, content))
+                with archive.open(info, "w") as member:
+                    for part in content:
+                        member.write(part)
             archive.comment = b"0" * DIGEST_SIZE
         end = file.seek(0, os.SEEK_END) - DIGEST_SIZE
         total = _digest(file, end)
         file.seek(end)
         file.write(total.encode())
     return Path(path)
+
+
+def _sha256(header: bytes, content: memoryview) -> str:
+    digest = hashlib.sha256(header)
+    digest.update(content)
+    return digest.hexdigest()
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -102,10 +112,11 @@ def _check_names(archive: zipfile.ZipFile, digests: dict[str, str]) -> None:
         raise ValueError("its arrays are not those that the header names")
 
 
-def _npy(array: Array) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, np.asarray(array, order="C"), allow_pickle=False)
-    return buffer.getvalue()
+def _npy(array: Array) -> tuple[bytes, memoryview]:
+    """The header and the bytes of an .npy file; the array itself is not copied."""
+    array, header = np.asarray(array, order="C"), io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    return header.getvalue(), array.reshape(-1).view(np.uint8).data
 
 
 def _check_bytes(file: Any, source: Path) -> None:

@@ -11,6 +11,7 @@ it is complete, and what was written before an error or an interruption is remov
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -46,6 +47,40 @@ def write_predictions(
             if not (part / name).exists():
                 raise InputError(f"a worker wrote {part / name} where it is not seen here: choose a folder that all share")
     return place
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """Probabilities of which rows are computed when they are taken: softmax(scores / temperature).
+
+    Attributes
+    ----------
+    scores : array of shape (n, c)
+    temperature : float
+    """
+
+    scores: Array
+    temperature: float
+
+    def __getitem__(self, rows: slice | Array) -> Array:
+        """Probabilities of some rows, float64."""
+        return softmax(np.divide(self.scores[rows], self.temperature, dtype=np.float64))
+
+    def best(self, step: int = 1 << 16) -> tuple[Array, Array, Array]:
+        """Place of the largest probability of every row (int32), that probability, and its margin to the second (float32).
+
+        Returns
+        -------
+        tuple of three arrays of shape (n,)
+        """
+        n = len(self.scores)
+        place, chance, margin = np.empty(n, np.int32), np.empty(n, np.float32), np.empty(n, np.float32)
+        for start in range(0, n, step):
+            rows, some = slice(start, start + step), self[start : start + step]
+            ordered = np.sort(some, axis=1)
+            second = ordered[:, -2] if ordered.shape[1] > 1 else 0
+            place[rows], chance[rows], margin[rows] = some.argmax(axis=1), ordered[:, -1], ordered[:, -1] - second
+        return place, chance, margin
 
 
 def prediction_columns(classes: Array, chances: Array, probabilities: bool = True) -> dict[str, Array]:

@@ -68,6 +68,10 @@ class Saved:
     graph: FittedGraph | None = None
 
 
+CHECKED_NODES = 1 << 16
+"""Nodes up to which a graph is made again from its arrays, and compared, before it is written."""
+
+
 def save(path: str | os.PathLike[str], model: Saved) -> Path:
     """Write a model's file.
 
@@ -86,10 +90,9 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
     if model.calibration is not None:
         calibration = {"temperature": model.calibration.temperature}
         arrays |= {"held_out_scores": model.calibration.scores, "held_out_codes": model.calibration.codes}
-    kept = None
+    kept, more = None, dict[str, Array]()
     if model.graph is not None:
         kept, more = graph_arrays(model.graph, encode)
-        arrays |= more
     components = []
     written: dict[int, str] = {}  # arrays that components share, such as the reduction of X, are written once
     for k, (name, weights) in enumerate(scorer.weights.items()):
@@ -115,8 +118,10 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         "metrics": {name: encode(value, name) for name, value in model.fitted.items()},
         "data": {**model.data, "fingerprint": fingerprint(model.fitted_nodes.nodes)},
     }
-    _saved({"format": FORMAT, "version": VERSION, **header, "sha256": {}}, arrays, list(model.params))
-    return write_model(path, header, arrays)
+    whole = model.graph is None or model.graph.graph.n <= CHECKED_NODES  # a large graph is checked when it is read
+    checked = {"format": FORMAT, "version": VERSION, **header, "sha256": {}, "graph": kept if whole else None}
+    _saved(checked, arrays | more if whole else arrays, list(model.params))
+    return write_model(path, header, arrays | more)
 
 
 def load(path: str | os.PathLike[str], params: Iterable[str]) -> Saved:

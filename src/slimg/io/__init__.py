@@ -26,7 +26,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -93,8 +93,8 @@ class Source:
         Whether the first line of a text file holds the names of the columns; guessed by default.
     name : str, default=None
         What the user calls it, if there are several files of its kind.
-    data : DataFrame, default=None
-        A table in memory, which is read instead of a file; ``path`` is then its name in messages.
+    data : DataFrame or bytes, default=None
+        A table in memory, or the content of a file, which is read instead of a file; ``path`` is then its name in messages.
     url : str, default=None
         Address of a PostgreSQL database, which is read instead of a file; ``path`` is then the address without a password.
 
@@ -161,7 +161,7 @@ class Source:
     @property
     def suffix(self) -> str:
         """The ending that names the format: ``.csv`` for ``a.csv`` and for ``a.csv.gz``."""
-        if self.is_stdin:
+        if self.is_stdin or isinstance(self.data, bytes):
             return ".csv"
         if self.url is not None:
             return ""
@@ -218,6 +218,15 @@ class Reading:
         Of a text file.
     directed : bool, default=None
         Whether the file says that its edges are directed.
+    streams : bool, default=False
+        Whether `slimg.io.disk_tables` would read the same rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from slimg.io import Reading
+    >>> Reading(edges=pd.DataFrame({"source": ["a"], "target": ["b"]}), directed=True).directed
+    True
     """
 
     frame: pd.DataFrame | None = None
@@ -226,6 +235,7 @@ class Reading:
     notes: tuple[str, ...] = ()
     separator: str | None = None
     directed: bool | None = None
+    streams: bool = False
 
 
 def read(source: Source) -> Reading:
@@ -245,9 +255,19 @@ def read(source: Source) -> Reading:
     ------
     InputError
         If the file cannot be read, or changes while it is read; the message names it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Source, read
+    >>> _ = Path("pairs.csv").write_text("source,target\\na,b\\nb,c\\n")
+    >>> read(Source(Path("pairs.csv"))).frame.columns.tolist()
+    ['source', 'target']
     """
     if not isinstance(source, Source):
         raise InputError(f"read takes a Source, not {type(source).__name__}: make one with Source.parse(path)")
+    if isinstance(source.data, bytes):
+        return with_name(source, _guarded, source)
     if source.data is not None:
         return Reading(source.data)
     if source.is_stdin:
@@ -345,12 +365,15 @@ def _reader(source: Source) -> Callable[[Source], Reading]:
     return getattr(import_module(f"slimg.io.{module}"), function)
 
 
-def write_table(frame: pd.DataFrame, path: Path, *, separator: str = ",", keep: Sequence[str] = ()) -> Path:
+def write_table(
+    frame: pd.DataFrame | Iterable[pd.DataFrame], path: Path, *, separator: str = ",", keep: Sequence[str] = ()
+) -> Path:
     """Write a table in the format of the path's ending; its folder is made if need be.
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : DataFrame, or iterable of DataFrame
+        The table, or runs of its rows with the same columns.
     path : Path
         A name that ends in .parquet, .jsonl, .tsv, .xlsx, or, for CSV, in .csv, .txt or nothing.
     separator : str, default=","
@@ -365,11 +388,13 @@ def write_table(frame: pd.DataFrame, path: Path, *, separator: str = ",", keep: 
     """
     ending = output_format(path)
     make_folder(path.parent)
+    frames: Any = [frame] if hasattr(frame, "columns") else frame
     with atomic_write(path, binary=ending != ".jsonl") as file:
         if ending == ".jsonl":
-            _write_lines(frame, file)  # type: ignore[arg-type]
+            for each in frames:
+                _write_lines(each, file)
         else:
-            import_module("slimg.io.binary").WRITERS[ending](frame, file, separator, keep)
+            import_module("slimg.io.binary").WRITERS[ending](frames, file, separator, keep)
     return path
 
 

@@ -12,9 +12,9 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,17 @@ import scipy.sparse as sp
 from slimg.errors import InputError, require
 from slimg.graph.columns import arrow_text, show
 from slimg.io import FORMULA_STARTS, Reading, Source
-from slimg.io.guards import MOST_COLUMNS, BoundedFile, check_members, check_size, csr_of, guard, load_npy, load_npz
+from slimg.io.guards import (
+    MOST_COLUMNS,
+    SMALL,
+    BoundedFile,
+    check_members,
+    check_size,
+    csr_of,
+    guard,
+    load_npy,
+    load_npz,
+)  # fmt: skip
 from slimg.io.text import AS_MATRIX, comments, single_blanks
 from slimg.io.values import NUMBER, distinct_names, frame_of
 
@@ -47,7 +57,13 @@ def read_parquet(source: Source) -> Reading:
         check_size(max(groups, 4 * about.num_rows * about.num_columns), source.path.stat().st_size, "the table")
         if about.num_columns > MOST_COLUMNS:
             raise InputError(f"it has {about.num_columns:,} columns, more than {MOST_COLUMNS:,}: {AS_MATRIX}")
-        return Reading(frame_of(file.read()))
+        try:
+            table = file.read()
+        except MemoryError:
+            check_size(SMALL + 1, source.path.stat().st_size, "the table")  # a small file declares too much in a page
+            raise
+        table.validate(full=True)
+        return Reading(frame_of(table), streams=True)
 
 
 def read_excel(source: Source) -> Reading:
@@ -215,6 +231,8 @@ def _sparse_part(arrays: dict[str, np.ndarray], names: Sequence[str]) -> sp.csr_
 def _nodes(matrix: Any, labels: np.ndarray | None, ids: np.ndarray | None) -> pd.DataFrame:
     if any(part is not None and part.ndim == 0 for part in (ids, labels, matrix)) or (ids is not None and ids.ndim != 1):
         raise InputError("its arrays need one row per node, and ids one number or text for each: one of them has not")
+    if matrix is not None and matrix.ndim != 2:
+        raise InputError(f"its features need rows and columns, not the shape {matrix.shape}")
     n = next(part.shape[0] for part in (ids, labels, matrix) if part is not None)
     columns: dict[str, Any] = {"id": np.arange(n) if ids is None else ids}
     if labels is not None:
@@ -229,38 +247,56 @@ def _first(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray 
     return next((arrays[name] for name in names if name in arrays), None)
 
 
-def write_csv(frame: pd.DataFrame, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
+Frames: TypeAlias = "Iterable[pd.DataFrame]"
+"""Runs of rows of one table."""
+
+
+def write_csv(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
     """Write comma-separated values; all text is quoted."""
     import pyarrow.csv
 
-    header = io.StringIO()
-    csv.writer(header, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(
-        inert(pa.array([str(name) for name in frame.columns])).to_pylist()
-    )
-    file.write(header.getvalue().encode())
-    columns = [_printed(frame.iloc[:, place], frame.columns[place] in keep) for place in range(frame.shape[1])]
     options = pyarrow.csv.WriteOptions(include_header=False, delimiter=separator)
-    pyarrow.csv.write_csv(pa.table(columns, names=[str(place) for place in range(len(columns))]), file, options)
+    for place, frame in enumerate(frames):
+        if place == 0:
+            header = io.StringIO()
+            csv.writer(header, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(
+                inert(pa.array([str(name) for name in frame.columns])).to_pylist()
+            )
+            file.write(header.getvalue().encode())
+        columns = [_printed(frame.iloc[:, place], frame.columns[place] in keep) for place in range(frame.shape[1])]
+        table = pa.table(columns, names=[str(place) for place in range(len(columns))])
+        pyarrow.csv.write_csv(table, file, options)
 
 
-def write_tsv(frame: pd.DataFrame, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
+def write_tsv(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
     """Write values separated by tabs."""
-    write_csv(frame, file, "\t", keep)
+    write_csv(frames, file, "\t", keep)
 
 
-def write_parquet(frame: pd.DataFrame, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
+def write_parquet(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
     """Write Parquet; columns of mixed types become text."""
-    mixed = {}
-    for name in frame.columns:
-        column = frame[name]
-        if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed-integer"):
-            mixed[name] = column.map(str, na_action="ignore")
-    frame.assign(**mixed).to_parquet(file, index=False)
+    import pyarrow.parquet as pq
+
+    writer = None
+    for frame in frames:
+        mixed = {}
+        for name in frame.columns:
+            column = frame[name]
+            if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed-integer"):
+                mixed[name] = column.map(str, na_action="ignore")
+        table = pa.Table.from_pandas(frame.assign(**mixed), preserve_index=False)
+        if any(isinstance(kind, pd.ArrowDtype) and kind.kind != "O" for kind in frame.dtypes):
+            table = table.replace_schema_metadata()  # it would come back in arrow's types
+        writer = writer or pq.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
 
 
-def write_excel(frame: pd.DataFrame, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
+def write_excel(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
     """Write a sheet; text is never a formula."""
     openpyxl = require("openpyxl", "excel", "writing .xlsx")
+    frame = pd.concat(list(frames))
     if len(frame) >= SHEET_ROWS:
         raise InputError(f"a sheet has room for {SHEET_ROWS - 1:,} rows, not for {len(frame):,}: write .csv or .parquet")
     book = openpyxl.Workbook()

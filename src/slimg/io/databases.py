@@ -3,15 +3,20 @@
     Database   a connection: ``select`` gives the rows of a query as an arrow table, ``tables`` the schema
     Table      name, columns with their declared types, primary key, foreign keys
 
-Nothing can be written: SQLite and DuckDB files are opened read-only (DuckDB without access to other files), PostgreSQL in one
-read-only transaction, whose tables are therefore of one moment. Ctrl-C ends a query. PostgreSQL takes passwords from where its
-clients take them: the environment (PGPASSWORD), ~/.pgpass, a service file, or the address itself, which is never written.
+Nothing can be written: SQLite and DuckDB files are opened read-only (DuckDB in a process of its own, without access to other
+files), PostgreSQL in one read-only transaction, whose tables are therefore of one moment. Ctrl-C ends a query. PostgreSQL takes
+passwords from where its clients take them: the environment (PGPASSWORD), ~/.pgpass, a service file, or the address itself,
+which is never written.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -165,8 +170,39 @@ class _Duckdb(Database):
         WHERE constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY') AND schema_name = current_schema()"""
 
     def select(self, query: str) -> pa.Table:
-        relation = self.connection.sql(query)
-        return relation.to_arrow_table()
+        return self.connection.select(query)
+
+
+class _DuckdbProcess:
+    """A process that reads a DuckDB file (`_duckdb`), since a damaged file can end it with a signal."""
+
+    def __init__(self, path: Path):
+        words = [sys.executable, str(Path(__file__).with_name("_duckdb.py")), str(path)]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def select(self, query: str) -> pa.Table:
+        assert self.process.stdin and self.process.stdout
+        try:
+            self.process.stdin.write(json.dumps(query).encode() + b"\n")
+            self.process.stdin.flush()
+            with pa.ipc.open_stream(self.process.stdout) as stream:
+                return stream.read_all()
+        except (OSError, pa.ArrowInvalid):
+            raise self._reason() from None
+
+    def _reason(self) -> Exception:
+        """Why the process has ended."""
+        text = " ".join(self.process.communicate()[1].decode("utf-8", "replace").split())
+        if self.process.returncode < 0:
+            name = signal.Signals(-self.process.returncode).name
+            return InputError(f"DuckDB ended with {name} while it read the file, which is damaged: write or copy it again")
+        if "Out of Memory" in text:
+            return MemoryError(text[:300])
+        return _advice(text, "it is no DuckDB file, or damaged")
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
 
 
 class _Postgres(Database):
@@ -224,6 +260,7 @@ def read_database(source: Source) -> Reading:
 
 def as_rows(found: pa.Table) -> pd.DataFrame:
     """Make a frame of an arrow table; decimal numbers and numbers of a type of PostgreSQL's own become floats."""
+    found.validate(full=True)  # text of a damaged file may be no UTF-8
     for place, field in enumerate(found.schema):
         kind = getattr(field.type, "storage_type", field.type)
         if kind != field.type:
@@ -249,7 +286,7 @@ def opened(source: Source) -> Iterator[Database]:
     except Exception as error:
         if is_interrupt(error):
             raise KeyboardInterrupt from None
-        if not type(error).__module__.startswith(("sqlite3", "duckdb", "_duckdb", "adbc_driver_manager")):
+        if not type(error).__module__.startswith(("sqlite3", "adbc_driver_manager")):
             raise
         raise _told(error, source, "it cannot be read") from None
     finally:
@@ -258,9 +295,13 @@ def opened(source: Source) -> Iterator[Database]:
 
 def _told(error: Exception, source: Source, otherwise: str) -> Exception:
     """An error of a library in a sentence that says what to do."""
-    if not type(error).__module__.startswith(("sqlite3", "duckdb", "_duckdb", "adbc_driver_manager")):
+    if not type(error).__module__.startswith(("sqlite3", "adbc_driver_manager")):
         return error
-    text = without_password(" ".join(str(error).split()))
+    return _advice(without_password(" ".join(str(error).split())), otherwise)
+
+
+def _advice(text: str, otherwise: str) -> InputError:
+    """What a library says, after what it means."""
     for sign, advice in ADVICE.items():
         if re.search(sign, text):
             return InputError(f"{advice} ({text[:200]})")
@@ -293,14 +334,8 @@ def _connected(source: Source) -> Database:
         connection = sqlite3.connect(f"{Path(source.path).resolve().as_uri()}?mode=ro", uri=True)
         connection.set_progress_handler(lambda: 0, 100_000)  # in which an interrupt is noticed
         return _Sqlite(connection)
-    duckdb = require("duckdb", "duckdb", f"reading {source.path}, which is no SQLite file,")
-    closed = {"enable_external_access": "false", "lock_configuration": "true"}
-    try:
-        return _Duckdb(duckdb.connect(str(source.path), read_only=True, config=closed))
-    except duckdb.IOException as error:
-        if "lock" in str(error):
-            raise
-        raise InputError(f"it is neither a SQLite nor a DuckDB file ({str(error).splitlines()[0]})") from None
+    require("duckdb", "duckdb", f"reading {source.path}, which is no SQLite file,")
+    return _Duckdb(_DuckdbProcess(Path(source.path)))
 
 
 def _named(source: Source, names: list[str]) -> str:

@@ -2,7 +2,8 @@
 
     graph.json      nodes, edges, and what was decided about the input
     indptr.npy      int64, n + 1          indices.npy   int32             weights.npy   float32, unless all are 1
-    features.npy    float32, n × d        labels.npy    n values
+    features.npy    float32, n × d        labels.npy    n values          (or codes.npy with the classes in graph.json)
+    ids.npy         n integers or texts, if they are not 0 … n − 1; sparse features are features_indptr, _indices, _data
 
 `build` makes such a folder from files of edges, features and labels within a budget of memory, and checks everything once;
 `open_graph` maps it, without reading more than its labels. The engine of files then reads it piece by piece.
@@ -21,10 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from slimg.errors import InputError, choices
 from slimg.graph import checks
 from slimg.graph.adjacency import Adjacency, Rule
+from slimg.graph.columns import as_column
 from slimg.graph.graph import Graph
 from slimg.io.external_sort import EdgeSource, NpyAppender, Piece, write_adjacency
 from slimg.progress import Progress, progress_for
@@ -152,20 +155,34 @@ def open_graph(folder: str | os.PathLike[str]) -> Graph:
         raise InputError(f"{place} is no folder of a graph (it has no readable graph.json): make one with build") from None
     if about.get("format") != FORMAT:
         raise InputError(f"{place} has format {about.get('format')!r}, this version reads {FORMAT}: build it again")
-    parts = {name: place / f"{name}.npy" for name in ("weights", "features", "labels")}
-    weights, features = (open_npy(parts[name]) if parts[name].exists() else None for name in ("weights", "features"))
-    labels = np.load(parts["labels"]) if parts["labels"].exists() else None
-    classes, codes = checks.encode_labels(labels, about["nodes"])
-    return Graph._trusted(  # everything was checked when the folder was made
+    weights, features = (open_npy(path) if (path := place / f"{name}.npy").exists() else None
+                         for name in ("weights", "features"))  # fmt: skip
+    if (place / "features_indptr.npy").exists():
+        data, indices, indptr = (np.load(place / f"features_{name}.npy") for name in ("data", "indices", "indptr"))
+        features = sp.csr_array((data, indices, indptr), shape=(about["nodes"], len(about["feature_names"])))
+    ids, names = place / "ids.npy", about.get("feature_names")
+    labels, classes, codes = _labels(place, about)
+    graph = Graph._trusted(  # everything was checked when the folder was made
         adjacency=Adjacency(np.load(place / "indptr.npy"), open_npy(place / "indices.npy"), weights), features=features,
-        labels=labels, ids=np.arange(about["nodes"]), feature_names=None, masks={}, unlabelled=None,
-        notes=tuple(about["notes"]), classes=classes, codes=codes,
+        labels=labels, ids=open_npy(ids) if ids.exists() else np.arange(about["nodes"]),
+        feature_names=None if names is None else tuple(names), masks={}, unlabelled=None, notes=tuple(about["notes"]),
+        classes=classes, codes=codes, reading=about.get("reading"),
     )  # fmt: skip
+    return graph.with_notes(*graph.warnings()) if "reading" in about else graph
 
 
-def finish(folder: Path, nodes: int, edges: int, notes: tuple[str, ...] = ()) -> None:
+def _labels(place: Path, about: Mapping[str, Any]) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    """Labels, classes and codes."""
+    if "classes" in about:
+        classes, codes = as_column(about["classes"], "classes"), np.load(place / "codes.npy").astype(np.int64)
+        return np.array([*classes.tolist(), None], object)[codes], classes, codes
+    labels = np.load(place / "labels.npy") if (place / "labels.npy").exists() else None
+    return labels, *checks.encode_labels(labels, about["nodes"])
+
+
+def finish(folder: Path, nodes: int, edges: int, notes: tuple[str, ...] = (), more: Mapping[str, Any] | None = None) -> None:
     """Write graph.json, the last file of a folder, after all others are complete."""
-    about = {"format": FORMAT, "nodes": nodes, "edges": edges, "notes": list(notes)}
+    about = {"format": FORMAT, "nodes": nodes, "edges": edges, "notes": list(notes), **(more or {})}
     with atomic_write(folder / "graph.json") as file:
         file.write(json.dumps(about, indent=1) + "\n")
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -185,7 +185,7 @@ class _Build:
 class NpyAppender:
     """A vector that grows in an .npy file, whose header is written last."""
 
-    def __init__(self, path: Path, dtype: type, columns: int | None = None):
+    def __init__(self, path: Path, dtype: Any, columns: int | None = None):
         self._dtype, self._shape = np.dtype(dtype), [0] if columns is None else [0, columns]
         self._file = open(path, "wb")  # noqa: SIM115  closed by `__exit__`
 

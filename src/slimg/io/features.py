@@ -18,10 +18,10 @@ would not survive the subtraction of the row's minimum that negative entries nee
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -37,8 +37,12 @@ HASHED = 1 << 18
 FEW_COUNTS = 20
 """Fewer columns of counts than this are encoded as numbers."""
 Columns = Mapping[str, Column]
+Part: TypeAlias = "sp.csr_array | np.ndarray"
+"""An encoded block."""
 CHUNK = 1 << 13
 """Rows that are encoded at a time."""
+DENSE_ROWS = 1 << 16
+"""Rows from which features that are mostly numbers are dense, which takes half of the memory."""
 MOST_WORDS = 10_000
 """Words kept of a column: those that occur most often."""
 
@@ -68,22 +72,22 @@ class Block:
     keys: tuple[Any, ...] = ()
     decimal: str | None = None
 
-    def encode(self, values: Columns) -> sp.csr_array | np.ndarray:
-        """Encode columns as a CSR array of shape (n, len(names)), or return the numbers themselves."""
+    def encode(self, values: Columns) -> Part:
+        """Encode columns as a CSR array of shape (n, len(names)), or numbers as u, without 1 − u, in float32."""
         column = values[self.columns[0]]
         if self.kind in ("number", "vector"):
-            return _matrix(column, self.kind, len(self.keys))
+            return self._shares(_matrix(column, self.kind, len(self.keys)))
         if self.kind == "counts":
             return _counts([values[name] for name in self.columns])
         return _one_hot(self, column) if self.kind == "category" else _bag(self, column)
 
-    def encode_rows(self, encoded: sp.csr_array | np.ndarray, rows: slice) -> sp.csr_array | np.ndarray:
-        """Some rows of what `encode` gave, as features: numbers become u and 1 − u."""
-        if not isinstance(encoded, np.ndarray):
-            return encoded[rows]
+    def _shares(self, numbers: np.ndarray) -> np.ndarray:
         mean, spread = np.array(self.keys).T
-        shares = np.clip(0.5 + np.nan_to_num((encoded[rows] - mean) / (6 * spread)), 0, 1)
-        return np.hstack([shares, 1 - shares]).astype(np.float32)
+        shares = np.empty(numbers.shape, np.float32)
+        for start in range(0, len(numbers), CHUNK):
+            rows = slice(start, start + CHUNK)
+            shares[rows] = np.clip(0.5 + np.nan_to_num((numbers[rows] - mean) / (6 * spread)), 0, 1)
+        return shares
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,13 @@ class FeaturePlan:
         """Names of the features."""
         return tuple(name for block in self.blocks for name in block.names)
 
-    def encode(self, frame: pd.DataFrame) -> sp.csr_array | None:
+    @property
+    def is_dense(self) -> bool:
+        """Whether at least half of the features are of numbers, which are rarely zero."""
+        numbers = sum(len(block.names) for block in self.blocks if block.kind in ("number", "vector"))
+        return 2 * numbers >= len(self.names) > 0
+
+    def encode(self, frame: pd.DataFrame) -> Part | None:
         """Encode the rows of a table.
 
         Parameters
@@ -129,12 +139,12 @@ class FeaturePlan:
 
         Returns
         -------
-        float32 scipy.sparse.csr_array of shape (n, len(names)), or None
-            None if the plan has no columns.
+        float32 scipy.sparse.csr_array or array of shape (n, len(names)), or None
+            An array if n is large and most features are numbers; None if the plan has no columns.
         """
         return self.encode_with_notes(frame)[0]
 
-    def encode_with_notes(self, frame: pd.DataFrame) -> tuple[sp.csr_array | None, list[str]]:
+    def encode_with_notes(self, frame: pd.DataFrame) -> tuple[Part | None, list[str]]:
         """Encode the rows of a table, and tell what was not there when the plan was made.
 
         Parameters
@@ -144,7 +154,7 @@ class FeaturePlan:
 
         Returns
         -------
-        features : float32 scipy.sparse.csr_array of shape (n, len(names)), or None
+        features : float32 scipy.sparse.csr_array or array of shape (n, len(names)), or None
         notes : list of str
             Unseen categories, and values of columns of numbers that are no numbers.
         """
@@ -156,20 +166,33 @@ class FeaturePlan:
                 else:
                     problems.append(f"the table of nodes has no column {name!r}: its columns are {show(frame.columns)}")
         raise_all(problems)
-        features = self._encode(values)
+        features = self.joined([block.encode(values) for block in self.blocks])
         return features, [note for block in self.blocks for note in _news(block, values)]
 
-    def _encode(self, values: Columns) -> sp.csr_array | None:
-        """Encode all blocks, some rows at a time, so that little more than the result is held."""
-        if not self.blocks:
+    def joined(self, parts: Sequence[Part]) -> Part | None:
+        """Join the encoded blocks, some rows at a time, so that little more than the result is held.
+
+        Parameters
+        ----------
+        parts : sequence of arrays
+            Of each block, what its `encode` gave.
+
+        Returns
+        -------
+        float32 scipy.sparse.csr_array or array of shape (n, len(names)), or None
+        """
+        if not parts:
             return None
-        encoded = [block.encode(values) for block in self.blocks]
-        n, most = encoded[0].shape[0], sum(2 * part.size if isinstance(part, np.ndarray) else part.nnz for part in encoded)
+        n, most = parts[0].shape[0], sum(2 * part.size if isinstance(part, np.ndarray) else part.nnz for part in parts)
+        if n >= DENSE_ROWS and self.is_dense:
+            dense = np.empty((n, len(self.names)), np.float32)
+            for start in range(0, n, CHUNK):
+                dense[start : start + CHUNK] = rows_of(parts, slice(start, start + CHUNK))
+            return dense
         index = np.int32 if most < 2**31 else np.int64
         data, indices, indptr = np.empty(most, np.float32), np.empty(most, index), np.zeros(n + 1, index)
         for start in range(0, n, CHUNK):
-            rows = slice(start, start + CHUNK)
-            part = _side_by_side([block.encode_rows(e, rows) for block, e in zip(self.blocks, encoded, strict=True)])
+            part = _side_by_side([_rows(each, slice(start, start + CHUNK)) for each in parts])
             filled = int(indptr[start])
             data[filled : filled + part.nnz], indices[filled : filled + part.nnz] = part.data, part.indices
             indptr[start + 1 : start + 1 + part.shape[0]] = filled + part.indptr[1:]
@@ -211,46 +234,81 @@ def encode_features(
     Returns
     -------
     plan : FeaturePlan
-    features : float32 scipy.sparse.csr_array of shape (n, d), or None
+    features : float32 scipy.sparse.csr_array or array of shape (n, d), or None
     """
-    values = {name: Column(name, frame[name], absent, decimal) for name in columns}
-    plan = _plan(values, kinds or {}, absent)
-    return plan, plan._encode(values)
+    plan, parts = plan_features(frame.__getitem__, columns, kinds or {}, absent, decimal)
+    return plan, plan.joined(parts)
+
+
+def plan_features(
+    read: Callable[[str], Any], columns: Sequence[str], kinds: Mapping[str, str], absent: Sequence[str] = MISSING,
+    decimal: str | None = None, keep: Callable[[Part], Part] = lambda part: part,
+) -> tuple[FeaturePlan, list[Part]]:
+    """Decide how columns become features and encode each, a few columns at a time, so that not all are held at once.
+
+    Parameters
+    ----------
+    read : callable
+        Name of a column → its values.
+    columns : sequence of str
+        The columns to use.
+    kinds, absent, decimal
+        As in `encode_features`.
+    keep : callable, default=identity
+        What is done with an encoded block, such as moving it to a file.
+
+    Returns
+    -------
+    plan : FeaturePlan
+    parts : list of arrays
+        Of each block, encoded.
+    """
+
+    def made(name: str, wanted: str | None) -> Any:
+        try:
+            column = Column(name, read(name), absent, decimal)
+            kind = wanted or column.kind
+            if kind == "counts":  # what becomes of it depends on how many there are
+                return kind
+            block = _block(name, column, kind)
+            return block, _note(block, column), keep(block.encode({name: column}))
+        except InputError as error:
+            return error
+
+    def all_made(names: Sequence[str], wanted: Mapping[str, str]) -> dict[str, Any]:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # arrow's functions do not hold the interpreter's lock
+            return dict(zip(names, pool.map(made, names, map(wanted.get, names)), strict=True))
+
+    found = all_made(columns, kinds)
+    counted = [name for name in columns if isinstance(found[name], str)]
+    if len(counted) < FEW_COUNTS and not any(kinds.get(name) == "counts" for name in counted):
+        found, counted = found | all_made(counted, dict.fromkeys(counted, "number")), []
+    raise_all([str(each) for each in found.values() if isinstance(each, InputError)])
+    made_of = [found[name] for name in columns if name not in counted]
+    blocks, notes, parts = ([each[place] for each in made_of] for place in range(3))
+    if counted:
+        blocks.append(Block(tuple(counted), "counts", tuple(counted)))
+        parts.append(keep(blocks[-1].encode({name: Column(name, read(name), absent, decimal) for name in counted})))
+        notes.append(f"{number_of(len(counted), 'column')} of counts, as they are: {show(counted)}.")
+    return FeaturePlan(tuple(blocks), tuple(notes), tuple(absent)), parts
+
+
+def rows_of(parts: Sequence[Part], rows: slice) -> np.ndarray:
+    """Some rows of all encoded blocks side by side, as an array of float32."""
+    made = [_rows(part, rows) for part in parts]
+    return np.hstack([part if isinstance(part, np.ndarray) else part.toarray().astype(np.float32) for part in made])
+
+
+def _rows(part: Part, rows: slice) -> Part:
+    """Some rows of an encoded block as features: numbers become u and 1 − u."""
+    part = part[rows]
+    return part if sp.issparse(part) else np.hstack([part, 1 - part])
 
 
 def raise_all(problems: Sequence[str]) -> None:
     """Raise one error for all problems of a table, if there are any."""
     if problems:
         raise InputError("; ".join(dict.fromkeys(problems)))
-
-
-def _plan(values: Columns, kinds: Mapping[str, str], absent: Sequence[str]) -> FeaturePlan:
-    def kind_of(name: str) -> str | InputError:
-        try:
-            return kinds.get(name) or values[name].kind
-        except InputError as error:
-            return error
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # arrow's functions do not hold the interpreter's lock
-        kinds_found = dict(zip(values, pool.map(kind_of, values), strict=True))
-    problems = [str(kind) for kind in kinds_found.values() if isinstance(kind, InputError)]
-    found = {name: kind for name, kind in kinds_found.items() if isinstance(kind, str)}
-    counted = [name for name, kind in found.items() if kind == "counts"]
-    if len(counted) < FEW_COUNTS and not any(kinds.get(name) == "counts" for name in counted):
-        found, counted = {name: "number" if kind == "counts" else kind for name, kind in found.items()}, []
-    blocks = []
-    for name, kind in found.items():
-        if kind != "counts":
-            try:
-                blocks.append(_block(name, values[name], kind))
-            except InputError as error:
-                problems.append(str(error))
-    raise_all(problems)
-    notes = [_note(block, values[block.columns[0]]) for block in blocks]
-    if counted:
-        blocks.append(Block(tuple(counted), "counts", tuple(counted)))
-        notes.append(f"{number_of(len(counted), 'column')} of counts, as they are: {show(counted)}.")
-    return FeaturePlan(tuple(blocks), tuple(notes), tuple(absent))
 
 
 def _note(block: Block, column: Column) -> str:
@@ -313,12 +371,17 @@ def _matrix(column: Column, kind: str, width: int | None = None) -> np.ndarray:
             )
         return np.full((column.n, 1), np.nan) if numbers is None else numbers[:, None]
     present = column.present
+    if column.text is not None and len(present):
+        raise InputError(f"column {name!r} needs lists of numbers, not text ({show(column.distinct)})")
     width = len(present[0]) if width is None else width
     wrong = [value for value in present if len(value) != width]
     if wrong:
         raise InputError(f"column {name!r} needs lists of {width} numbers, not of {len(wrong[0])}")
     rows = np.full((column.n, width), np.nan)
-    rows[~column.missing] = np.array(list(present), float).reshape(-1, width)
+    try:
+        rows[~column.missing] = np.array(list(present), float).reshape(-1, width)
+    except OverflowError:
+        raise InputError(f"column {name!r} holds a whole number beyond 1e308: divide its values") from None
     return rows
 
 

@@ -2,7 +2,7 @@
 
 Options ─▶ Inputs: graph (labels, features, ids as text or numbers), node table as it was read, feature plan, notes
 
-Columns that the user does not name are chosen once, in `_choose_columns`: the usual names of ids give ids to compare the
+Columns that the user does not name are chosen once, in `Joiner.choose_columns`: the usual names of ids give ids to compare the
 columns of the edges with, and the ends of the edges then tell which column of the nodes holds the ids.
 
 Several files of edges are relations, each named as its file. Several files of nodes are types: one table is made of them,
@@ -81,6 +81,13 @@ class Options:
         What to do with edges to ids that are not among the nodes.
     chosen : dict, default={}
         The columns of an earlier reading (`Inputs.columns`), for those that are not named here.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Options, Source
+    >>> Options(edges=Source(Path("pairs.csv")), directed=True).unknown
+    'fail'
     """
 
     edges: tuple[Source, ...] = ()
@@ -142,6 +149,19 @@ class Inputs:
     columns : dict
         The columns that were named or guessed: ``edges``, for each file (source, target, weight), ``nodes``, for each file
         the id, and ``relation``. Files go by their names if there are several, else by "".
+    as_read : bool, default=False
+        Whether the rows of ``table`` are those of the file, which can be read again in pieces.
+    stored : slimg.io.disk_tables.FileTable, default=None
+        The node table, if it is read again in pieces; ``table`` has no rows then.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Options, Source, read_inputs
+    >>> _ = Path("pairs.csv").write_text("source,target\\na,b\\nb,c\\n")
+    >>> inputs = read_inputs(Options(edges=Source(Path("pairs.csv"))), need_label=False)
+    >>> inputs.graph, len(inputs.table)
+    (Graph(3 nodes, 2 edges), 3)
     """
 
     graph: Graph
@@ -152,6 +172,8 @@ class Inputs:
     notes: tuple[str, ...]
     separator: str | None = None
     columns: dict[str, Any] = field(default_factory=dict)
+    as_read: bool = False
+    stored: Any = None
 
 
 def read_inputs(options: Options, *, need_label: bool | None = True, plan: FeaturePlan | None = None) -> Inputs:
@@ -175,6 +197,14 @@ def read_inputs(options: Options, *, need_label: bool | None = True, plan: Featu
     ------
     InputError
         If a file cannot be read or does not fit the others; the message begins with its name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Options, Source, read_inputs
+    >>> _ = Path("pairs.csv").write_text("source,target\\na,b\\nb,c\\n")
+    >>> read_inputs(Options(edges=Source(Path("pairs.csv"))), need_label=False).graph
+    Graph(3 nodes, 2 edges)
     """
     if options.db is not None:
         from slimg.io.schema import read_schema
@@ -196,7 +226,7 @@ def read_inputs(options: Options, *, need_label: bool | None = True, plan: Featu
         nodes = [(source, reading) for source, reading in edges if reading.edges is not None and reading.frame is not None]
         if len(nodes) > 1:
             raise InputError(f"{nodes[0][0]} and {nodes[1][0]} both hold nodes: name the file of nodes with --nodes")
-    return _Joiner(options, edges, nodes).join(need_label, plan)
+    return Joiner(options, edges, nodes).join(need_label, plan)
 
 
 def with_recorded_columns(options: Options, reading: Mapping[str, Any]) -> Options:
@@ -215,8 +245,8 @@ TYPE = "type"
 """Column of the types of nodes, if there are several files of nodes."""
 
 
-class _Joiner:
-    """Chooses columns, matches ids and builds one graph."""
+class Joiner:
+    """Chooses columns, matches ids and builds one graph; `slimg.io.disk_tables` gives it the first rows and asks for columns."""
 
     def __init__(self, options: Options, edges: Files, nodes: Files):
         self.options, self.nodes = options, nodes
@@ -229,9 +259,10 @@ class _Joiner:
         self.columns: dict[str, Any] = {"edges": {}, "nodes": {}, "relation": options.relation}
 
     def join(self, need_label: bool | None, plan: FeaturePlan | None) -> Inputs:
-        chosen, table, id_name = self._choose_columns()
+        chosen, table, id_name = self.choose_columns()
         options = self.options
         table = self._without_repeated_rows(table, id_name)
+        as_read = len(self.nodes) == 1 and self.nodes[0][1].streams and table is self.frames[0]
         ids, ends = comparable(table[id_name], [frame[name] for _, frame, _, names in chosen for name in names[:2]])
         if len(self.nodes) > 1:
             types = table[TYPE].to_numpy(object)
@@ -240,9 +271,9 @@ class _Joiner:
         if options.labels is not None:
             table, label_name = self._joined_labels(table, id_name, options.labels)
         elif need_label or options.label is not None or (need_label is None and find_column(table, LABELS) is not None):
-            label_name = self._label(table, id_name)
+            label_name = self.find_label(table, id_name)
         plan, features, names = self._features(table, id_name, label_name, plan)
-        labels = None if label_name is None else self._labels(table, label_name)
+        labels = None if label_name is None else self.labels(table, label_name)
         tables = [each for k, edges in enumerate(chosen) for each in self._edge_tables(edges, *ends[2 * k : 2 * k + 2])]
         empty = EdgeTable(np.empty(0, object), np.empty(0, object))
         types = table[TYPE].to_numpy(object) if len(self.nodes) > 1 else None
@@ -256,7 +287,8 @@ class _Joiner:
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
         table = with_unknown_ids(table, id_name, graph)
         graph, separator = graph.with_notes(*self.notes), self.second.separator
-        return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns)
+        as_read = as_read and table is self.frames[0]
+        return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns, as_read)
 
     def _without_repeated_rows(self, table: pd.DataFrame, id_name: str) -> pd.DataFrame:
         """The table without rows that are the same as an earlier one in all columns."""
@@ -267,7 +299,7 @@ class _Joiner:
             self.notes.append(f"{number_of(int(same.sum()), 'row')} of the nodes repeated an earlier row and were left out.")
         return table[~same].reset_index(drop=True)
 
-    def _choose_columns(self) -> tuple[list[_Chosen], pd.DataFrame, str]:
+    def choose_columns(self) -> tuple[list[_Chosen], pd.DataFrame, str]:
         """Edges with the names of their columns, node table, and name of its column of ids."""
         options, frames = self.options, self.frames
         known = None
@@ -328,7 +360,7 @@ class _Joiner:
         source, frame, mutual, (_, _, weight) = chosen
         name = source.short_name if len(self.edges) > 1 or source.name is not None else None
         ends = (as_id_column(first, "edges' 'source'"), as_id_column(second, "edges' 'target'"))
-        table = EdgeTable(*ends, None if weight is None else self._weights(source, frame, weight), (), name, mutual)
+        table = EdgeTable(*ends, None if weight is None else self.weights(source, frame, weight), (), name, mutual)
         column = self.options.relation
         if column is None or column not in frame.columns:
             return [table]
@@ -381,7 +413,7 @@ class _Joiner:
         """The name of a file in front of a note, if there are several of its kind."""
         return f"{source.path.name}: " if len(files) > 1 else ""
 
-    def _label(self, table: pd.DataFrame, id_name: str) -> str:
+    def find_label(self, table: pd.DataFrame, id_name: str) -> str:
         name = with_name(self.where, label_column, table, self.options.label, "--")
         if name == id_name:
             raise InputError(f"{self.where}: column {name!r} cannot be both id and label: name another with --id or --label")
@@ -411,7 +443,7 @@ class _Joiner:
         self.notes.append(f"{source.path.name}: labels are read from column {name!r} by {own_id!r}.")
         return table.assign(**{name: np.where(rows >= 0, found[rows], None)}), name
 
-    def _labels(self, table: pd.DataFrame, name: str) -> np.ndarray:
+    def labels(self, table: pd.DataFrame, name: str) -> np.ndarray:
         options, mark = self.options, self.options.unlabelled
         absent = options.missing if mark is None else (*options.missing, mark)
         column = Column(name, table[name], absent)
@@ -440,15 +472,7 @@ class _Joiner:
             self.notes.extend(news)
             return plan, own_columns(features, plan, table) if several else features, plan.names
         options = self.options
-        for option, names in (("features", options.features or ()), ("ignore", options.ignore)):
-            for name in names:
-                require_column(table, name, f"--{option}")
-        own = earlier_predictions(table)
-        if own and options.features is None:
-            self.notes.append(f"Columns of earlier predictions are not used: {list_names(own)}.")
-        others = [name for name in table.columns if name not in (id_name, label, *own)]
-        chosen = [name for name in (others if options.features is None else options.features) if name not in options.ignore]
-        kinds = options.kinds
+        chosen, kinds = self.feature_columns(table, id_name, label), options.kinds
         if several:
             chosen, kinds = list(dict.fromkeys((TYPE, *chosen))), {**kinds, TYPE: "category"}
             bare = [name for name in pd.unique(table[TYPE]) if not any(c.startswith(f"{name}.") for c in chosen)]
@@ -463,6 +487,18 @@ class _Joiner:
             features = own_columns(features, plan, table)
         return plan, features, plan.names
 
+    def feature_columns(self, table: pd.DataFrame, id_name: str, label: str | None) -> list[str]:
+        """Names of the columns that become features: those that are named, or all others."""
+        options = self.options
+        for option, names in (("features", options.features or ()), ("ignore", options.ignore)):
+            for name in names:
+                require_column(table, name, f"--{option}")
+        own = earlier_predictions(table)
+        if own and options.features is None:
+            self.notes.append(f"Columns of earlier predictions are not used: {list_names(own)}.")
+        others = [name for name in table.columns if name not in (id_name, label, *own)]
+        return [name for name in (others if options.features is None else options.features) if name not in options.ignore]
+
     def _matrix(self, n: int) -> Any:
         """Features that come as a matrix: a file of their own, or part of an archive that holds the nodes too."""
         source = self.options.matrix
@@ -475,7 +511,8 @@ class _Joiner:
             raise InputError(f"{source}: one row per node is needed: {matrix.shape[0]:,} rows, {n:,} nodes")
         return matrix
 
-    def _weights(self, source: Source, frame: pd.DataFrame, name: str) -> np.ndarray:
+    def weights(self, source: Source, frame: pd.DataFrame, name: str) -> np.ndarray:
+        """The weights of edges; it is an error if one is missing or no number."""
         numbers = Column(name, frame[name], self.options.missing, self.options.decimal).numbers
         if numbers is None or np.isnan(numbers).any():
             raise InputError(
@@ -494,14 +531,14 @@ def _edge_frame(reading: Reading) -> pd.DataFrame:
     return frame
 
 
-def own_columns(features: sp.csr_array, plan: FeaturePlan, table: pd.DataFrame) -> sp.csr_array:
+def own_columns(features: Any, plan: FeaturePlan, table: pd.DataFrame) -> sp.csr_array:
     """Return features that are zero where a column is not one of the node's type (a missing number is not)."""
     types = pd.Index(pd.unique(table[TYPE]))
     owners: list[int] = []
     for block in plan.blocks:
         own = [next((k for k, name in enumerate(types) if column.startswith(f"{name}.")), -1) for column in block.columns]
         owners += own if block.kind == "counts" else own * len(block.names)
-    entries, owner, own_type = features.tocoo(), np.array(owners), types.get_indexer(table[TYPE])
+    entries, owner, own_type = sp.coo_array(features), np.array(owners), types.get_indexer(table[TYPE])
     keep = (owner[entries.col] < 0) | (owner[entries.col] == own_type[entries.row])
     kept = sp.coo_array((entries.data[keep], (entries.row[keep], entries.col[keep])), shape=features.shape)
     return sp.csr_array(kept)

@@ -14,7 +14,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,10 +35,47 @@ LOOKED_AT = 50
 """Lines from which separator and header are guessed."""
 
 
+class Layout(NamedTuple):
+    """Byte at which the table of a text file begins, separator, names of columns, whether a line holds them, and notes."""
+
+    start: int
+    separator: str
+    names: list[str]
+    header: bool
+    notes: list[str]
+
+    def options(self, quotes: bool, block: int) -> dict[str, Any]:
+        """Options of arrow's reader, which reads every value as text."""
+        return {
+            "read_options": csv_reader.ReadOptions(column_names=self.names, skip_rows=int(self.header), block_size=block),
+            "parse_options": csv_reader.ParseOptions(delimiter=self.separator, newlines_in_values=quotes),
+            "convert_options": csv_reader.ConvertOptions(
+                column_types=dict.fromkeys(self.names, pa.string()), strings_can_be_null=False
+            ),
+        }
+
+
 def read_separated(source: Source) -> Reading:
     """Read a CSV or TSV file; lines at the top that begin with # or % are comments."""
     data, notes = _utf8(source, lines=True)
-    skipped = comments(data)
+    layout = layout_of(data, source)
+    frame, by_arrow = _parsed(data, layout)
+    if len(frame) == 0:
+        raise InputError(f"there are no rows below the names of the columns ({show(frame.columns)})")
+    notes += layout.notes
+    told = (f"{source.path.name}: {', '.join(notes)}.",) if notes else ()
+    plain = by_arrow and layout.separator != " " and source.packing != ".zip" and source.encoding is None
+    return Reading(frame, notes=told, separator=layout.separator, streams=plain and not source.is_stdin)
+
+
+def layout_of(data: bytes, source: Source) -> Layout:
+    """Guess separator and header from the first lines of a text, as far as ``source`` does not say them.
+
+    Returns
+    -------
+    Layout
+    """
+    skipped, notes = comments(data), []
     if not data[skipped:].strip():
         raise InputError("the file is empty: it needs at least one row")
     start = skipped + len(data[skipped : skipped + 4096]) - len(data[skipped : skipped + 4096].lstrip(b"\r\n"))
@@ -50,14 +87,12 @@ def read_separated(source: Source) -> Reading:
         raise InputError(f"the first line has {len(head[0]):,} values, more than {MOST_COLUMNS:,} columns: {AS_MATRIX}")
     _check_widths(head, source.header)
     header = _has_header(head) if source.header is None else source.header
-    frame = _parsed(data, start, separator, head[0], header)
     if source.separator is None:
         notes.append(f"values separated by {SEPARATORS[separator]}")
     if source.header is None:
         notes.append("the first line holds the names of the columns" if header else "there are no names of columns")
-    if len(frame) == 0:
-        raise InputError(f"there are no rows below the names of the columns ({show(frame.columns)})")
-    return Reading(frame, notes=(f"{source.path.name}: {', '.join(notes)}.",) if notes else (), separator=separator)
+    names = distinct_names(head[0]) if header else [f"column {number}" for number in range(1, len(head[0]) + 1)]
+    return Layout(start, separator, names, header, notes)
 
 
 def read_json_lines(source: Source) -> Reading:
@@ -146,6 +181,8 @@ def _utf8(source: Source, lines: bool = False) -> tuple[bytes, list[str]]:
 def unpacked(source: Source, lines: bool = False) -> bytes:
     """The bytes of a file, or of what is packed in it; ``lines`` refuses lines that no table has."""
     packing = source.packing
+    if isinstance(source.data, bytes):
+        return unpack(io.BytesIO(source.data), len(source.data), lines)
     if source.is_stdin:
         return unpack(sys.stdin.buffer, sys.maxsize, lines)
     stored = source.path.stat().st_size
@@ -227,22 +264,17 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def _parsed(data: bytes, start: int, separator: str, first: Sequence[str], header: bool) -> pd.DataFrame:
-    """The table from byte ``start`` on, every value as text; by arrow, and by pandas where rows are of different lengths."""
-    names = distinct_names(first) if header else [f"column {number}" for number in range(1, len(first) + 1)]
-    body = memoryview(data)[start:]
-    if separator == " ":  # any number of blanks and tabs
-        body, separator = memoryview(single_blanks(body)), " "
+def _parsed(data: bytes, layout: Layout) -> tuple[pd.DataFrame, bool]:
+    """The table, every value as text; by arrow, and by pandas where rows are of different lengths (False)."""
+    body = memoryview(data)[layout.start :]
+    if layout.separator == " ":  # any number of blanks and tabs
+        body = memoryview(single_blanks(body))
     try:
-        table = csv_reader.read_csv(
-            pa.BufferReader(pa.py_buffer(body)),
-            csv_reader.ReadOptions(column_names=names, skip_rows=int(header), block_size=1 << 23),
-            csv_reader.ParseOptions(delimiter=separator, newlines_in_values=b'"' in data),
-            csv_reader.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
-        )
+        table = csv_reader.read_csv(pa.BufferReader(pa.py_buffer(body)), **layout.options(b'"' in data, 1 << 23))
     except (pa.ArrowInvalid, ValueError):
-        return _parsed_slowly(bytes(body), separator, names, header, data[:start].count(b"\n"))
-    return frame_of(table)
+        above = data[: layout.start].count(b"\n")
+        return _parsed_slowly(bytes(body), layout.separator, layout.names, layout.header, above), False
+    return frame_of(table), True
 
 
 def _parsed_slowly(body: bytes, separator: str, names: Sequence[str], header: bool, above: int) -> pd.DataFrame:

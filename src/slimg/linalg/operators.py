@@ -31,7 +31,7 @@ and Σ_k c_k Opᵏ by Horner's rule, t_h = c_h T[R_h], t_k = c_k T[R_k] + Op[R_k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,7 @@ from scipy.sparse import coo_array, csr_array, identity
 from scipy.sparse.csgraph import connected_components
 
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
+from slimg.engine.files import FileMatrix
 from slimg.errors import choices
 from slimg.graph.adjacency import Adjacency
 
@@ -82,8 +83,29 @@ def reduced(adjacency: Adjacency) -> Reduction:
     return Reduction(matrix, classes, roots, sorted(parts, key=len, reverse=True))
 
 
+def row_sums(adjacency: Adjacency, carried: Callable[[Array, Array | None], Array]) -> Array:
+    """Sum what the entries of each row carry, mod 2⁶⁴, some rows at a time, so that arrays on disk stay there.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+    carried : callable
+        Columns and weights of entries → their values, uint64.
+
+    Returns
+    -------
+    array of shape (n,), uint64
+    """
+    rows, out = FileMatrix(adjacency, digested=False), np.zeros(adjacency.n, np.uint64)
+    for start, stop in rows.blocks():
+        indptr, indices, weights = rows.read(start, stop)
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(carried(indices, weights), dtype=np.uint64)])
+        out[start:stop] = sums[indptr[1:]] - sums[indptr[:-1]]
+    return out
+
+
 def twins(adjacency: Adjacency) -> Array:
-    """For each node the first node with the same row: rows are hashed, then compared entry by entry.
+    """For each node the first node with the same row: rows are hashed, then those with equal hashes compared.
 
     Returns
     -------
@@ -91,19 +113,24 @@ def twins(adjacency: Adjacency) -> Array:
         Row numbers.
     """
     n, indptr, indices = adjacency.n, adjacency.indptr, adjacency.indices
-    code = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)[indices]
+    codes = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)
+
+    def carried(columns: Array, weights: Array | None) -> Array:
+        if weights is None:
+            return codes[columns]
+        return (codes[columns] ^ weights.view(np.uint32)) * np.uint64(0x9E3779B97F4A7C15)
+
+    _, first, classes = np.unique(row_sums(adjacency, carried), return_index=True, return_inverse=True)
+    model, every, degree = first[classes], np.arange(n), np.diff(indptr)
+    model = np.where(degree == degree[model], model, every)
+    copies = np.flatnonzero(model != every)
+    row = np.repeat(copies, degree[copies])
+    before = np.repeat(np.cumsum(degree[copies]) - degree[copies], degree[copies])
+    here = np.arange(len(row)) - before + indptr[row]
+    there = here - indptr[row] + indptr[model[row]]
+    same = indices[here] == indices[there]
     if adjacency.weights is not None:
-        code = (code ^ adjacency.weights.view(np.uint32)) * np.uint64(0x9E3779B97F4A7C15)
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(code, dtype=np.uint64)])
-    _, first, classes = np.unique(sums[indptr[1:]] - sums[indptr[:-1]], return_index=True, return_inverse=True)
-    model = first[classes]
-    degree = np.diff(indptr)
-    model = np.where(degree == degree[model], model, np.arange(n))
-    row = np.repeat(np.arange(n), degree)
-    there = np.arange(len(indices)) - indptr[row] + indptr[model[row]]
-    same = indices == indices[there]
-    if adjacency.weights is not None:
-        same &= adjacency.weights == adjacency.weights[there]
+        same &= adjacency.weights[here] == adjacency.weights[there]
     model[row[~same]] = row[~same]
     return model
 
@@ -137,6 +164,14 @@ class Operator:
         The factors before and after a pass over A, and the loop.
     reverse : Sparse or None
         Aᵀ where A is not symmetric.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> from slimg.linalg import operator
+    >>> operator("A_row", ring.adjacency).name
+    'A_row'
     """
 
     name: str
@@ -301,6 +336,19 @@ def products(engine: Engine, operators: Sequence[Operator], row_matrix: RowMatri
     -------
     list of RowMatrix of shape (n, k)
         One for each operator.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> import numpy as np
+    >>> from slimg.engine import MemoryEngine
+    >>> from slimg.linalg import operator, products
+    >>> engine = MemoryEngine()
+    >>> numbers = engine.row_matrix(np.arange(4, dtype=np.float32)[:, None])
+    >>> (means,) = products(engine, [operator("A_row", ring.adjacency)], numbers)
+    >>> means.ravel()
+    array([2., 1., 2., 1.], dtype=float32)
     """
     return engine.products(operators[0].matrix, row_matrix, [each.scaling for each in operators])
 

@@ -55,7 +55,7 @@ TINY = 32
 class Spectrum:
     """The leading eigenpairs of a symmetric A (n × n).
 
-    A ≈ U Σ Vᵀ with U = vectors, Σ = |eigenvalues|, V = vectors · sign(eigenvalues). A row a of new edges is placed at
+    A ≈ U Σ Vᵀ with U = vectors, Σ = abs(eigenvalues), V = vectors · sign(eigenvalues). A row a of new edges is placed at
     the row a·V of U·Σ.
 
     Attributes
@@ -64,6 +64,17 @@ class Spectrum:
         Orthonormal eigenvectors.
     eigenvalues : ndarray of shape (r,), float64
         By falling magnitude.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> import numpy as np
+    >>> from slimg.engine import MemoryEngine
+    >>> from slimg.linalg import truncated_svd
+    >>> spectrum = truncated_svd(MemoryEngine(), ring.adjacency, energy=0.9)
+    >>> spectrum.vectors.shape[0]
+    4
     """
 
     vectors: RowMatrix
@@ -102,7 +113,7 @@ def truncated_svd(
     max_rank : int, default 2048
         The most singular values to keep.
     tolerance : float or None, default None
-        Bound of ‖A q − λ q‖ / |λ| where the decomposition is not exact; None takes `TOLERANCES`, by size.
+        Bound of ``‖A q − λ q‖ / |λ|`` where the decomposition is not exact; None takes `TOLERANCES`, by size.
     random_state : int, default 0
         Seed of block Lanczos and of the sketch.
 
@@ -149,7 +160,7 @@ def plan_svd(
     max_rank : int, default 2048
         The most singular values to keep.
     tolerance : float or None, default None
-        Bound of ‖A q − λ q‖ / |λ| where the decomposition is not exact; None takes `TOLERANCES`, by size.
+        Bound of ``‖A q − λ q‖ / |λ|`` where the decomposition is not exact; None takes `TOLERANCES`, by size.
     random_state : int, default 0
         Seed of block Lanczos and of the sketch.
 
@@ -157,6 +168,15 @@ def plan_svd(
     -------
     SVDPlan
         Its ``expected_rank`` is known at once, its ``rank`` after ``prepare()``, the vectors after ``solve()``.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> from slimg.engine import MemoryEngine
+    >>> from slimg.linalg import plan_svd
+    >>> type(plan_svd(MemoryEngine(), ring.adjacency)).__name__
+    'DenseSVD'
     """
     rule = RankRule(energy * squared_norm(adjacency.weights, adjacency.nnz), min(max_rank, adjacency.n))
     if adjacency.nnz > REDUCE_AT_MOST:

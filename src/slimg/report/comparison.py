@@ -23,7 +23,7 @@ from slimg.explain.leave_one_out import Gain
 from slimg.explain.measures import WORDS, draws, format_difference, format_score, interval, measure
 from slimg.inference.calibration import calibrate
 from slimg.learn.labelled import Labelled, class_weights, stratified_folds
-from slimg.learn.objective import softmax
+from slimg.learn.objective import ROUNDING, softmax
 from slimg.learn.path import rounded
 from slimg.learn.search import SearchConfig, search
 
@@ -31,8 +31,6 @@ COLUMNS = 60
 """Columns that trees are grown on, the first ones of each component."""
 TREES, FEWEST = 1_000, 10
 """Trees in all folds and classes together; trees for each fold and class below which none are grown."""
-NOTHING = 1e-6
-"""Gradient at zero below which columns say nothing of the classes, and their shares are predicted."""
 ROWS = 50_000
 """Labelled rows above which nothing is compared."""
 PENALTIES = (0.3, 0.1, 0.03)
@@ -96,7 +94,7 @@ def _alone(model: Any, rows: Array, codes: Array, used: list[str]) -> Array:
                         model.components_.engine)  # fmt: skip
     problem = labelled.problem()
     most = problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero())
-    if most < NOTHING:
+    if most <= ROUNDING:
         return np.tile(np.bincount(codes, weights, len(model.classes_)) / weights.sum(), (len(codes), 1))
     grid = [(0.0, rounded(share * most)) for share in PENALTIES]
     config = SearchConfig(grid, model.cv, random_state=model.random_state, average=1, tol=1e-3, scoring=model.scoring_)
@@ -114,6 +112,7 @@ def _trees(model: Any, rows: Array, codes: Array, notes: list[str]) -> Array | N
         notes.append(f"Boosted trees were not grown: {c} classes would take too many.")
         return None
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     each = max(COLUMNS // len(groups), 4)
     columns = np.concatenate([np.arange(part.start, min(part.stop, part.start + each)) for part in groups.values()])
@@ -129,7 +128,8 @@ def _trees(model: Any, rows: Array, codes: Array, notes: list[str]) -> Array | N
             random_state=model.random_state,
         )  # fmt: skip
         given = None if weights is None else weights[fit]
-        chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=given).predict_proba(matrix[check])
+        with threadpool_limits(1, "openmp"):  # on few rows several threads mostly wait for each other
+            chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=given).predict_proba(matrix[check])
     return chances
 
 

@@ -67,6 +67,16 @@ def render(record: dict[str, Any], title: str | None = None, folder: str = "") -
     ------
     InputError
         If the record lacks something that the page shows.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
+    >>> from slimg.report import fit_record, render
+    >>> render(fit_record(model, model.graph_))[:15]
+    '<!DOCTYPE html>'
     """
     return _rendered("page.html", record, title, folder)
 

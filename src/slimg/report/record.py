@@ -35,6 +35,7 @@ from slimg.explain.evidence import wilson
 from slimg.explain.measures import draws, interval, measure
 from slimg.graph.graph import Graph
 from slimg.inference.calibration import abstention_curve, quantile
+from slimg.inference.predictions import Chances
 from slimg.learn.objective import softmax
 from slimg.progress import SILENT, Progress
 from slimg.report.comparison import compare
@@ -175,6 +176,8 @@ NAME_LENGTH = 60
 """Characters of a name."""
 COVERAGE = 0.9
 """Share of nodes whose prediction set holds the true class."""
+STEP = 1 << 16
+"""Nodes whose probabilities are computed at a time."""
 _CANDIDATE = ("l1", "group", "joint", "separate", "val_accuracy", "val_score")
 
 
@@ -218,14 +221,15 @@ def fit_record(
     """
     rows, unseen = held_out(model)
     sizes = {"nodes": graph.n, "edges": graph.edges, "features": graph.d}
-    chances, codes = model.predict_proba(), codes_in_model(model, graph)
+    chances, codes = Chances(model._own_scores(), model.temperature_), codes_in_model(model, graph)
+    best = chances.best()
     with progress.stage("comparing"):
         compared = compare(model, codes[model.trained_on_])
     with progress.stage("diagnosing"):
         found = diagnosis(model, graph, compared)
     with progress.stage("explaining"):
-        chosen = nodes_worth_explaining(chances, codes, (rows, unseen), explain)
-        explanations = model.explain_all([graph.ids[row] for row in chosen])
+        chosen = nodes_worth_explaining(best, codes, (rows, unseen), explain)
+        explanations = model._explain_rows(model._view(None), chosen)
         parts = {row: each.to_dict(TERMS) for row, each in zip(chosen, explanations, strict=True)}
     notes = dict.fromkeys((*(facts or {}).get("notes", ()), *graph.notes, *model.notes_))
     read = {**sizes, "labelled": len(graph.labelled), "weighted": graph.adjacency.weights is not None, **(facts or {})}
@@ -239,8 +243,8 @@ def fit_record(
         "model": _model(model),
         "diagnosis": found,
         "map": _map(model, graph),
-        "nodes": _nodes(graph, codes, chances, names),
-        "explained": {str(row): _explained(graph, chances, row, parts[row]) for row in sorted(parts)},
+        "nodes": _nodes(graph, codes, best, chances, names),
+        "explained": {str(row): _explained(graph, best[0], row, parts[row]) for row in sorted(parts)},
     }
     return {"findings": findings(found_all), **found_all}
 
@@ -328,14 +332,15 @@ def codes_in_model(model: Model, graph: Graph) -> np.ndarray:
 
 
 def nodes_worth_explaining(
-    chances: np.ndarray, codes: np.ndarray, unseen: tuple[np.ndarray, np.ndarray], first: Sequence[int] = ()
+    best: tuple[np.ndarray, np.ndarray, np.ndarray], codes: np.ndarray, unseen: tuple[np.ndarray, np.ndarray],
+    first: Sequence[int] = (),
 ) -> list[int]:
     """Choose the nodes that a page explains.
 
     Parameters
     ----------
-    chances : ndarray of shape (n, c)
-        Probabilities.
+    best : arrays of shape (n,)
+        Predicted class, its probability, and margin (`Chances.best`).
     codes : ndarray of shape (n,)
         Codes of labels, −1 without one.
     unseen : (rows, probabilities)
@@ -349,13 +354,12 @@ def nodes_worth_explaining(
         ``first``, contradicted labels, the most certain nodes of each class, the least certain nodes.
     """
     rows, predicted = unseen
-    ordered = np.sort(chances, axis=1)
-    margin = ordered[:, -1] - ordered[:, -2]
+    found, _, margin = best
     wrong = predicted.argmax(axis=1) != codes[rows]
     contradicted = rows[wrong][np.argsort(-predicted.max(axis=1)[wrong], kind="stable")]
     certain: list[int] = []
-    for code in range(chances.shape[1]):
-        mine = np.flatnonzero(chances.argmax(axis=1) == code)
+    for code in range(predicted.shape[1]):
+        mine = np.flatnonzero(found == code)
         certain.extend(mine[np.argsort(-margin[mine], kind="stable")[:2]])
     doubtful = np.argsort(margin, kind="stable")
     third = EXPLAINED // 3
@@ -399,7 +403,7 @@ def _relations(model: Model, graph: Graph) -> list[dict[str, Any]]:
     return told
 
 
-def _sets(model: Model, chances: np.ndarray) -> dict[str, Any] | None:
+def _sets(model: Model, chances: Chances) -> dict[str, Any] | None:
     """How many nodes have a prediction set of 0, 1, 2, … classes, and the accuracy of the most certain ones.
 
     The coverage holds within each class where the score is not the accuracy; ``least`` is the probability of each class from
@@ -409,13 +413,17 @@ def _sets(model: Model, chances: np.ndarray) -> dict[str, Any] | None:
     if known is None:
         return None
     by_class = model.scoring_ != "accuracy"
-    sizes, held = (known.accepted(each, COVERAGE, by_class) for each in (chances, known.chances))
-    among = [known.conformity[(known.codes == code) | (not by_class)] for code in range(chances.shape[1])]
+    n, c = chances.scores.shape
+    held, sizes = known.accepted(known.chances, COVERAGE, by_class), np.zeros(c + 1, np.int64)
+    for start in range(0, n, STEP):
+        found = known.accepted(chances[start : start + STEP], COVERAGE, by_class)
+        sizes += np.bincount(found.sum(axis=1), minlength=c + 1)
+    among = [known.conformity[(known.codes == code) | (not by_class)] for code in range(c)]
     return {
         "coverage": COVERAGE,
         "by_class": by_class,
         "least": [max(0.0, 1 - quantile(each, COVERAGE)) for each in among],
-        "sizes": np.bincount(sizes.sum(axis=1)).tolist(),
+        "sizes": np.trim_zeros(sizes, "b").tolist(),
         "held": float(held[np.arange(len(known.codes)), known.codes].mean()),
         "certain": abstention_curve(known.chances, known.codes),
     }
@@ -439,10 +447,13 @@ def _map(model: Model, graph: Graph) -> dict[str, Any]:
     return {"total": graph.n, "rows": rows.tolist(), "x": x.tolist(), "y": (1000 - y).tolist()}
 
 
-def _nodes(graph: Graph, codes: np.ndarray, chances: np.ndarray, names: Sequence[Any] | None) -> dict[str, Any]:
+def _nodes(
+    graph: Graph, codes: np.ndarray, best: tuple[np.ndarray, ...], chances: Chances, names: Sequence[Any] | None
+) -> dict[str, Any]:
     """Columns of the table of nodes, cut where the room ends."""
-    ids = [str(value) for value in graph.ids]
-    shown = None if names is None else [str(name)[:NAME_LENGTH] for name in names]
+    most = NODE_BYTES // 15 + 1
+    ids = [str(value) for value in graph.ids[:most].tolist()]
+    shown = None if names is None else [str(name)[:NAME_LENGTH] for name in names[:most]]
     sizes = np.cumsum([len(f"{name}{'' if shown is None else shown[row]}".encode()) + 14 for row, name in enumerate(ids)])
     kept = int(np.searchsorted(sizes, NODE_BYTES))
     return {
@@ -450,19 +461,22 @@ def _nodes(graph: Graph, codes: np.ndarray, chances: np.ndarray, names: Sequence
         "ids": ids[:kept],
         "names": None if shown is None else shown[:kept],
         "label": codes[:kept].tolist(),
-        "prediction": chances.argmax(axis=1)[:kept].tolist(),
-        "probability": np.round(1000 * chances.max(axis=1)[:kept]).astype(int).tolist(),
-        "chances": _chances(chances[:kept]),
+        "prediction": best[0][:kept].tolist(),
+        "probability": np.round(1000 * best[1][:kept].astype(np.float64)).astype(int).tolist(),
+        "chances": _chances(chances, kept),
     }
 
 
-def _chances(chances: np.ndarray) -> list[list[float]] | None:
+def _chances(chances: Chances, kept: int) -> list[list[float]] | None:
     """Probabilities of each class, of two classes those of the second, to four digits; None where there is no room."""
-    columns = chances.T[1:] if chances.shape[1] == 2 else chances.T
-    return [[float(f"{p:.4g}") for p in column] for column in columns] if 10 * columns.size <= CHANCE_BYTES else None
+    c = chances.scores.shape[1]
+    if 10 * kept * (1 if c == 2 else c) > CHANCE_BYTES:
+        return None
+    columns = chances[:kept].T
+    return [[float(f"{p:.4g}") for p in column] for column in (columns[1:] if c == 2 else columns)]
 
 
-def _explained(graph: Graph, chances: np.ndarray, row: int, explanation: dict[str, Any]) -> dict[str, Any]:
+def _explained(graph: Graph, predicted: np.ndarray, row: int, explanation: dict[str, Any]) -> dict[str, Any]:
     """Contributions to the predicted class relative to the mean of all classes, and the neighbours that are drawn."""
     place = int(np.argmax(explanation["scores"]))
 
@@ -486,11 +500,11 @@ def _explained(graph: Graph, chances: np.ndarray, row: int, explanation: dict[st
         "bias": contrast(explanation["bias"]),
         "probabilities": [round(float(value), 4) for value in explanation["probabilities"]],
         "parts": parts,
-        **_neighbourhood(graph, chances, row, parts),
+        **_neighbourhood(graph, predicted, row, parts),
     }
 
 
-def _neighbourhood(graph: Graph, chances: np.ndarray, row: int, parts: list[dict[str, Any]]) -> dict[str, Any]:
+def _neighbourhood(graph: Graph, predicted: np.ndarray, row: int, parts: list[dict[str, Any]]) -> dict[str, Any]:
     """Neighbours, those with the largest contributions first, and the edges among them, as places in the list."""
     weight: dict[str, float] = {}
     for part in parts:
@@ -505,7 +519,7 @@ def _neighbourhood(graph: Graph, chances: np.ndarray, row: int, parts: list[dict
         for third in graph.adjacency.neighbours(other)
         if int(third) in place and other < third
     ]
-    codes = chances.argmax(axis=1)
     joined = [(key, set(matrix.neighbours(row).tolist())) for key, matrix in graph.directions().items()]
-    neighbours = [[str(graph.ids[other]), int(codes[other]), [key for key, ends in joined if other in ends]] for other in order]
+    neighbours = [[str(graph.ids[other]), int(predicted[other]), [key for key, ends in joined if other in ends]]
+                  for other in order]  # fmt: skip
     return {"degree": len(near), "neighbours": neighbours, "among": among}

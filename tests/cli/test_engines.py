@@ -1,0 +1,189 @@
+"""`slimg fit --engine` and `slimg estimate` on files, as a person types them."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from slimg.cli import engines
+from slimg.components.estimate import estimate
+from slimg.engine import rates
+from slimg.io import Source
+from slimg.io.disk_tables import FileTable, read_to_disk
+from slimg.io.inputs import Options, read_inputs
+
+FIT = ("fit", "--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "kind")
+RATES = rates.Rates(entry=5e-9, line=1.5e-9, single=1e-11, double=4e-11, stream=1e-10, disk=2e-9)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """600 nodes of three kinds with numbers, a category and a text; half of the edges stay in a kind."""
+    monkeypatch.chdir(tmp_path)
+    rng, n = np.random.default_rng(0), 600
+    kind = rng.integers(0, 3, n)
+    ids = np.array([f"n{k:04}" for k in rng.permutation(n)])
+    label = np.where(rng.random(n) < 0.3, np.array(["a", "b", "c"])[kind], "")
+    nodes = pd.DataFrame({"id": ids, "kind": label, "x": rng.normal(size=n) + kind, "y": rng.random(n).round(3)})
+    nodes["city"] = np.where(rng.random(n) < 0.6, np.array(["rome", "oslo", "lima"])[kind], "bern")
+    nodes.loc[5, "y"] = np.nan
+    source = rng.integers(0, n, 2400)
+    alike = np.array([rng.choice(np.flatnonzero(kind == kind[s])) for s in source])
+    target = np.where(rng.random(2400) < 0.6, alike, rng.integers(0, n, 2400))
+    edges = pd.DataFrame({"source": ids[source], "target": ids[target], "weight": rng.integers(1, 4, 2400)})
+    nodes.to_csv("nodes.csv", index=False)
+    edges.to_csv("edges.csv", index=False)
+    nodes.to_parquet("nodes.parquet")
+    edges.to_parquet("edges.parquet")
+    return tmp_path
+
+
+def predictions(folder):
+    path = next(Path(folder).glob("predictions.*"))
+    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "csv.gz"])
+def test_files_within_a_budget_give_the_predictions_of_memory(files, slimg, ending):
+    if ending == "csv.gz":
+        for name in ("nodes", "edges"):
+            Path(f"{name}.csv.gz").write_bytes(gzip.compress(Path(f"{name}.csv").read_bytes()))
+    words = ("fit", "--edges", f"edges.{ending}", "--nodes", f"nodes.{ending}", "--label", "kind")
+    assert slimg(*words, "--out", "memory", "--engine", "memory")[0] == 0
+    code, out, err = slimg(*words, "--out", "mapped", "--engine", "mapped", "--memory", "2GB")
+    assert code == 0, err
+    one, other = predictions("memory"), predictions("mapped")
+    assert list(one.columns) == list(other.columns) and list(one["id"]) == list(other["id"]) and one["x"].equals(other["x"])
+    assert (one["prediction"] == other["prediction"]).mean() >= 0.99
+    assert "Column 'y' is read as a number, standardised (1 missing)." in out
+    assert {"report.html", "model.slimg", "record.json"} <= set(os.listdir("mapped"))
+    assert not Path(".mapped.work").exists()
+
+
+def test_a_graph_on_disk_is_the_graph_in_memory(files, tmp_path):
+    options = Options(edges=Source(Path("edges.csv")), nodes=Source(Path("nodes.csv")), label="kind")
+    one, other = read_inputs(options).graph, read_to_disk(options, tmp_path, 10**9).graph
+    assert one.ids.tolist() == other.ids.tolist() and one.feature_names == other.feature_names
+    assert np.array_equal(one.adjacency.indptr, other.adjacency.indptr)
+    assert np.array_equal(one.adjacency.indices, other.adjacency.indices)
+    assert np.array_equal(one.adjacency.weights, other.adjacency.weights)
+    assert np.allclose(one.features.toarray(), other.features, atol=1e-7)
+    assert one.classes.tolist() == other.classes.tolist() and np.array_equal(one.codes, other.codes)
+
+
+def test_a_killed_run_goes_on_with_the_same_command(files):
+    command = [sys.executable, "-m", "slimg", *FIT, "--engine", "mapped", "--memory", "2GB", "--json"]
+    assert subprocess.run([*command, "--out", "whole"], capture_output=True, timeout=120).returncode == 0
+    journal = Path(".killed.work/slimg-work/journal.jsonl")
+    for steps in (0, 12):
+        with subprocess.Popen([*command, "--out", "killed"], stdout=subprocess.DEVNULL) as run:
+            while run.poll() is None and not (journal.exists() and journal.read_text().count("\n") > steps):
+                time.sleep(0.005)
+            run.send_signal(signal.SIGKILL)
+        assert Path(".killed.work/graph/graph.json").exists() and not Path("killed").exists()
+    made = Path(".killed.work/graph/graph.json").stat().st_mtime_ns
+    before = journal.read_text().splitlines()
+    with subprocess.Popen([*command, "--out", "killed"], stdout=subprocess.DEVNULL) as run:
+        while run.poll() is None and Path(".killed.work/graph/graph.json").exists():
+            assert Path(".killed.work/graph/graph.json").stat().st_mtime_ns == made, "the tables are not read again"
+            assert journal.read_text().splitlines()[: len(before)] == before
+            break
+    assert run.returncode == 0 and predictions("whole").equals(predictions("killed"))
+    assert not Path(".killed.work").exists()
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (("--engine", "mapped", "--memory", "50MB"), ("--memory", "50 MB", "at least")),
+    (("--engine", "mapped", "--memory", "much"), ("--memory", "much")),
+    (("--engine", "mapped", "--edges", "again=edges.csv"), ("mapped", "--edges", "relations")),
+    (("--engine", "mapped", "--nodes", "again=nodes.csv"), ("mapped", "--nodes", "types")),
+    (("--engine", "mapped", "--directed"), ("mapped", "--directed")),
+    (("--engine", "mapped", "--measure-fold-in", "--memory", "2GB"), ("--measure-fold-in",)),
+    (("--engine", "dask"), ("--scheduler",)),
+    (("--scheduler", "tcp://localhost:1"), ("--engine dask",)),
+])  # fmt: skip
+def test_what_an_engine_cannot_do_is_refused_in_one_sentence(files, slimg, words, told):
+    code, _, err = slimg(*FIT, *words)
+    assert code == 2 and err.count("\n") == 1 and all(each in err for each in told), err
+
+
+def test_an_engine_that_does_not_exist(files, slimg, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        slimg(*FIT, "--engine", "gpu")
+    told = capsys.readouterr().err
+    assert "'gpu'" in told and "mapped" in told
+
+
+def test_rows_that_cannot_be_used_are_named(files, slimg):
+    mapped = (*FIT, "--engine", "mapped", "--memory", "2GB")
+    with open("edges.csv", "a") as file:
+        file.write("n0001,stranger,1\n")
+    code, _, err = slimg(*mapped)
+    assert code == 2 and "'stranger'" in err and "--unknown drop" in err and "edges.csv" in err
+    code, out, err = slimg(*mapped, "--unknown", "drop")
+    assert code == 0 and "1 edge dropped" in out, err
+    with open("nodes.csv", "a") as file:
+        file.write("n0001,a,1,2,rome,7\n")
+    code, _, err = slimg(*mapped, "--out", "other")
+    assert code == 2 and "nodes.csv" in err
+    Path("nodes.csv").write_text("".join(Path("nodes.csv").read_text().splitlines(True)[:-1]) + "n0001,a,1,2,rome\n")
+    code, _, err = slimg(*mapped, "--out", "other")
+    assert code == 2 and "nodes.csv" in err and "'n0001'" in err
+
+
+def test_auto_follows_the_estimate_and_says_so(files, slimg, monkeypatch):
+    code, out, err = slimg(*FIT, "--json")
+    assert code == 0 and not any("Engine" in note for note in json.loads(out)["notes"]), "small files need no estimate"
+    code, out, err = slimg(*FIT, "--memory", "3GB", "--force", "--json")
+    assert code == 0 and any("Engine: memory" in note for note in json.loads(out)["notes"]), err
+
+    def tight(sizes, **options):
+        return replace(estimate(sizes, **options), recommended="mapped")
+
+    monkeypatch.setattr("slimg.components.estimate.estimate", tight)
+    code, out, err = slimg(*FIT, "--memory", "3GB", "--force", "--json")
+    assert code == 0 and any("Engine: mapped" in note for note in json.loads(out)["notes"]), err
+
+
+def test_estimate_measures_files(files, slimg, monkeypatch):
+    monkeypatch.setattr(rates, "measure", lambda folder=None: RATES)
+    for ending in ("csv", "parquet"):
+        words = ("--edges", f"edges.{ending}", "--nodes", f"nodes.{ending}", "--label", "kind")
+        code, out, err = slimg("estimate", *words, "--json")
+        assert code == 0, err
+        sizes = json.loads(out)["sizes"]
+        assert sizes["nodes"] == pytest.approx(600, abs=2) and sizes["edges"] == pytest.approx(2400, abs=5)
+        assert sizes["features"] == 8 and sizes["classes"] == 3 and sizes["weighted"]
+        memory = json.loads(out)["engines"]["memory"]
+        assert memory["reading"] > 0 and memory["page"] > 0 and memory["seconds"] > memory["reading"] + memory["page"]
+    code, out, _ = slimg("estimate", *words)
+    assert code == 0 and all(word in out for word in ("reading", "fitting", "page", "recommended: memory"))
+    code, _, err = slimg("estimate", "--edges", "edges.csv", "--nodes", "nodes.xlsx")
+    assert code == 2 and "nodes.xlsx" in err
+
+
+def test_a_large_node_table_is_not_held(files, slimg, monkeypatch):
+    assert slimg(*FIT, "--out", "held")[0] == 0
+    monkeypatch.setattr(engines, "LARGE", 100)
+    assert slimg(*FIT, "--out", "read-again")[0] == 0
+    assert Path("held/predictions.csv").read_bytes() == Path("read-again/predictions.csv").read_bytes()
+
+
+def test_rows_of_files_are_counted_from_a_part(tmp_path):
+    table = pa.table({"a": [f"value {k:06}" for k in range(400_000)], "b": np.arange(400_000)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    table.to_pandas().to_csv(tmp_path / "t.csv", index=False)
+    for name in ("t.csv", "t.parquet"):
+        rows, size = FileTable.open(Source(tmp_path / name)).measured()
+        assert rows == pytest.approx(400_000, rel=0.02) and size > 1_000_000

@@ -1,0 +1,85 @@
+"""The guides tell the truth: every Python and sh block runs, links lead somewhere, the index names them all."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from slimg import cli
+from slimg.lab.propagators import registry
+
+ROOT = Path(__file__).parents[1]
+GUIDES = ROOT / "src" / "slimg" / "guides"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NAMES = sorted(path.stem for path in GUIDES.glob("*.md"))
+NEEDS = {"pyg": ("torch_geometric", "networkx"), "clusters": ("distributed",)}
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/notes/*.md"), *ROOT.glob("examples/**/*.md"),
+         *ROOT.glob("benchmarks/**/*.md"), *GUIDES.glob("*.md")]  # fmt: skip
+MADE = {"api.md"}  # by docs/conf.py
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The folder that `slimg demo` leaves."""
+    folder = tmp_path_factory.mktemp("demo")
+    assert cli.main(["demo", "--out", str(folder / "slimg-demo")]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_block_runs(name, demo, tmp_path, monkeypatch):
+    for module in NEEDS.get(name, ()):
+        pytest.importorskip(module)
+    text = (GUIDES / f"{name}.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._registry()))
+    if name != "start":  # which begins with the demo itself
+        shutil.copytree(demo / "slimg-demo", "slimg-demo")
+    namespace = {"__name__": "__main__"}
+    blocks = BLOCK.findall(text)
+    assert blocks and {kind for kind, _ in blocks} <= {"python", "sh"}
+    for kind, code in blocks:
+        if kind == "python":
+            exec(compile(code, f"{name}.md", "exec"), namespace)
+        for line in code.replace("\\\n", " ").splitlines() if kind == "sh" else ():
+            words = shlex.split(line, comments=True)
+            assert words[0] == "slimg" and cli.main(words[1:]) == 0, line
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in MADE], ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", text):
+        if re.match(r"(https?|mailto):", target):
+            continue
+        place = page.parent / target if target else page
+        if page.parent == ROOT / "docs" and (target.startswith("guides/") or target in MADE):
+            place = GUIDES / target.removeprefix("guides/") if target not in MADE else page
+        assert place.exists(), target
+        if anchor and place.suffix == ".md":
+            assert anchor in anchors(place), f"{target}#{anchor}"
+
+
+def anchors(page):
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_index_and_the_site_name_every_guide():
+    index = (GUIDES / "llms.txt").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^- \[([\w-]+)\]\(\1\.md\): \S", index, re.MULTILINE)) == NAMES
+    site = (ROOT / "docs" / "guides.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^guides/([\w-]+)$", site, re.MULTILINE)) == NAMES
+
+
+def test_commands_print_them(capsys):
+    assert cli.main(["docs"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in NAMES)
+    for name in (*NAMES, "llms.txt"):
+        assert cli.main(["docs", name]) == 0
+        assert capsys.readouterr().out.startswith("# ")
+    assert cli.main(["docs", "relation"]) == 2
+    assert "relations" in capsys.readouterr().err
