@@ -87,6 +87,7 @@ def test_an_interrupt_while_modules_are_imported(folder):
     [
         (InputError("x"), 2), (TooLarge("x"), 3), (DiskFull("x"), 3), (MemoryError(), 3), (OSError(28, "full"), 3),
         (OSError(24, "too many open files"), 3), (RuntimeError("can't start new thread"), 3), (KeyError("x"), 70),
+        (OSError(30, "Read-only file system", "/x"), 2),
         (RecursionError(), 70), (KeyboardInterrupt(), 130),
     ],
     ids=repr,

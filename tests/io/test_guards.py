@@ -20,7 +20,7 @@ import slimg
 from benchmarks.fuzz.readers import make_seeds, mutation, outcome
 from slimg.errors import InputError
 from slimg.io import Source, databases, guards, read, write_table
-from slimg.lab.datasets.readers import load_mat
+from slimg.lab.datasets.readers import _check_present, load_mat
 
 RNG = np.random.default_rng(0)
 READERS = ("csv", "csv.gz", "csv.zst", "csv.zip", "json", "parquet", "xlsx", "npz", "npy", "mtx", "graphml", "gexf", "sqlite",
@@ -72,6 +72,12 @@ def test_matlab_files_as_scipy_reads_them(tmp_path, packed):
     assert np.array_equal(found["A"].toarray(), expected["A"].toarray())
     for name in ("tiny", "x", "codes"):
         assert np.array_equal(found[name], expected[name]) and found[name].dtype == expected[name].dtype
+
+
+def test_names_of_a_damaged_matlab_file_fit_into_a_line(tmp_path):
+    with pytest.raises(InputError) as told:
+        _check_present(tmp_path / "a.mat", "array", ["A"], ["x\n\x00y", "local_info"])
+    assert "\n" not in str(told.value) and "local_info" in str(told.value)
 
 
 def declared(path, size):

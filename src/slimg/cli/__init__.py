@@ -98,6 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _end(_exhausted(error), RESOURCES)
         if isinstance(error, SlimgError):
             return _end(str(error), WRONG_INPUT)
+        if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            return _end(f"{error.filename}: {error.strerror}: check its permissions, or choose another folder", WRONG_INPUT)
         if _is_interrupt(error):
             return _end("interrupted", INTERRUPTED)
         return _end(_internal(error), INTERNAL)
