@@ -15,7 +15,8 @@ ROOT = TESTS.parent
 SLOW = (
     *("examples", "lab", "engine/test_dask.py", "engine/test_mapped.py"),
     *("engine/test_propagators_on_engines.py", "engine/test_compiled.py", "cli/test_fit_formats.py", "report/test_page.py"),
-    *("test_guides.py", "test_reproducible.py", "test_types.py", "test_without_posix.py", "test_without_torch.py"),
+    *("report/test_open_page.py", "test_guides.py", "test_reproducible.py", "test_types.py"),
+    *("test_without_posix.py", "test_without_torch.py"),
 )
 """Folders and files whose tests are marked ``slow``, as are all tests on real graphs; ``make check`` leaves them out."""
 NO_DATA = "no folder "

@@ -71,15 +71,19 @@ def unknown() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Unknown section")
-def test_the_check_finds_missing_parameters_results_and_unknown_sections(tmp_path, monkeypatch):
+def test_the_check_finds_missing_parameters_results_examples_and_unknown_sections(tmp_path, monkeypatch):
     (tmp_path / "slimg_sample.py").write_text(SAMPLE)
     monkeypatch.syspath_prepend(str(tmp_path))
     found = [line.split(" ")[:2] for line in findings("slimg_sample")]
     assert [name.removeprefix("slimg_sample.").rstrip(":") + " " + code for name, code in found] == [
+        "complete EX01",
         "parameters PR01",
+        "parameters EX01",
         "result RT01",
+        "result EX01",
         "unknown GL06",
         "unknown GL07",
+        "unknown EX01",
     ]
     assert isinstance(sys.modules.pop("slimg_sample"), ModuleType)
 
@@ -135,5 +139,5 @@ def test_an_override_inherits_the_sections_of_the_base_class(tmp_path, monkeypat
     (tmp_path / "slimg_family.py").write_text(FAMILY)
     monkeypatch.syspath_prepend(str(tmp_path))
     found = {line.split(" ", 2)[0].rstrip(":").removeprefix("slimg_family.Child.") for line in findings("slimg_family")}
-    assert found == {"bare", "new"}
+    assert found == {"slimg_family.Child", "bare", "new"}, "the class itself has no example"
     sys.modules.pop("slimg_family")

@@ -1,6 +1,6 @@
 """Mutations of a model file with its checksums recomputed: each is refused with an InputError, or predicts the same.
 
-    python -m benchmarks.fuzz.model_file [--mutations 20000] [--seed 0] [--memory 2GB]
+    python -m benchmarks.fuzz.model_file [--mutations 20000] [--seed 0] [--memory 6GB] [--record]
 
 A third each: one place of the header (removed, renamed, doubled, of another type or size); one array (another type, shape or
 size, not finite, missing, added, declared larger than it is); bytes of the archive outside the arrays' own digests. The
@@ -220,10 +220,15 @@ def run(mutations: int, seed: int, folder: Path) -> tuple[Counter[str], list[str
     return counts, wrong
 
 
-def _child(mutations: int, seed: int, memory: int) -> None:
+def _child(mutations: int, seed: int, memory: int, record: bool) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     with tempfile.TemporaryDirectory() as folder:
         counts, wrong = run(mutations, seed, Path(folder))
+    if record:
+        from benchmarks import records
+
+        told = {"readers": records.read("fuzz").get("readers", {})}
+        records.write("fuzz", {**told, "model file": {"files": mutations, "seed": seed, "wrong": wrong[:20], **counts}})
     print("| mutation | files |\n|---|---|")
     print("\n".join(f"| {what} | {number:,} |" for what, number in sorted(counts.items())))
     print("\n".join(wrong[:40]))
@@ -236,9 +241,10 @@ def main() -> int:
     parser.add_argument("--mutations", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--memory", default="6GB", help="address space of the child")
+    parser.add_argument("--record", action="store_true", help="put the counts into benchmarks/results/fuzz.json")
     args = parser.parse_args()
     child = multiprocessing.get_context("spawn").Process(
-        target=_child, args=(args.mutations, args.seed, as_bytes(args.memory))
+        target=_child, args=(args.mutations, args.seed, as_bytes(args.memory), args.record)
     )
     child.start()
     child.join()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from slimg.inference.calibration import Calibration
     from slimg.inference.fold_in import FittedNodes, FoldIn, Scorer, View
     from slimg.inference.new_rows import FittedGraph
+    from slimg.report.notebook import Page
     from slimg.report.plots import Plots
 
 
@@ -518,6 +519,61 @@ class FittedModel(BaseNodeClassifier):
 
         check_is_fitted(self)
         return Plots(self)
+
+    def report(
+        self, path: str | PathLike[str] | None = None, *, title: str | None = None, names: Sequence[Any] | None = None
+    ) -> Path | Page:
+        """Make the page of ``slimg fit``: findings, scores beside other models, what counts, a map, and explanations.
+
+        Parameters
+        ----------
+        path : path-like or None, default=None
+            The file to write, whole or not at all; None returns the page, which a notebook shows.
+        title : str or None, default=None
+            Title of the page.
+        names : sequence of n values, default=None
+            What people know the nodes by, shown beside ids.
+
+        Returns
+        -------
+        Path or Page
+            The file, or the page as text.
+
+        Raises
+        ------
+        InputError
+            If the model was fitted with validation rows, so that no labels were held out.
+        """
+        from slimg.report.notebook import Page
+        from slimg.report.page import render
+        from slimg.report.record import fit_record
+        from slimg.system import atomic_write
+
+        self._check_fitted_here("report")
+        page = Page(render(fit_record(self, self.graph_, names=names), title))
+        if path is None:
+            return page
+        with atomic_write(Path(path)) as file:
+            file.write(page)
+        return Path(path)
+
+    def help(self) -> str:
+        """List what this model can be asked now.
+
+        Returns
+        -------
+        str
+            One line for each call, with what it gives.
+
+        Examples
+        --------
+        >>> from slimg import SlimG
+        >>> SlimG().help()
+        model.fit(graph)   learn from the labelled nodes of a graph
+        """
+        from slimg.report.notebook import help_text
+
+        return help_text(self)
 
     def component_weights(self) -> dict[str, float]:
         """Measure the weight of each component, ‖W_g‖_F.

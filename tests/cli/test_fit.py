@@ -20,7 +20,8 @@ FIT = ("fit", "--edges", "follows.csv", "--nodes", "users.csv", "--label", "team
 
 
 def test_two_files_and_one_command(folder):
-    done = subprocess.run([sys.executable, "-m", "slimg", *FIT], capture_output=True, text=True, timeout=300)
+    words = [sys.executable, "-m", "slimg", *FIT, "--verbose"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "", "progress is silent when nobody watches"
     assert "Guessed of the edges: source = 'who', target = 'whom'." in done.stdout
@@ -39,6 +40,21 @@ def test_two_files_and_one_command(folder):
     assert list(table["prediction"]) == [["blue", "green", "red"][k] for k in chances.argmax(axis=1)]
     hidden = table["team"] == ""
     assert (table["prediction"] == folder.truth)[hidden].mean() > 0.7, "a third would be chance"
+
+
+def test_five_lines(fitted, slimg):
+    """What was read and guessed, the score beside others, what counts, what to be careful of, where the page is."""
+    code, out, _ = slimg(*FIT, "--force")
+    record = json.loads(Path("slimg-out/record.json").read_text(encoding="utf-8"))
+    read, score, counts, careful, page = out.splitlines()
+    assert code == 0 and "120 nodes" in read and "source = 'who'" in read
+    assert all(f"{each['value']:.1%}" in score for each in record["comparison"]["models"])
+    assert len(record["comparison"]["models"]) == 4
+    low, high = record["held_out"]["score_interval"]
+    assert f"({low:.1%} to {high:.1%})" in score and f"{record['held_out']['baseline']:.1%}" in score
+    parts = sorted(record["model"]["overview"]["components"], key=lambda part: -part["norm"])
+    assert all(f"{part['short_title']} {part['share']:.0%}" in counts for part in parts[:4] if not part["removed"])
+    assert careful.startswith("Careful: ") and "slimg-out/report.html" in page
 
 
 def test_scoring_and_weights_of_the_classes(folder, slimg, capsys):

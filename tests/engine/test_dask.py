@@ -3,6 +3,9 @@
 import os
 import signal
 import threading
+import time
+from functools import partial
+from pickle import dumps
 
 import numpy as np
 import pytest
@@ -10,8 +13,8 @@ import pytest
 from slimg import SlimG, __version__
 from slimg.components import EnergyRank, compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
-from slimg.engine.dask import ClusterError, DaskEngine
-from slimg.engine.dask_tasks import Stored, Target, renumber
+from slimg.engine.dask import NODE_BYTES, ClusterError, DaskEngine
+from slimg.engine.dask_tasks import RESERVE, Stored, renumber
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
@@ -58,12 +61,58 @@ def test_a_partition_asks_for_the_rows_it_needs_and_no_others(tmp_path):
         array = getattr(adjacency, name)
         array.tofile(tmp_path / name)
         files.append(Stored(str(tmp_path / name), array.dtype.str, 0))
-    part = renumber(*files, adjacency.n, 1000, 2200, Target(str(tmp_path / "part")))
-    entries = adjacency.indices[adjacency.indptr[1000] : adjacency.indptr[2200]]
+    part = renumber(*files, adjacency.n, 1000, 2200, (str(tmp_path / "part"), None))
+    begin, end = adjacency.indptr[[1000, 2200]]
+    entries = adjacency.indices[begin:end]
     outside = np.setdiff1d(entries, np.arange(1000, 2200))
     np.testing.assert_array_equal(part.outside.read(0, part.halo), outside)
     columns = np.concatenate([np.arange(1000, 2200), outside])
-    np.testing.assert_array_equal(columns[part.indices.read(0, len(entries))], entries)
+    np.testing.assert_array_equal(columns[part.indices.read(begin, end)], entries)
+
+
+def test_columns_that_are_gathered_a_few_at_a_time_give_the_same_products(cluster):
+    graph = random_graph()
+    row_matrix, scale = numbers(graph.n, 10), np.random.default_rng(1).random(graph.n, dtype=np.float32)
+    scalings = [Scaling(scale, scale, 1.0), Scaling(None, scale)]
+    expected = MemoryEngine(threads=1).products(graph.adjacency, row_matrix, scalings)
+    with DaskEngine(cluster, partitions=5) as engine:
+        engine._room = RESERVE + (NODE_BYTES + 3 * 4) * graph.n
+        given = engine.map_rows(np.positive, engine.row_matrix(row_matrix))
+        outs = engine.products(graph.adjacency, given, scalings)
+        assert outs[0].parts[0].panel == 3
+        for out, truth in zip(outs, expected, strict=True):
+            np.testing.assert_array_equal(engine.to_array(out), truth)
+        np.testing.assert_array_equal(engine.rows(outs[0], [2_999, 0, 0, 7]), expected[0][[2_999, 0, 0, 7]])
+
+
+def test_more_partitions_are_no_more_tasks_than_they_are(cluster, monkeypatch):
+    adjacency, tasks, submit = random_graph().adjacency, [], cluster.map
+    monkeypatch.setattr(cluster, "map", lambda fn, *each, **options: tasks.append(len(each[0])) or submit(fn, *each, **options))
+    for partitions, most in [(2, 2), (64, 4)]:
+        with DaskEngine(cluster, partitions=partitions) as engine:
+            (out,) = engine.products(adjacency, engine.row_matrix(numbers(3_000, 5)), [Scaling()])
+            engine.gram(out)
+        assert len(tasks) == 3 and max(tasks) <= most
+        tasks.clear()
+
+
+def test_files_that_are_no_longer_needed_are_used_again(cluster):
+    with DaskEngine(cluster, partitions=3) as engine:
+        row_matrix = engine.row_matrix(numbers(900, 6))
+        for k in (6, 6, 2, 4, 6):
+            out = engine.map_rows(partial(np.take, indices=np.arange(k), axis=1), row_matrix)
+            np.testing.assert_array_equal(engine.to_array(out), numbers(900, 6)[:, :k])
+        assert len(list(engine._place.glob("*.rows*"))) == 6
+        engine.release_unused()
+        assert len(list(engine._place.glob("*.rows*"))) == 3
+
+
+def test_a_job_travels_once_and_not_with_every_task(cluster, monkeypatch):
+    small, sent, submit = numbers(6, 6), [], cluster.map
+    monkeypatch.setattr(cluster, "map", lambda *each, **options: sent.append(len(dumps(each))) or submit(*each, **options))
+    with DaskEngine(cluster, partitions=16) as engine:
+        engine.combine(engine.row_matrix(numbers(600, 6)), np.repeat(small, 5_000, axis=1))
+        assert sent[0] < 2_000 and not list(engine._place.glob("*.job"))[1:]
 
 
 def test_slimg_fits_on_a_client_and_predicts_as_in_memory(cluster):
@@ -94,20 +143,6 @@ def test_a_worker_that_dies_in_the_middle_changes_nothing():
         np.testing.assert_array_equal(results[1][name], block)
 
 
-def test_blocks_of_a_worker_that_died_are_computed_again():
-    with two_workers() as local, distributed.Client(local) as client, DaskEngine(client, partitions=4) as engine:
-        adjacency = random_graph().adjacency
-        row_matrix = engine.row_matrix(numbers(3_000, 6))
-        (once,) = engine.products(adjacency, row_matrix, [Scaling()])
-        (twice,) = engine.products(adjacency, once, [Scaling()])
-        engine.gram(twice)
-        del once, row_matrix
-        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        expected = MemoryEngine(threads=1)
-        truth = expected.products(adjacency, numbers(3_000, 6), [Scaling()])[0]
-        np.testing.assert_array_equal(engine.to_array(twice), expected.products(adjacency, truth, [Scaling()])[0])
-
-
 def _die(block):
     os.kill(os.getpid(), signal.SIGKILL)
     return block
@@ -123,8 +158,56 @@ def test_workers_that_always_die_are_reported():
 def test_a_worker_that_cannot_import_slimg_is_named_with_the_reason():
     with two_workers() as local, distributed.Client(local) as client:
         client.run(exec, "import sys; sys.modules['slimg'] = None")
-        with pytest.raises(InputError, match=rf"worker tcp://.* slimg .*ModuleNotFoundError.* install .* {__version__}"):
+        with pytest.raises(InputError, match=rf"worker tcp://.* slimg {__version__} .*ModuleNotFoundError.* install"):
             DaskEngine(client)
+
+
+def test_a_memory_limit_that_is_too_small_for_slimg_or_for_the_graph_is_refused(cluster, monkeypatch):
+    with DaskEngine(cluster) as engine:
+        engine._room = RESERVE
+        with pytest.raises(InputError, match=r"3,000 nodes needs .* MB .* which has 50\.3 MB .*: give .* more"):
+            engine.products(random_graph().adjacency, engine.row_matrix(numbers(3_000, 2)), [Scaling()])
+    limits = {name: {**each, "memory_limit": 10**8} for name, each in cluster.scheduler_info()["workers"].items()}
+    monkeypatch.setattr(DaskEngine, "_workers", lambda _: limits)
+    with pytest.raises(InputError, match=r"tcp://.* limit of 100 MB and holds .* MB before any work: give it at least"):
+        DaskEngine(cluster)
+
+
+def test_workers_that_stay_paused_are_reported(monkeypatch):
+    monkeypatch.setattr("slimg.engine.dask.PATIENCE", 1)
+    monkeypatch.setattr("slimg.engine.dask.POLL", 0.2)
+    settings = dask.config.set({"distributed.worker.memory.pause": False})
+    with settings, two_workers() as local, distributed.Client(local) as client, DaskEngine(client, partitions=2) as engine:
+        row_matrix = engine.row_matrix(numbers(100, 3))
+        client.run(_pause)
+        with pytest.raises(ClusterError, match=r"none of 2 workers .* 2 are paused near their memory limit"):
+            engine.gram(row_matrix)
+
+
+def _pause(dask_worker):
+    dask_worker.status = distributed.Status.paused
+
+
+def _wait(block):
+    time.sleep(2)
+    return block
+
+
+def test_a_scheduler_that_is_gone_is_reported():
+    with two_workers() as local, distributed.Client(local, timeout=1) as client, DaskEngine(client, partitions=2) as engine:
+        row_matrix = engine.row_matrix(numbers(100, 3))
+        threading.Timer(0.5, local.sync, (local.scheduler.close,)).start()
+        with pytest.raises(ClusterError, match=r"scheduler at tcp://.* was lost"):
+            engine.map_rows(_wait, row_matrix)
+
+
+def _fill_disk(block):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_failure_on_a_worker_is_told_with_its_reason(cluster):
+    with DaskEngine(cluster, partitions=2) as engine, pytest.raises(ClusterError, match="No space left on device"):
+        engine.map_rows(_fill_disk, engine.row_matrix(numbers(100, 3)))
 
 
 def test_a_cluster_without_workers_is_refused(monkeypatch):

@@ -173,3 +173,10 @@ def test_the_numbers_behind():
     assert "80.0% [75.0%, 85.0%]" in text and "by chance 50.0%, p = 0.01" in text
     assert "50: 87.0% ± 2.0, 100: 90.0% ± 1.0" in text
     assert "of one class 80.0% [77.0%, 83.0%]" in text and "adjusted homophily 0.60" in text
+
+
+def test_trees_that_do_better_than_a_useless_line():
+    found = evidence(u=0.5, x=0.5, all=Score(0.5, (0.4, 0.6), 0.5), gains={"graph": Gain(0, 0.1), "trees": Gain(-0.4, 0.1)})
+    assert re.search("linear .*trees do better .*−40.0", verdict("uniform", "random", found, edges(0.5, p_more=0.5, p_less=0.5)))
+    advice = format_recommendations("uniform", "random", found, CLASSES)
+    assert "boosted trees" in advice[0] and "find features" not in " ".join(advice)

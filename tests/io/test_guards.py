@@ -16,10 +16,11 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
+import slimg
 from benchmarks.fuzz.readers import make_seeds, mutation, outcome
 from slimg.errors import InputError
 from slimg.io import Source, databases, guards, read, write_table
-from slimg.lab.datasets.readers import load_mat
+from slimg.lab.datasets.readers import _check_present, load_mat
 
 RNG = np.random.default_rng(0)
 READERS = ("csv", "csv.gz", "csv.zst", "csv.zip", "json", "parquet", "xlsx", "npz", "npy", "mtx", "graphml", "gexf", "sqlite",
@@ -71,6 +72,12 @@ def test_matlab_files_as_scipy_reads_them(tmp_path, packed):
     assert np.array_equal(found["A"].toarray(), expected["A"].toarray())
     for name in ("tiny", "x", "codes"):
         assert np.array_equal(found[name], expected[name]) and found[name].dtype == expected[name].dtype
+
+
+def test_names_of_a_damaged_matlab_file_fit_into_a_line(tmp_path):
+    with pytest.raises(InputError) as told:
+        _check_present(tmp_path / "a.mat", "array", ["A"], ["x\n\x00y", "local_info"])
+    assert "\n" not in str(told.value) and "local_info" in str(told.value)
 
 
 def declared(path, size):
@@ -170,6 +177,44 @@ def test_text_that_is_no_text(tmp_path):
     pq.write_table(pa.table({"id": bad}), tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"a\.parquet: .*UTF8"):
         read(Source(tmp_path / "a.parquet"))
+
+
+def test_a_page_that_declares_more_than_there_is_memory(tmp_path, monkeypatch):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def read_nothing(self):
+        raise pa.ArrowMemoryError("malloc of size 2147483648 failed")
+
+    pq.write_table(pa.table({"id": ["a"]}), tmp_path / "a.parquet")
+    monkeypatch.setattr(pq.ParquetFile, "read", read_nothing)
+    with pytest.raises(InputError, match=r"a\.parquet: the table would take"):
+        read(Source(tmp_path / "a.parquet"))
+
+
+def test_a_list_of_numbers_beyond_a_float(tmp_path):
+    rows = [{"id": 1, "v": [1, 10**400], "team": "a"}, {"id": 2, "v": [2, 3.5], "team": "b"}]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    with pytest.raises(InputError, match=r"'v' .*1e308"):
+        slimg.read(nodes=tmp_path / "a.json", label="team")
+
+
+@pytest.mark.parametrize("name", ["a.db", "a.duckdb"])
+def test_databases_are_opened_for_reading_alone(tmp_path, name):
+    connection = (sqlite3 if name == "a.db" else duckdb).connect(str(tmp_path / name))
+    connection.execute("CREATE TABLE t (id INTEGER)")
+    connection.execute("INSERT INTO t VALUES (7)")
+    connection.commit()
+    connection.close()
+    before = (tmp_path / name).read_bytes()
+    for query in ("DELETE FROM t", "DROP TABLE t", "CREATE TABLE u (id INTEGER)"):
+        with pytest.raises(InputError, match=r"read-only|readonly"), databases.opened(Source(tmp_path / name)) as database:
+            database.select(query)
+    if name == "a.duckdb":
+        for query in ("SELECT * FROM read_csv('/etc/passwd')", "COPY t TO '/tmp/t.csv'", "SET enable_external_access=true"):
+            with pytest.raises(InputError), databases.opened(Source(tmp_path / name)) as database:
+                database.select(query)
+    assert (tmp_path / name).read_bytes() == before
 
 
 def test_features_of_an_archive_have_rows_and_columns(tmp_path):

@@ -8,11 +8,15 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from contradictions import random_graph
 from hostile import HOSTILE, SCRIPT
+from markupsafe import escape
 
+from slimg import SlimG
 from slimg.errors import InputError
 from slimg.learn.path import describe
 from slimg.report.page import MOST_CLASSES, as_json, by_column, formula, render
+from slimg.report.record import fit_record
 
 FOCUSED = "document.activeElement"
 
@@ -31,7 +35,7 @@ def test_it_opens_offline_without_a_word_on_the_console(page):
     assert [url.split(":")[0] for url in page.requests] == ["file"]
     assert page.run("document.title") == "Predicting team – slimg"
     assert page.run("[...document.querySelectorAll('h2')].map(h => h.textContent)") == [
-        "Summary", "Does the graph help?", "Accuracy", "The model", "Nodes", "Files and how they were read",
+        "Summary", "Does the graph help?", "Accuracy", "What counts", "Map of the nodes", "Nodes", "Files and how they were read",
     ]  # fmt: skip
 
 
@@ -90,7 +94,7 @@ def test_an_explanation_adds_up_and_its_neighbours_are_drawn(page, record):
             assert np.isclose(total, part["value"], atol=1e-3)
     assert page.run("document.querySelectorAll('#detail circle').length") >= len(told["neighbours"])
     names = page.run("document.querySelector('#detail .around svg').getAttribute('aria-label')")
-    assert all(name in names for name, _ in told["neighbours"])
+    assert all(name in names for name, *_ in told["neighbours"])
 
 
 def test_a_node_without_explanation_names_the_command(browser, record, tmp_path):
@@ -211,6 +215,7 @@ def test_a_hundred_thousand_nodes_fit_in_six_megabytes(record):
     nodes = {
         "total": n,
         "ids": [f"{int(rng.integers(2**62)):032x}-{k:03}" for k in range(n)],
+        "names": None,
         "label": [-1] * n,
         "prediction": rng.integers(0, 10, n).tolist(),
         "probability": rng.integers(0, 1000, n).tolist(),
@@ -328,3 +333,66 @@ def test_names_of_components(name, written):
 def test_features_name_their_column_once():
     terms = [("words: a: b", 2.0), ("maker: x", 1.5), ("words: c", 1.0), ("plain", -0.5)]
     assert by_column(terms) == "words: a: b +2.0, c +1.0; maker: x +1.5; plain -0.5"
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    """The page of a typed graph, some names of which are hostile."""
+    graph = random_graph("typed", 1)
+    names = [f"Person {row} {SCRIPT if row % 2 else ''}" for row in range(graph.n)]
+    record = fit_record(SlimG(random_state=0).fit(graph), graph, names=names)
+    path = tmp_path_factory.mktemp("typed") / "page.html"
+    path.write_text(render(record), encoding="utf-8")
+    return record, path
+
+
+def test_findings_are_pinned_and_lead_to_their_evidence(browser, typed):
+    record, path = typed
+    page = browser.open(path)
+    links = page.run("[...document.querySelectorAll('.pins a')].map(a => a.getAttribute('href'))")
+    assert len(links) == 3 and all(page.run(f"document.querySelector('{link}') !== null") for link in links)
+    text = page.run("document.querySelector('.pins').innerText")
+    assert all(each["text"] in text for each in record["findings"])
+
+
+def test_relations_with_and_without_a_weight_are_named(typed):
+    record, _ = typed
+    html = section("model", record)
+    assert "Share of the weights by relation and direction" in html
+    for each in record["read"]["relations"]:
+        assert each["direction"] in html
+        assert each["weight"] or each["state"] in ("exactly zero", "screened out")
+
+
+def test_names_are_found_and_relations_drawn_with_their_direction(browser, typed):
+    record, path = typed
+    page = browser.open(path)
+    row = next(row for row, told in record["explained"].items() if told["neighbours"])
+    page.run("document.getElementById('search').focus()")
+    page.type(f"person {row} ")
+    page.press("Enter")
+    assert heading(page).startswith(f"Person {row} ") and page.run("document.scripts.length") == 2
+    arrows = sum(len({key[-1] for key in keys}) for _, _, keys in record["explained"][row]["neighbours"])
+    assert page.run("document.querySelectorAll('#detail .around polygon').length") == arrows
+    kinds = page.run("[...document.querySelectorAll('#detail .kind')].map(text => text.textContent).join()")
+    assert all(key[:-2].split()[0] in kinds for key in record["explained"][row]["neighbours"][0][2][:1])
+    assert page.console == []
+
+
+def test_the_map_shows_every_class_and_leads_to_a_node(browser, typed):
+    record, path = typed
+    page = browser.open(path)
+    dots = page.run("[...document.querySelectorAll('#map-drawing path')].map(p => p.getAttribute('d')).join('')")
+    assert dots.count("M") == len(record["map"]["rows"])
+    page.run("""(() => { const svg = document.getElementById('map-drawing'), box = svg.getBoundingClientRect();
+        const middle = {clientX: box.left + box.width / 2, clientY: box.top + box.height / 2};
+        svg.dispatchEvent(new MouseEvent('click', middle)); })()""")
+    name = heading(page).split(":")[0]
+    places = np.hypot(np.array(record["map"]["x"]) - 500, np.array(record["map"]["y"]) - 500)
+    assert name.startswith(f"Person {record['map']['rows'][int(places.argmin())]} ")
+
+
+def test_without_scripts_the_findings_the_scores_and_the_map_are_there(record):
+    html = re.sub("<script.*?</script>", "", render(record), flags=re.S)
+    assert all(escape(each["text"]) in html for each in record["findings"])
+    assert html.count("<svg") >= 6 and "<noscript>" in html

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from contradictions import random_graph
 
 from explain_graphs import planted
 from slimg import SlimG
@@ -126,3 +127,51 @@ def test_too_few_labels_have_no_diagnosis(graph, model, collected):
 def test_json_values():
     given = {1: np.float64(0.5), "a": (np.arange(2), float("nan"), None, True), "b": object}
     assert json_values(given) == {"1": 0.5, "a": [[0, 1], None, None, True], "b": str(object)}
+
+
+@pytest.fixture(scope="module")
+def typed():
+    graph = random_graph("typed", 1)
+    names = [f"Person {row}" for row in range(graph.n)]
+    return graph, (model := SlimG(random_state=0).fit(graph)), fit_record(model, graph, names=names)
+
+
+def test_weights_of_relations_are_those_of_the_paths(typed):
+    graph, model, collected = typed
+    told = {each["direction"]: each for each in collected["read"]["relations"]}
+    assert list(told) == list(graph.directions())
+    weights = model.component_weights()
+    paths = {name: each.component.path for name, each in model.components_.fitted.items() if hasattr(each.component, "path")}
+    assert sum(each["weight"] for each in told.values()) == pytest.approx(sum(weights[name] for name in paths))
+    for key, each in told.items():
+        assert each["state"] == ("screened out" if not any(key in path for path in paths.values()) else
+                                 "used" if each["weight"] else "exactly zero")  # fmt: skip
+        rows, columns = graph.direction(key).to_scipy().nonzero()
+        both = (graph.codes[rows] >= 0) & (graph.codes[columns] >= 0)
+        assert each["edges"] == len(rows) and each["labelled_edges"] == both.sum()
+        assert each["alike"] == pytest.approx((graph.codes[rows] == graph.codes[columns])[both].mean())
+
+
+def test_neighbours_have_their_relations_and_names(typed):
+    graph, _, collected = typed
+    assert collected["nodes"]["names"][7] == "Person 7"
+    for row, told in list(collected["explained"].items())[:5]:
+        for name, _, keys in told["neighbours"]:
+            other = int(graph.positions([type(graph.ids.tolist()[0])(name)])[0])
+            assert keys == [key for key in graph.directions() if other in graph.direction(key).neighbours(int(row))] != []
+
+
+def test_the_map_has_every_node_of_a_small_graph(typed, monkeypatch):
+    graph, model, collected = typed
+    places = collected["map"]
+    assert places["rows"] == list(range(graph.n)) and {min(places["x"]), max(places["x"])} == {0, 1000}
+    monkeypatch.setattr(records, "MAPPED", 50)
+    assert len(fit_record(model, graph)["map"]["rows"]) == 50
+
+
+def test_sets_are_those_of_the_model(typed):
+    _, model, collected = typed
+    sets = collected["held_out"]["sets"]
+    found = model.predict_set(sets["coverage"])
+    assert sets["sizes"] == np.bincount(found.sum(axis=1)).tolist()
+    assert np.array_equal(model.predict_proba() >= np.array(sets["least"]) - 1e-12, found)

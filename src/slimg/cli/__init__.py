@@ -27,7 +27,7 @@ from importlib import import_module
 from typing import Any
 
 from slimg import __version__
-from slimg.errors import InputError, SlimgError, is_exhausted, without_password
+from slimg.errors import InputError, SlimgError, TooLarge, is_exhausted, without_password
 from slimg.progress import progress_for
 
 __all__ = ["main"]
@@ -49,6 +49,8 @@ COMMANDS = {
     "sanity": ("slimg.lab.sanity.command", "run the sanity checks on models, or on your own"),
 }
 """Command → its module and what it does."""
+LEAST = 2 * 10**9
+"""Address space that numpy, arrow and LLVM map before a fit begins; with less, they end the process themselves."""
 WRONG_INPUT, RESOURCES, INTERNAL, INTERRUPTED = 2, 3, 70, 130
 EPILOG = """exit codes: 0 done, 1 done but the answer is no, 2 wrong input, 3 memory or disk exhausted, 70 internal error,
 130 interrupted"""
@@ -66,16 +68,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         The exit code.
+
+    Examples
+    --------
+    >>> from slimg.cli import main
+    >>> main(["docs", "no-such-guide"])
+    2
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in words if not word.startswith("-")), "")
     try:
         _print_anything()
+        _check_limit(command)
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             args = command_parser([command]).parse_args(words, argparse.Namespace(words=words))
             code = int(args.run(args))
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as in a process without a console
+            sys.stdout.flush()
         return code
     except BrokenPipeError:  # the program that reads the output has ended
         _discard_output()
@@ -88,9 +98,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _end(_exhausted(error), RESOURCES)
         if isinstance(error, SlimgError):
             return _end(str(error), WRONG_INPUT)
+        if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            return _end(f"{error.filename}: {error.strerror}: check its permissions, or choose another folder", WRONG_INPUT)
         if _is_interrupt(error):
             return _end("interrupted", INTERRUPTED)
         return _end(_internal(error), INTERNAL)
+
+
+def _check_limit(command: str) -> None:
+    """Refuse a limit of address space under which libraries would abort, before they are imported."""
+    with suppress(ImportError):  # Windows
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if command not in ("", "completion") and 0 <= limit < LEAST:
+            raise TooLarge(
+                f"the limit of address space (ulimit -v) is {limit / 1e9:.3g} GB, but the libraries map {LEAST / 1e9:g} GB before"
+                " they begin, most of it unused: raise it, or limit the memory in use with a cgroup"
+            )
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
@@ -104,8 +129,8 @@ def _discard_output() -> None:
     """What is left to print goes nowhere, if it cannot be printed."""
     try:
         sys.stdout.flush()
-    except (OSError, ValueError):
-        with suppress(OSError, ValueError):
+    except (OSError, ValueError, AttributeError):
+        with suppress(OSError, ValueError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -272,5 +297,5 @@ def print_json(values: Any) -> None:
     """Print values as JSON."""
     from slimg.report.record import json_values
 
-    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     print(json.dumps(json_values(values), ensure_ascii=not unicode, indent=1))

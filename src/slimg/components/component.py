@@ -104,6 +104,14 @@ class Target(NamedTuple):
         Row numbers of the nodes.
     known : array of shape (n,) or None
         For each node of the graph its row in the fitted graph, −1 if it has none; None when it is the fitted graph.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> from slimg.components import Target
+    >>> Target(ring, ring.positions(["c"])).rows
+    array([2])
     """
 
     graph: Graph
@@ -127,6 +135,18 @@ class Attribution:
         What each feature contributes; None for a component that is not made of features.
     values, averages : arrays of shape (d,) or None
         How much of each feature the node (or its neighbourhood) has, and the average node.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
+    >>> from slimg.components import Target
+    >>> fitted = model.components_.fitted["U"]
+    >>> (attribution,) = fitted.component.attribute(fitted.state, model.coef_["U"], Target(model.graph_, [0]))
+    >>> attribution.scores.shape, attribution.source_scores.shape
+    ((2,), (2, 2))
     """
 
     scores: Array
@@ -159,6 +179,12 @@ class Cost:
         Bytes read and written beside that.
     moved : float
         Bytes to and from files on the engine that keeps row matrices there.
+
+    Examples
+    --------
+    >>> from slimg.components import Cost
+    >>> Cost(columns=4, held=4).passes
+    0.0
     """
 
     columns: int
@@ -186,6 +212,16 @@ class Context:
         Seeds the start of iterative decompositions.
     ranks : dict of Rank to int
         Ranks that are known: rule → number of columns.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> from slimg.components import Context, Structure
+    >>> from slimg.engine import MemoryEngine
+    >>> state, rows = Structure(rank=2).compute(Context(ring, MemoryEngine()))
+    >>> rows.shape
+    (4, 2)
     """
 
     graph: Graph
@@ -288,6 +324,14 @@ class Component(ABC):
         Class attributes: what a graph must have for this component; without it, the component is left out with a note.
     most_entries : int or None
         Class attribute: stored entries of A beyond which the component is left out with a note, since it takes too long.
+
+    Examples
+    --------
+    >>> from slimg.components import Component, Features
+    >>> issubclass(Features, Component)
+    True
+    >>> Features(rank=8).formula
+    'g(X)'
     """
 
     needs_edges: ClassVar[bool] = False

@@ -120,6 +120,16 @@ class Components:
         Stage or component → wall time; components of a small graph overlap.
     screening : Screening or None
         What the labels said about paths along relations, if they were asked.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> from slimg.components import Structure, compute_components
+    >>> from slimg.engine import MemoryEngine
+    >>> components = compute_components(ring, MemoryEngine(), components=[Structure(rank=2)])
+    >>> {name: block.shape for name, block in components.blocks.items()}
+    {'U': (4, 2)}
     """
 
     engine: Engine

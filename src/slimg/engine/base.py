@@ -34,6 +34,18 @@ class Scaling(NamedTuple):
         Factors of the rows of the product; None stands for ones.
     loop : float
         What is added to the diagonal of M.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> import numpy as np
+    >>> from slimg.engine import MemoryEngine, Scaling
+    >>> half = Scaling(after=np.full(4, 0.5, np.float32))
+    >>> engine = MemoryEngine()
+    >>> (means,) = engine.products(ring.adjacency, engine.row_matrix(np.arange(4, dtype=np.float32)[:, None]), [half])
+    >>> means.ravel()
+    array([2., 1., 2., 1.], dtype=float32)
     """
 
     before: Array | None = None
@@ -42,7 +54,15 @@ class Scaling(NamedTuple):
 
 
 class Sparse(Protocol):
-    """A square sparse matrix (n × n) in CSR form: the columns of row i are ``indices[indptr[i]:indptr[i+1]]``."""
+    """A square sparse matrix (n × n) in CSR form: the columns of row i are ``indices[indptr[i]:indptr[i+1]]``.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> ring.adjacency.indptr, ring.adjacency.indices[:2]
+    (array([0, 2, 4, 6, 8]), array([1, 3], dtype=int32))
+    """
 
     @property
     def indptr(self) -> Array:
@@ -63,6 +83,15 @@ class Engine(Protocol):
     Small matrices (k × k, d × k) are numpy arrays. Functions are called with blocks of rows: row-major float32 arrays of
     shape (rows, k), or scipy CSR matrices where the row matrix is sparse. All engines give the same bits for `products` and
     `random`; sums over rows are float64 and agree to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slimg.engine import Engine, MemoryEngine
+    >>> engine: Engine = MemoryEngine()
+    >>> engine.gram(engine.row_matrix(np.eye(3, 2, dtype=np.float32)))
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     def row_matrix(self, array: Any) -> RowMatrix:

@@ -54,6 +54,16 @@ class Counterfactual:
         Scores without them.
     temperature : float
         What scores are divided by to give probabilities.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
+    >>> without = model.counterfactual("d", without_neighbours=["e"])
+    >>> without.removed
+    (('d', 'e'),)
     """
 
     node: Any

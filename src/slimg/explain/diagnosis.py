@@ -65,6 +65,14 @@ class Diagnosis:
         Counts of the graph.
     classes : dict
         Label → number of labelled nodes.
+
+    Examples
+    --------
+    >>> from slimg import Graph, diagnose
+    >>> pairs = [(k, (k + step) % 40 if k < 20 else 20 + (k + step) % 20) for k in range(40) for step in (1, 2)]
+    >>> diagnosis = diagnose(Graph.from_edges(pairs, labels={k: "ab"[k < 20] for k in range(0, 40, 2)}))
+    >>> diagnosis.relation
+    'homophily'
     """
 
     relation: str
@@ -144,6 +152,12 @@ class Diagnosis:
 
     def __str__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        from slimg.report.notebook import told_html
+
+        scores = {self.evidence.titles[name]: each.value for name, each in self.evidence.alone.items()}
+        return told_html([repr(self), *self.verdict], scores, self.advice)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """In a notebook: the text."""
@@ -273,13 +287,16 @@ def format_verdict(relation: str, features: str, edges: Agreement | None, eviden
 def format_recommendations(relation: str, features: str, evidence: Evidence, classes: dict[Any, int]) -> tuple[str, ...]:
     """Sentences on what to do next; ``classes`` has the number of labelled nodes of each class."""
     lines, graph, trees = [], evidence.gains.get("graph"), evidence.gains.get("trees")
-    if evidence.trust == "no":
+    better = trees is not None and trees.interval[1] < 0
+    if better and evidence.trust != "yes":
+        lines.append("Do not rely on these predictions: boosted trees on the components (SlimGFeatures) do better here.")
+    elif evidence.trust == "no":
         lines.append("Do not use predictions from this graph: find features or edges that predict the classes.")
     elif evidence.trust == "unclear":
         lines.append("Do not rely on predictions yet.")
     elif "X" in evidence.alone and evidence.alone["X"].is_informative and _is_needless(relation, graph):
         lines.append("A classifier on the features alone will do; better features would help more than more edges.")
-    elif trees and trees.interval[1] < 0:
+    elif better:
         lines.append("Boosted trees on the components (SlimGFeatures) do better here: use them if reasons do not matter.")
     elif relation == "heterophily":
         lines.append("Use SlimG as it is; avoid methods that assume that neighbours are alike (label propagation, GCN).")
@@ -388,6 +405,9 @@ def _of_gains(relation: str, evidence: Evidence) -> list[str]:
     if evidence.trust == "unclear":
         return [f"Together, edges and features give {reached}: too little to rely on." if evidence.predicts else
                 f"Together, edges and features give {reached}; no component alone passes a permutation test."]  # fmt: skip
+    if (trees := evidence.gains.get("trees")) and trees.interval[1] < 0:
+        behind = format_difference(evidence.scoring, trees.value, trees.interval)
+        return [f"A linear model is no better than chance here: {reached}; boosted trees do better ({behind})."]
     if relation in ("homophily", "heterophily"):
         return [f"Still, predictions are no better than chance on these labels: {reached}."]
     return [f"Neither the features nor the edges predict the classes: {reached}."]

@@ -93,6 +93,16 @@ class Summary:
         Name → the weight of each feature for each class, each row summing to zero.
     feature_names : dict of str to tuple of str or None
         Name → names of those features; None where they have none.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
+    >>> summary = model.summary()
+    >>> list(summary.components), summary.removed
+    (['U'], ())
     """
 
     classes: Array

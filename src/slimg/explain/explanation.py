@@ -38,6 +38,12 @@ class Term(NamedTuple):
         What it adds to the score.
     stands_for : int
         How many features or nodes it sums up; 1 unless it is "the others".
+
+    Examples
+    --------
+    >>> from slimg.explain import Term
+    >>> Term("age", 0.4)
+    Term(name='age', contribution=0.4, stands_for=1)
     """
 
     name: Any
@@ -69,6 +75,16 @@ class Part:
         Names of the component's own features; None for the features of the graph.
     reach : int
         Hops from which nodes contribute; 0 if only the node itself does.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
+    >>> part = model.explain("b").part("U")
+    >>> part.title, part.removed
+    ('its place in the network', False)
     """
 
     name: str
@@ -146,6 +162,14 @@ class Explanation:
 
     def __repr__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        from slimg.report.notebook import told_html
+
+        parts = self.components(against="mean")
+        del parts["rounding"]
+        first, second, *others = self.text().splitlines()
+        return told_html([first, second], parts, others)
 
     @property
     def prediction(self) -> Any:

@@ -267,6 +267,12 @@ class EdgeCounts:
         Edges of the graph.
     merged_by, symmetrised_by : {"one", "sum", "max"}
         Rules for repeated edges and for the two directions; ``"one"`` for a binary graph.
+
+    Examples
+    --------
+    >>> from slimg.graph import EdgeCounts
+    >>> EdgeCounts(given=5, loops=1, zeros=0, repeated=1, one_way=3, edges=3, merged_by="sum", symmetrised_by="max").edges
+    3
     """
 
     given: int

@@ -182,6 +182,13 @@ def check_learnable(graph: Graph) -> None:
     ------
     InputError
         If it has neither edges nor features.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> from slimg.graph import check_learnable
+    >>> check_learnable(ring)
     """
     if graph.features is None and graph.edges == 0:
         raise InputError("the graph has neither edges nor features: give at least one of them")

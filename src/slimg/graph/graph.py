@@ -759,6 +759,11 @@ class Graph:
             found.append("The graph has no features: structure alone can be used.")
         return tuple(found)
 
+    def _repr_html_(self) -> str:
+        from slimg.report.notebook import graph_html
+
+        return graph_html(self)
+
     def __repr__(self) -> str:
         parts = [number_of(self.n, "node"), number_of(self.edges, "edge")]
         if self.adjacency.weights is not None:

@@ -366,6 +366,17 @@ class FoldIn:
         How the new nodes differ from the fitted ones, and whether a refit is due (`slimg.inference.new_rows.Drift`).
     against : int or None
         Number of nodes of the fitted graph that new rows alone were added to; None if the whole graph was given.
+
+    Examples
+    --------
+    >>> from slimg import Graph, SlimG
+    >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
+    >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
+    >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
+    >>> grown = Graph.from_edges([*edges, ("f", "g"), ("e", "g")])
+    >>> folded = model.fold_in(grown)
+    >>> len(folded.new), folded.predict()[-1]
+    (1, 'right')
     """
 
     scores: Array

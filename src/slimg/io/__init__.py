@@ -220,6 +220,13 @@ class Reading:
         Whether the file says that its edges are directed.
     streams : bool, default=False
         Whether `slimg.io.disk_tables` would read the same rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from slimg.io import Reading
+    >>> Reading(edges=pd.DataFrame({"source": ["a"], "target": ["b"]}), directed=True).directed
+    True
     """
 
     frame: pd.DataFrame | None = None
@@ -248,6 +255,14 @@ def read(source: Source) -> Reading:
     ------
     InputError
         If the file cannot be read, or changes while it is read; the message names it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Source, read
+    >>> _ = Path("pairs.csv").write_text("source,target\\na,b\\nb,c\\n")
+    >>> read(Source(Path("pairs.csv"))).frame.columns.tolist()
+    ['source', 'target']
     """
     if not isinstance(source, Source):
         raise InputError(f"read takes a Source, not {type(source).__name__}: make one with Source.parse(path)")

@@ -25,7 +25,17 @@ import scipy.sparse as sp
 from slimg.errors import InputError, require
 from slimg.graph.columns import arrow_text, show
 from slimg.io import FORMULA_STARTS, Reading, Source
-from slimg.io.guards import MOST_COLUMNS, BoundedFile, check_members, check_size, csr_of, guard, load_npy, load_npz
+from slimg.io.guards import (
+    MOST_COLUMNS,
+    SMALL,
+    BoundedFile,
+    check_members,
+    check_size,
+    csr_of,
+    guard,
+    load_npy,
+    load_npz,
+)  # fmt: skip
 from slimg.io.text import AS_MATRIX, comments, single_blanks
 from slimg.io.values import NUMBER, distinct_names, frame_of
 
@@ -47,7 +57,11 @@ def read_parquet(source: Source) -> Reading:
         check_size(max(groups, 4 * about.num_rows * about.num_columns), source.path.stat().st_size, "the table")
         if about.num_columns > MOST_COLUMNS:
             raise InputError(f"it has {about.num_columns:,} columns, more than {MOST_COLUMNS:,}: {AS_MATRIX}")
-        table = file.read()
+        try:
+            table = file.read()
+        except MemoryError:
+            check_size(SMALL + 1, source.path.stat().st_size, "the table")  # a small file declares too much in a page
+            raise
         table.validate(full=True)
         return Reading(frame_of(table), streams=True)
 

@@ -81,6 +81,13 @@ class Options:
         What to do with edges to ids that are not among the nodes.
     chosen : dict, default={}
         The columns of an earlier reading (`Inputs.columns`), for those that are not named here.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Options, Source
+    >>> Options(edges=Source(Path("pairs.csv")), directed=True).unknown
+    'fail'
     """
 
     edges: tuple[Source, ...] = ()
@@ -146,6 +153,15 @@ class Inputs:
         Whether the rows of ``table`` are those of the file, which can be read again in pieces.
     stored : slimg.io.disk_tables.FileTable, default=None
         The node table, if it is read again in pieces; ``table`` has no rows then.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Options, Source, read_inputs
+    >>> _ = Path("pairs.csv").write_text("source,target\\na,b\\nb,c\\n")
+    >>> inputs = read_inputs(Options(edges=Source(Path("pairs.csv"))), need_label=False)
+    >>> inputs.graph, len(inputs.table)
+    (Graph(3 nodes, 2 edges), 3)
     """
 
     graph: Graph
@@ -181,6 +197,14 @@ def read_inputs(options: Options, *, need_label: bool | None = True, plan: Featu
     ------
     InputError
         If a file cannot be read or does not fit the others; the message begins with its name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.io import Options, Source, read_inputs
+    >>> _ = Path("pairs.csv").write_text("source,target\\na,b\\nb,c\\n")
+    >>> read_inputs(Options(edges=Source(Path("pairs.csv"))), need_label=False).graph
+    Graph(3 nodes, 2 edges)
     """
     if options.db is not None:
         from slimg.io.schema import read_schema

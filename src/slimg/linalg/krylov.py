@@ -87,6 +87,12 @@ class LanczosLayout(NamedTuple):
         except its last block.
     is_sketched : bool
         Whether the basis has a fixed size (`slimg.linalg.sketched_lanczos`) instead of growing until the pairs converge.
+
+    Examples
+    --------
+    >>> from slimg.linalg import LanczosLayout
+    >>> LanczosLayout(width=8, basis=64, columns=120.0, is_sketched=False).basis
+    64
     """
 
     width: int

@@ -164,6 +164,14 @@ class Operator:
         The factors before and after a pass over A, and the loop.
     reverse : Sparse or None
         Aᵀ where A is not symmetric.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> from slimg.linalg import operator
+    >>> operator("A_row", ring.adjacency).name
+    'A_row'
     """
 
     name: str
@@ -328,6 +336,19 @@ def products(engine: Engine, operators: Sequence[Operator], row_matrix: RowMatri
     -------
     list of RowMatrix of shape (n, k)
         One for each operator.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> import numpy as np
+    >>> from slimg.engine import MemoryEngine
+    >>> from slimg.linalg import operator, products
+    >>> engine = MemoryEngine()
+    >>> numbers = engine.row_matrix(np.arange(4, dtype=np.float32)[:, None])
+    >>> (means,) = products(engine, [operator("A_row", ring.adjacency)], numbers)
+    >>> means.ravel()
+    array([2., 1., 2., 1.], dtype=float32)
     """
     return engine.products(operators[0].matrix, row_matrix, [each.scaling for each in operators])
 

@@ -55,6 +55,13 @@ class PCA:
         Orthonormal directions; the entry of largest magnitude in each is positive.
     singular_values : ndarray of shape (r,)
         Of the centred B, in descending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slimg.linalg import PCA
+    >>> PCA(np.zeros(2), np.eye(1, 2), np.ones(1)).components.shape
+    (1, 2)
     """
 
     mean: Array

@@ -64,6 +64,17 @@ class Spectrum:
         Orthonormal eigenvectors.
     eigenvalues : ndarray of shape (r,), float64
         By falling magnitude.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> import numpy as np
+    >>> from slimg.engine import MemoryEngine
+    >>> from slimg.linalg import truncated_svd
+    >>> spectrum = truncated_svd(MemoryEngine(), ring.adjacency, energy=0.9)
+    >>> spectrum.vectors.shape[0]
+    4
     """
 
     vectors: RowMatrix
@@ -157,6 +168,15 @@ def plan_svd(
     -------
     SVDPlan
         Its ``expected_rank`` is known at once, its ``rank`` after ``prepare()``, the vectors after ``solve()``.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> from slimg.engine import MemoryEngine
+    >>> from slimg.linalg import plan_svd
+    >>> type(plan_svd(MemoryEngine(), ring.adjacency)).__name__
+    'DenseSVD'
     """
     rule = RankRule(energy * squared_norm(adjacency.weights, adjacency.nnz), min(max_rank, adjacency.n))
     if adjacency.nnz > REDUCE_AT_MOST:

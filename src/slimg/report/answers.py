@@ -68,7 +68,7 @@ class Answers:
 
     def __init__(self, model: Any, table: pd.DataFrame, read_new_rows: Callable[[bytes, bytes], Inputs]) -> None:
         reading = model.data_.get("reading") or {}
-        self.model, self.table, self.read_new_rows = model, table, read_new_rows
+        self.model, self.read_new_rows, self._known = model, read_new_rows, dict[int, dict[str, Array]]()
         self.graph: Graph = model.fitted_graph_.graph
         self.ids = [str(value) for value in self.graph.ids.tolist()]
         self._rows = {name: row for row, name in enumerate(self.ids)}
@@ -77,6 +77,8 @@ class Answers:
         if not ends or self.id_column not in table or _text(table[self.id_column]).to_pylist() != self.ids:
             raise InputError("the table of predictions has other nodes than the model: fit again")
         self.attributes = {str(name): _text(table[name]) for name in table.columns[: ends[-1]] if name != self.id_column}
+        numbers = [name for name in table.columns[ends[-1] + 1 :] if not str(name).endswith("prediction_set")]
+        self.table = table.assign(**{name: pa.array(table[name]).cast(pa.float32()).to_numpy() for name in numbers})  # not text
         self.plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else FeaturePlan(())
         self.classes = [str(name) for name in model.classes_.tolist()]
         self.chances: Array = model.predict_proba()
@@ -84,8 +86,9 @@ class Answers:
         labels = self.attributes.get(str(reading.get("label")), pa.nulls(self.graph.n, pa.string()))
         codes = pc.fill_null(pc.index_in(labels, value_set=pa.array(self.classes)), -1).to_numpy()
         ranks = pc.rank(self._lower[0], tiebreaker="first").to_numpy().astype(np.int64)
-        columns = prediction_columns(np.arange(len(self.classes)), self.chances)
-        self.columns = {**columns, "label": codes, "id": ranks, "": np.arange(self.graph.n)}
+        columns = prediction_columns(np.arange(len(self.classes)), self.chances, probabilities=False)
+        each = {f"p({name})": column for name, column in zip(self.classes, self.chances.T, strict=True)}
+        self.columns = {**columns, **each, "label": codes, "id": ranks, "": np.arange(self.graph.n)}
         numbered = Graph._trusted(**{**self.graph.__getstate__(), "ids": np.arange(self.graph.n)})
         self._view = View(numbered, model.decision_function())  # sources of an explanation are rows, whatever the ids are
 
@@ -163,7 +166,7 @@ class Answers:
             raise InputError("nothing is changed: leave out an edge, add one, or give another value")
         told, z = dict[str, Any](id=self.ids[row], notes=notes), above_mean(len(self.classes), code)
         for when, each in (("before", self.graph), ("after", graph)):
-            parts = self.model.scorer_.parts(Target(each, np.array([row])))
+            parts = self._parts(each, row)
             scores = np.sum(list(parts.values()), axis=0)
             chances = softmax(scores / self.model.temperature_)[0]
             sums = {name: float(part[0] @ z) for name, part in {**parts, "score": scores}.items()}
@@ -210,6 +213,12 @@ class Answers:
         named = columns.rename(columns=lambda name: f"slimg_{name}" if name in table else name)
         text = _csv(pd.concat([table, named], axis=1), inputs.id).decode()
         return {"text": found.text(), "notes": inputs.notes, "total": len(table), "rows": rows, "csv": text}
+
+    def _parts(self, graph: Graph, row: int) -> dict[str, Array]:
+        """Parts of the scores of a node; those of the graph as it is are computed once."""
+        parts = self._known.get(row) if graph is self.graph else None
+        parts = parts or self.model.scorer_.parts(Target(graph, np.array([row])))
+        return self._known.setdefault(row, parts) if graph is self.graph else parts
 
     def _row_and_class(self, asked: Asked) -> tuple[int, int]:
         row, label = self._row(_word(asked, "id")), _word(asked, "class")
@@ -331,7 +340,7 @@ def _text(values: pd.Series) -> Any:
 
 def _csv(table: pd.DataFrame, id_column: str) -> bytes:
     file = io.BytesIO()
-    write_csv(table, file, ",", [id_column])
+    write_csv([table], file, ",", [id_column])
     return file.getvalue()
 
 

@@ -23,7 +23,7 @@ from slimg.explain.leave_one_out import Gain
 from slimg.explain.measures import WORDS, draws, format_difference, format_score, interval, measure
 from slimg.inference.calibration import calibrate
 from slimg.learn.labelled import Labelled, class_weights, stratified_folds
-from slimg.learn.objective import softmax
+from slimg.learn.objective import ROUNDING, softmax
 from slimg.learn.path import rounded
 from slimg.learn.search import SearchConfig, search
 
@@ -93,7 +93,9 @@ def _alone(model: Any, rows: Array, codes: Array, used: list[str]) -> Array:
     labelled = Labelled(block, codes, len(model.classes_), weights, {name: widths[name] for name in used},
                         model.components_.engine)  # fmt: skip
     problem = labelled.problem()
-    most = problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero()) or 1.0  # 0 where X says nothing
+    most = problem.penalty(0.0, 0.0).lambda_max(problem.gradient_at_zero())
+    if most <= ROUNDING:
+        return np.tile(np.bincount(codes, weights, len(model.classes_)) / weights.sum(), (len(codes), 1))
     grid = [(0.0, rounded(share * most)) for share in PENALTIES]
     config = SearchConfig(grid, model.cv, random_state=model.random_state, average=1, tol=1e-3, scoring=model.scoring_)
     scores = np.asarray(search(config, labelled, None).held_out_scores)
@@ -116,15 +118,18 @@ def _trees(model: Any, rows: Array, codes: Array, notes: list[str]) -> Array | N
     columns = np.concatenate([np.arange(part.start, min(part.stop, part.start + each)) for part in groups.values()])
     if len(columns) < rows.shape[1]:
         notes.append(f"Trees are grown on the first {each} columns of each component, {grown} for each fold and class.")
-    matrix, weights = np.ascontiguousarray(rows[:, columns]), class_weights(model.class_weight, model.classes_, codes)
+    matrix, weights = np.ascontiguousarray(rows[:, columns]), None  # any weights make scikit-learn's bins slow
+    if model.class_weight is not None:
+        weights = class_weights(model.class_weight, model.classes_, codes)
     chances = np.full((len(codes), c), np.nan)
     for fit, check in folds:
         trees = HistGradientBoostingClassifier(
             max_iter=grown, learning_rate=0.2, max_leaf_nodes=8, min_samples_leaf=5, early_stopping=False,
             random_state=model.random_state,
         )  # fmt: skip
+        given = None if weights is None else weights[fit]
         with threadpool_limits(1, "openmp"):  # on few rows several threads mostly wait for each other
-            chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=weights[fit]).predict_proba(matrix[check])
+            chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=given).predict_proba(matrix[check])
     return chances
 
 

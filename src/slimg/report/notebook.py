@@ -1,14 +1,24 @@
-"""A fitted model as a small piece of HTML for notebooks; everything that comes from a user's data is escaped."""
+"""Small pieces of HTML for notebooks: a graph, a fitted model, an explanation, a diagnosis, and a page inside a notebook.
+
+Everything that comes from a user's data is escaped.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from slimg.explain.measures import WORDS, format_score
 from slimg.graph.columns import number_of
 from slimg.learn.path import describe_members
 from slimg.report.page import templates
-from slimg.report.plots import MAIN
+from slimg.report.plots import MAIN, SECOND
+
+if TYPE_CHECKING:
+    from slimg.graph.graph import Graph
 
 SHOWN = 12
 """Classes and notes that are named."""
@@ -44,3 +54,92 @@ def model_html(model: Any) -> str:
         titles=model.scorer_.titles,
         colour=MAIN,
     )  # fmt: skip
+
+
+def told_html(lines: Sequence[str], parts: Mapping[str, float] | None = None, items: Sequence[str] = ()) -> str:
+    """Lines of text, parts of a sum as bars, and a list.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        The first is the title.
+    parts : mapping of str to float, default=None
+        Name → value, with its sign.
+    items : sequence of str, default=()
+        What is listed below.
+
+    Returns
+    -------
+    str
+        One HTML element.
+    """
+    most = max((abs(value) for value in (parts or {}).values()), default=0.0) or 1.0
+    given = {"lines": lines, "parts": parts or {}, "most": most, "items": items, "colours": (MAIN, SECOND)}
+    return templates().get_template("told.html").render(given)
+
+
+def graph_html(graph: Graph) -> str:
+    """Describe a graph: its sizes, the labels of each class, its relations, and the notes.
+
+    Returns
+    -------
+    str
+        One HTML element.
+    """
+    counts = np.bincount(graph.codes[graph.labelled], minlength=len(graph.classes)).tolist()
+    lines = [repr(graph)]
+    if graph.relations:
+        named = ", ".join(f"{each.name} ({number_of(each.edges, 'edge')})" for each in graph.relations[:SHOWN])
+        lines.append(f"Relations: {named}{' …' if len(graph.relations) > SHOWN else ''}.")
+    classes = dict(zip(map(str, graph.classes.tolist()[:SHOWN]), map(float, counts), strict=False))
+    return told_html([*lines, *(["Labelled nodes of each class:"] if classes else [])], classes, graph.notes[:SHOWN])
+
+
+class Page(str):
+    """A page as text, which a notebook shows."""
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self)}" width="100%" height="800" title="slimg" sandbox="allow-scripts"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<Page of {len(self):,} characters: model.report(path) writes it to a file>"
+
+
+class Text(str):
+    """Text that is shown as it is, line by line."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def help_text(model: Any) -> Text:
+    """List what a model can be asked now.
+
+    Returns
+    -------
+    Text
+        One line for each call.
+    """
+    calls = {"model.fit(graph)": "learn from the labelled nodes of a graph"}
+    if hasattr(model, "coef_"):
+        graph = getattr(model, "graph_", None) or (model.fitted_graph_.graph if model.keeps_graph_ else None)
+        calls = {
+            "model.predict()": "the class of every node",
+            "model.predict_proba()": "the probability of each class",
+            "model.predict_set(0.9)": "classes among which the true one is for 90 % of the nodes",
+            "model.summary()": "what counts: components, features and classes",
+            "model.plot.components()": "the same as a figure; also .path(), .features(label), .explanation(node)",
+        }
+        if model.calibration_ is None:
+            del calls["model.predict_set(0.9)"]
+        if graph is not None:
+            node = repr(graph.ids[0].item() if hasattr(graph.ids[0], "item") else graph.ids[0])
+            calls[f"model.explain({node})"] = "why a node has its class, as a sum"
+            calls[f"model.find_counterfactual({node})"] = "edges without which it would have another class"
+        if "graph_" in vars(model):
+            calls["slimg.diagnose(model.graph_)"] = "whether edges and features predict the labels"
+            if model.held_out_scores_ is not None:
+                calls["model.report('report.html')"] = "all of it as a page; without a path, inside a notebook"
+        calls |= {"model.fold_in(grown)": "scores of new nodes without fitting again", "model.save('model.slimg')": "one file"}
+    width = max(map(len, calls))
+    return Text("\n".join(f"{call:<{width}}   {what}" for call, what in calls.items()))

@@ -176,6 +176,8 @@ NAME_LENGTH = 60
 """Characters of a name."""
 COVERAGE = 0.9
 """Share of nodes whose prediction set holds the true class."""
+STEP = 1 << 16
+"""Nodes whose probabilities are computed at a time."""
 _CANDIDATE = ("l1", "group", "joint", "separate", "val_accuracy", "val_score")
 
 
@@ -411,11 +413,11 @@ def _sets(model: Model, chances: Chances) -> dict[str, Any] | None:
     if known is None:
         return None
     by_class = model.scoring_ != "accuracy"
-    held, c = known.accepted(known.chances, COVERAGE, by_class), chances.scores.shape[1]
-    sizes = np.zeros(c + 1, np.int64)
-    for start in range(0, len(chances.scores), 1 << 16):
-        some = known.accepted(chances[start : start + (1 << 16)], COVERAGE, by_class)
-        sizes += np.bincount(some.sum(axis=1), minlength=c + 1)
+    n, c = chances.scores.shape
+    held, sizes = known.accepted(known.chances, COVERAGE, by_class), np.zeros(c + 1, np.int64)
+    for start in range(0, n, STEP):
+        found = known.accepted(chances[start : start + STEP], COVERAGE, by_class)
+        sizes += np.bincount(found.sum(axis=1), minlength=c + 1)
     among = [known.conformity[(known.codes == code) | (not by_class)] for code in range(c)]
     return {
         "coverage": COVERAGE,
@@ -449,8 +451,9 @@ def _nodes(
     graph: Graph, codes: np.ndarray, best: tuple[np.ndarray, ...], chances: Chances, names: Sequence[Any] | None
 ) -> dict[str, Any]:
     """Columns of the table of nodes, cut where the room ends."""
-    ids = [str(value) for value in graph.ids[: NODE_BYTES // 15 + 1].tolist()]
-    shown = None if names is None else [str(name)[:NAME_LENGTH] for name in names[: len(ids)]]
+    most = NODE_BYTES // 15 + 1
+    ids = [str(value) for value in graph.ids[:most].tolist()]
+    shown = None if names is None else [str(name)[:NAME_LENGTH] for name in names[:most]]
     sizes = np.cumsum([len(f"{name}{'' if shown is None else shown[row]}".encode()) + 14 for row, name in enumerate(ids)])
     kept = int(np.searchsorted(sizes, NODE_BYTES))
     return {
@@ -517,6 +520,6 @@ def _neighbourhood(graph: Graph, predicted: np.ndarray, row: int, parts: list[di
         if int(third) in place and other < third
     ]
     joined = [(key, set(matrix.neighbours(row).tolist())) for key, matrix in graph.directions().items()]
-    along = [[key for key, ends in joined if other in ends] for other in order]
-    neighbours = [[str(graph.ids[other]), int(predicted[other]), keys] for other, keys in zip(order, along, strict=True)]
+    neighbours = [[str(graph.ids[other]), int(predicted[other]), [key for key, ends in joined if other in ends]]
+                  for other in order]  # fmt: skip
     return {"degree": len(near), "neighbours": neighbours, "among": among}

@@ -103,7 +103,6 @@ class Handler(BaseHTTPRequestHandler):
         """Read line and headers, and let through who has the token and asks this server; all others have their answer."""
         if not super().parse_request():
             return False
-        self.request_version = "HTTP/1.0"  # not 0.9, which has no status
         length = self.headers.get("Content-Length", "0")
         self.length = int(length) if length.isascii() and length.isdigit() and len(length) < 16 else MOST_BYTES + 1
         self.body = self.rfile.read(self.length) if self.length <= MOST_BYTES else b""
@@ -143,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
                 found = table[self.name](self.server.answers, asked)
             body = found if isinstance(found, bytes) else json.dumps(json_values(found), ensure_ascii=False).encode()
         except InputError as error:
-            self._refuse(400, str(error))
+            self._refuse(400 if self.name in table else 404, str(error))
         except Exception as error:  # a defect: the page says so, and the server goes on
             self._refuse(500, f"internal error ({type(error).__name__}: {error}), which is a defect of slimg")
         else:
@@ -166,7 +165,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, body: bytes = b"", kind: str = "text/plain") -> bool:
         """Send a response; False, since nothing is left to do."""
-        self.close_connection = True
+        self.close_connection, self.request_version = True, "HTTP/1.0"  # not 0.9, which has no status
         self.send_response(status)
         policy = "frame-ancestors 'none'" if self.name == PAGE else POLICY  # the finished page names a policy of its own
         own = {"Content-Type": kind, "Content-Length": str(len(body)), "Content-Security-Policy": policy}

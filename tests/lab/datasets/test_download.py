@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from faulty_server import FaultyServer
 
+from slimg.errors import DiskFull
 from slimg.lab import datasets
 from slimg.lab.datasets import Dataset, DownloadError, RemoteFile, files
 from slimg.lab.datasets import download as module
@@ -155,7 +156,7 @@ def test_a_disk_that_fills_up(server, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(module.os, "fsync", full)
-    with pytest.raises(DownloadError, match="is full: make room"):
+    with pytest.raises(DiskFull, match="is full: make room"):
         get(remote(server), tmp_path)
     monkeypatch.undo()
     assert get(remote(server, sha256=SHA), tmp_path).read_bytes() == DATA

@@ -75,6 +75,13 @@ class Recipe:
         Row → its number of splits, where that is not ``seeds``.
     alone : bool
         Whether its cells are run one process at a time, since their times are compared.
+
+    Examples
+    --------
+    >>> from slimg.lab.bench import Recipe
+    >>> recipe = Recipe("mine", "Mine", data={"cora": {"name": "cora"}}, models={"sgc": {"kind": "sgc"}})
+    >>> recipe.split
+    (0.025, 0.025, 0.95)
     """
 
     name: str

@@ -106,6 +106,12 @@ class Store:
         Key → record, in the order of the first writing.
     notes : tuple of str
         What was found wrong and repaired, one sentence each.
+
+    Examples
+    --------
+    >>> from slimg.lab.bench import Store
+    >>> Store("records.jsonl").records
+    {}
     """
 
     path: Path

@@ -86,6 +86,12 @@ class RemoteFile:
         Digest of its arrays (`slimg.lab.datasets.files.contents_digest`), the same when the file is packed again.
     optional : bool
         Whether the dataset can be read without it.
+
+    Examples
+    --------
+    >>> from slimg.lab.datasets import RemoteFile
+    >>> RemoteFile("edges.txt", "https://example.org/edges.txt").optional
+    False
     """
 
     name: str
@@ -122,6 +128,13 @@ class Dataset:
         What nodes, edges, features and classes are.
     options : dict of str to int
         Options of the reader.
+
+    Examples
+    --------
+    >>> from slimg.lab import datasets
+    >>> cora = datasets.info("cora")
+    >>> cora.title, len(cora.files)
+    ('Cora', 8)
     """
 
     name: str

@@ -25,7 +25,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from slimg import __version__
-from slimg.errors import InputError, SlimgError
+from slimg.errors import DiskFull, InputError, SlimgError
 from slimg.lab.datasets import files
 from slimg.lab.datasets.dataset import Dataset, RemoteFile
 from slimg.lab.datasets.loader import find
@@ -41,7 +41,15 @@ Progress = Callable[[int, "int | None"], None]
 
 
 class DownloadError(SlimgError):
-    """A file could not be downloaded; the message says why and what was kept."""
+    """A file could not be downloaded; the message says why and what was kept.
+
+    Examples
+    --------
+    >>> from slimg.errors import SlimgError
+    >>> from slimg.lab.datasets import DownloadError
+    >>> issubclass(DownloadError, SlimgError)
+    True
+    """
 
 
 class _Cut(Exception):
@@ -58,6 +66,13 @@ class Fetched:
         Where the files are.
     notes : tuple of str
         Sentences on what was found, such as a checksum that was not known.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from slimg.lab.datasets import Fetched
+    >>> Fetched(Path("cora"), notes=()).notes
+    ()
     """
 
     folder: Path
@@ -94,6 +109,11 @@ def fetch(
     ------
     DownloadError
         If a file cannot be downloaded or is not the publisher's.
+
+    Examples
+    --------
+    >>> from slimg.lab import datasets
+    >>> datasets.fetch("cora")  # doctest: +SKIP
     """
     dataset = name if isinstance(name, Dataset) else find(name)
     folder = (Path(root) if root is not None else files.user_cache()) / dataset.folder
@@ -158,7 +178,7 @@ def _disk_errors(path: Path, action: str = "write") -> Iterator[None]:
         yield
     except (OSError, InputError) as error:
         if getattr(error, "errno", None) == errno.ENOSPC:
-            raise DownloadError(f"the disk of {path.parent} is full: make room and try again") from None
+            raise DiskFull(f"the disk of {path.parent} is full: make room and try again") from None
         why = getattr(error, "strerror", None) or error
         raise DownloadError(f"cannot {action} {path} ({why}): choose another folder with root=") from None
 

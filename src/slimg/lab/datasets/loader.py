@@ -76,6 +76,11 @@ def load(name: str, root: str | Path | None = None, *, check: bool = True) -> Gr
     ------
     InputError
         If there is no such dataset, its files are missing or damaged, or they hold another graph.
+
+    Examples
+    --------
+    >>> from slimg.lab import datasets
+    >>> datasets.load("cora")  # doctest: +SKIP
     """
     dataset = find(name)
     found = files.require_files(dataset, root)
@@ -98,6 +103,12 @@ class Info(Dataset):
     ----------
     root : path-like or None
         Folder that holds one folder per dataset; the others are those of `Dataset`.
+
+    Examples
+    --------
+    >>> from slimg.lab import datasets
+    >>> datasets.info("chameleon").folder
+    'chameleon'
     """
 
     root: str | Path | None = None

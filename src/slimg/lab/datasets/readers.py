@@ -398,7 +398,7 @@ def _check_present(path: Path, what: str, names: Iterable[str], found: Iterable[
     there = [name for name in found if not name.startswith("__")]
     absent = [name for name in names if name not in there]
     if absent:
-        has = ", ".join(there)[:200]
+        has = ascii(", ".join(there))[1:-1][:200]  # a damaged file may name its arrays with anything
         raise InputError(f"{path} lacks the {what} {absent[0]!r} (it has {has}): is it of another dataset?")
 
 

@@ -84,6 +84,12 @@ class Propagator:
         Where the network was published.
     grid : mapping of str to sequence
         Hyperparameter → values that `LinearGNN` tries when it is not fixed (the paper's last table).
+
+    Examples
+    --------
+    >>> from slimg.lab.propagators import get
+    >>> get("sgc", K=3).family
+    'linear'
     """
 
     family: ClassVar[str] = "own"
@@ -242,6 +248,13 @@ def register(
     -------
     callable
         A decorator of a `Propagator` class, or of a function of hyperparameters that returns a formula.
+
+    Examples
+    --------
+    >>> from slimg.lab.propagators import get, register
+    >>> from slimg.lab.propagators.expressions import A_row
+    >>> register("walk", title="Walk")(lambda K=2: A_row**K)  # doctest: +SKIP
+    >>> get("walk", K=3)  # doctest: +SKIP
     """
 
     def add(given: Registered) -> Registered:
@@ -261,6 +274,12 @@ def names() -> tuple[str, ...]:
     -------
     tuple of str
         In the order of the paper's table.
+
+    Examples
+    --------
+    >>> from slimg.lab.propagators import names
+    >>> names()[:3]
+    ('lr', 'sgc', 'dgc')
     """
     return tuple(_registry())
 

@@ -119,6 +119,12 @@ def from_torch(
     ------
     InputError
         If ``make_module`` is a module and not what makes one.
+
+    Examples
+    --------
+    >>> from slimg.lab.sanity import from_torch
+    >>> from_torch(lambda features, classes: None, name="mine").name
+    'mine'
     """
     if not callable(make_module) or (hasattr(make_module, "forward") and not isinstance(make_module, type)):
         raise InputError("from_torch takes a function (features, classes) → module, so that each split starts anew")

@@ -61,6 +61,13 @@ class SanityCase:
         What `make` was called with.
     notes : tuple of str
         One sentence on the truth and one per setting that differs from its default.
+
+    Examples
+    --------
+    >>> from slimg.lab.sanity import make
+    >>> case = make("semantic", "homophily", n=200, d=8, seed=0, density=0.2)
+    >>> case.helps
+    ('X', 'A')
     """
 
     features: str

@@ -100,6 +100,14 @@ class SanityReport:
         ``cells[model, case]`` is a `Cell`.
     at_least : float
         Mean accuracy from which a case is passed.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from slimg.lab.sanity import check, from_sklearn
+    >>> report = check([from_sklearn(LogisticRegression())], ["semantic-uniform"], n=400, seeds=1)
+    >>> report.models, report.seeds
+    (('LogisticRegression',), 1)
     """
 
     models: tuple[str, ...]

@@ -1,0 +1,33 @@
+"""No sentence of a page is refuted by its numbers or by another sentence, over random small graphs; and the check sees."""
+
+import copy
+
+import pytest
+from contradictions import KINDS, contradictions, random_graph
+
+from slimg import SlimG
+from slimg.report.record import fit_record
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [100, 101])
+def test_nothing_is_refuted(kind, seed):
+    graph = random_graph(kind, seed)
+    assert contradictions(fit_record(SlimG(random_state=seed).fit(graph), graph)) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Do not use predictions from this graph.", "Still, predictions are no better than chance (2).", "Nothing is known."],
+)
+def test_a_false_sentence_is_found(record, sentence):
+    """The fixture's graph predicts its classes well."""
+    false = copy.deepcopy(record)
+    false["diagnosis"]["verdict"].append(sentence)
+    assert contradictions(record) == [] and contradictions(false)
+
+
+def test_two_sentences_that_do_not_go_together_are_found(record):
+    false = copy.deepcopy(record)
+    false["diagnosis"]["advice"] += ["Use SlimG as it is.", "Do not rely on predictions yet."]
+    assert any("beside" in line for line in contradictions(false))
