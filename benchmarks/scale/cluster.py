@@ -188,15 +188,15 @@ def _watch(client: Any, peaks: dict[Any, int]) -> None:
 
 def small(options: argparse.Namespace) -> dict[str, Any]:
     """The sentence of a limit that is too small, and the seconds until it comes."""
-    graph = graph_of("large", options.folder)
-    begun = time.perf_counter()
-    try:
-        with cluster(options.memory, options.folder) as (client, _), DaskEngine(client, options.folder) as engine:
-            compute_components(graph, engine, components=DEFAULT_COMPONENTS)
-        told = "no error"
-    except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-    return {"limit": options.memory, "seconds": round(time.perf_counter() - begun, 1), "told": told}
+    graph, told = graph_of("large", options.folder), "no error"
+    with cluster(options.memory, options.folder) as (client, _):
+        begun = time.perf_counter()
+        try:
+            with DaskEngine(client, options.folder) as engine:
+                compute_components(graph, engine, components=DEFAULT_COMPONENTS)
+        except Exception as error:
+            told = f"{type(error).__name__}: {error}"
+        return {"limit": options.memory, "seconds": round(time.perf_counter() - begun, 1), "told": told}
 
 
 class Counted(MemoryEngine):

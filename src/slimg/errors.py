@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from types import ModuleType
 
 EXHAUSTED = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EFBIG}
-EXHAUSTED_TEXTS = "cannot allocate memory", "failed to map segment", "can't start new thread", "Unable to allocate"
+EXHAUSTED_TEXTS = ("cannot allocate memory", "failed to map segment", "cannot map zero-fill pages", "can't start new thread",
+                   "Unable to allocate")  # fmt: skip
 """What the dynamic linker, threading and numpy say when memory is exhausted."""
 _PASSWORD = re.compile(r"(postgres(?:ql)?://[^/@:\s]*):\S*@|(?<=[?&])(?:ssl)?password=[^&:\s'\"]*&?")
 
@@ -141,7 +142,7 @@ def is_exhausted(error: BaseException) -> bool:
     if isinstance(error, OSError) and error.errno in EXHAUSTED:
         return True
     text = str(error)  # of the dynamic linker, of threading
-    return isinstance(error, (ImportError, RuntimeError)) and any(words in text for words in EXHAUSTED_TEXTS)
+    return isinstance(error, (ImportError, OSError, RuntimeError)) and any(words in text for words in EXHAUSTED_TEXTS)
 
 
 def without_password(text: str) -> str:

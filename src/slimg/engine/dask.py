@@ -322,8 +322,10 @@ class DaskEngine(Engine):
 
     def _check_workers(self) -> int:
         """Bytes that one task may hold; raises an `InputError` for a cluster that cannot be used."""
+        advice = "start some"
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE)
+            advice = "give them more memory, or see their logs"
             versions = self._client.run(resolve_name, "slimg.engine.dask_tasks:__version__", on_error="return")
             for address, version in versions.items():
                 if version != __version__:
@@ -331,8 +333,7 @@ class DaskEngine(Engine):
                     raise InputError(f"worker {address} cannot import slimg {__version__} ({found}): install it on every worker")
             held = self._client.run(work.run, self._publish((work.check_in, [()])), 0, 1)
         except OSError as error:
-            reason = "give workers more memory, or see their logs" if self._workers() else "start some"
-            raise InputError(f"the Dask cluster has no workers that stay while slimg is loaded ({error}): {reason}") from None
+            raise InputError(f"the Dask cluster has no workers that stay while slimg is loaded ({error}): {advice}") from None
         rooms, workers = [], self._workers()
         for address, ((resident, free),) in held.items():
             limit, threads = workers[address]["memory_limit"] or resident + free, workers[address]["nthreads"]

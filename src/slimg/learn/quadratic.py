@@ -8,11 +8,11 @@ At W (only groups that are not zero take part) the model of the objective at W +
 It is minimised in rounds. In a round, coordinates that are zero and want to stay so are left out and the others keep their
 sign; there the norms are smooth, and conjugate gradients solve with H plus the group norms' second derivative
 (λ₂/‖·‖)(I − uuᵀ), u the unit vector of the group. They are scaled by its diagonal less (λ₂/‖·‖) uuᵀ: a small group is stiff
-across u, but not along it. What crosses zero is set to zero, without λ₁ also a group that would pass through it, and the free coordinates
-are chosen again. So whole sets of coordinates enter and leave in one step, which a line search over the true objective
-would admit one kink at a time. Where that lowers nothing, because the direction is long where the model is flat and most of
-it is cut off, rounds become conservative: coordinates leave zero by proximal gradient steps only, and the system is damped
-by a share of its diagonal, which grows while directions cross zero and falls when they do not.
+across u, but not along it. What crosses zero is set to zero, without λ₁ also a group that would pass through it, and the free
+coordinates are chosen again. So whole sets of coordinates enter and leave in one step, which a line search over the true
+objective would admit one kink at a time. Where that lowers nothing, because the direction is long where the model is flat and
+most of it is cut off, rounds become conservative: coordinates leave zero by proximal gradient steps only, and the system is
+damped by a share of its diagonal, which grows while directions cross zero and falls when they do not.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ class _Model:
         direction = _Point(step, intercept_step, *self.times(step, intercept_step))
         slope = _dot(gradient + here.image, step) + _dot(here.intercept_image, intercept_step)
         slope += self.penalty.value(at + step) - self.penalty.value(at)
-        curvature = _dot(step, direction.image) + _dot(intercept_step, direction.intercept_image)
-        length = at.dtype.type(min(1.0, -slope / max(curvature, 1e-30)))
+        along = _dot(step, direction.image) + _dot(intercept_step, direction.intercept_image)
+        length = at.dtype.type(min(1.0, -slope / max(along, 1e-30)))
         return self._if_lower(weights, gradient, here, *_along(here, length, direction))
 
     def _if_lower(
