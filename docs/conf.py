@@ -26,6 +26,7 @@ templates_path = ["templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = "slimg"
 html_theme_options = {"navigation_depth": 2, "show_toc_level": 2, "secondary_sidebar_items": ["page-toc"]}
+html_sidebars = {page: [] for page in ("index", "gallery", "mathematics")}  # pages without pages below them
 html_show_sourcelink = False
 html_extra_path = [str(ROOT / "src" / "slimg" / "guides" / "llms.txt")]
 

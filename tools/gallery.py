@@ -18,6 +18,7 @@ import os
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,7 +127,7 @@ CASES = {
     "debian": Case("Debian: eight relations", "Packages, words and maintainers; the section", debian),
     "reddit": Case("Reddit: a rare class", "Users and what they post to; 3.3 % were banned", reddit),
     "shop": Case("A database", "A generated shop in SQLite: customers, orders, items, reviews, friends; who leaves", shop),
-    "wordnet": Case("WordNet: 26 relations, over 100,000 nodes", "Meanings, words and glosses; the topic", wordnet),
+    "wordnet": Case("WordNet: many relations, over 100,000 nodes", "Meanings, words and glosses; the topic", wordnet),
 }
 
 
@@ -159,13 +160,13 @@ def pictures(browser: Browser, name: str, page: Path) -> None:
     shots = [clip(browser, "body", height=1250)]
     save(shots, DOCS / "gallery" / f"{name}.webp", width=700)
     if name == README_CASE:
-        save([clip(browser, "#summary"), clip(browser, "#model", height=560)], DOCS / "page.webp", width=900)
+        save([clip(browser, "#summary"), clip(browser, "#model h3", height=390)], DOCS / "page.webp", width=900)
 
 
 def clip(browser: Browser, selector: str, height: float | None = None) -> Image.Image:
     box = browser.run(f"(() => {{ const r = document.querySelector('{selector}').getBoundingClientRect();"
                       " return [r.top + scrollY, r.height]; })()")  # fmt: skip
-    area = {"x": 0, "y": box[0], "width": 1000, "height": min(box[1], height or box[1]), "scale": 1}
+    area = {"x": 0, "y": box[0], "width": 1000, "height": height or box[1], "scale": 1}
     shot = browser.call("Page.captureScreenshot", captureBeyondViewport=True, clip=area)["data"]
     return Image.open(io.BytesIO(base64.b64decode(shot))).convert("RGB")
 
@@ -195,7 +196,7 @@ def gallery(out: Path) -> str:
         read = json.loads((folder / "record.json").read_text(encoding="utf-8"))["read"]
         sizes = f"{read['nodes']:,} nodes, {read['edges']:,} edges, {read['labelled']:,} labelled; a page of {megabytes:.1f} MB."
         picture = f"![The page of {name}](gallery/{name}.webp)"
-        command = read["command"].removesuffix(" --force")
+        command = " \\\n      ".join(textwrap.wrap(read["command"].removesuffix(" --force"), 100, break_on_hyphens=False))
         lines += [f"## {case.title}", "", f"{case.about}. {sizes}", "", f"    {command}", "", picture, ""]
     return "\n".join(lines)
 

@@ -5,16 +5,20 @@ import io
 import json
 import shutil
 import socket
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from served import Served
-from slimg import SlimG, __version__
-from slimg.cli.inputs import options_of
+from slimg import SlimG, __version__, cli
+from slimg.cli.inputs import options_of, read_new_rows
+from slimg.errors import InputError
+from slimg.io import Source, read
 from slimg.io.features import FeaturePlan
 from slimg.io.inputs import read_inputs
+from slimg.report.answers import Answers
 
 NODE = "0007"
 
@@ -297,3 +301,69 @@ def test_a_folder_that_cannot_be_opened(fitted, slimg, server):
         assert code == 2 and name in err and len(err.splitlines()) == 1
     shutil.rmtree(out)
     assert "slimg-out/record.json does not exist" in slimg("open")[2]
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    """A fit of two relations, one of them weighted, and nodes with lists."""
+    folder, rng = tmp_path_factory.mktemp("typed"), np.random.default_rng(1)
+    rows = [{"id": k, "label": "ab"[k % 2] if k % 3 else None, "tags": [["x", "y"][k % 2], "xyz"[k % 3]],
+             "place": [float(k % 2) + rng.normal(), rng.normal()]} for k in range(60)]  # fmt: skip
+    (folder / "nodes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for name in ("cites", "pays"):
+        ends = pd.DataFrame(rng.integers(0, 60, (150, 2)), columns=["source", "target"]).drop_duplicates()
+        ends = ends[ends["source"] != ends["target"]]
+        weights = {"weight": rng.integers(1, 4, len(ends))} if name == "pays" else {}
+        ends.assign(**weights).to_csv(folder / f"{name}.csv", index=False)
+    files = [f"--edges={folder / name}.csv" for name in ("cites", "pays")]
+    words = ["fit", *files, "--directed", "pays", "--nodes", str(folder / "nodes.jsonl"), "--label", "label"]
+    assert cli.main([*words, "--out", str(folder / "out"), "--json"]) == 0
+    model = SlimG.load(folder / "out/model.slimg")
+    frame = read(Source(folder / "out/predictions.jsonl")).frame
+    return folder, Answers(model, frame, partial(read_new_rows, model)), model
+
+
+def test_relations_weights_and_lists(typed):
+    folder, answers, model = typed
+    assert answers.start()["relations"] == ["cites", "pays →", "pays ←"] and answers.start()["weighted"]
+    told = answers.node({"id": "7"})
+    pays = pd.read_csv(folder / "pays.csv")
+    assert {each["id"] for each in told["neighbours"] if "pays →" in each["relations"]} == set(
+        pays.loc[pays["source"] == 7, "target"].astype(str)
+    )
+    new = next(str(k) for k in range(60) if k != 7 and str(k) not in {each["id"] for each in told["neighbours"]})
+    gone = pays.loc[pays["target"] == 7, "source"].iloc[0]
+    edges = {"with": [[new, "pays →", "2.5"]], "without": [[str(gone), "pays ←"]]}
+    found = answers.what_if({"id": "7", **edges, "values": [["tags", "x, z"], ["place", "1, -2"]]})
+    changed = pays[(pays["source"] != gone) | (pays["target"] != 7)]
+    row = pd.DataFrame({"source": [7], "target": [int(new)], "weight": [2.5]})
+    pd.concat([changed, row]).to_csv(folder / "pays.csv", index=False)
+    rows = [json.loads(line) for line in (folder / "nodes.jsonl").read_text().splitlines()]
+    rows[7] |= {"tags": ["x", "z"], "place": [1, -2]}
+    (folder / "nodes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    reading = model.data_["reading"]
+    graph = read_inputs(options_of(argparse.Namespace(**reading["options"])), plan=FeaturePlan.from_dict(reading["plan"])).graph
+    scores = model.decision_function(graph)[7].astype(float)
+    code = list(model.classes_).index(told["class"])
+    assert found["after"]["score"] == pytest.approx(contrast(scores, code), abs=1e-5)
+    for values, words in (([["place", "1"]], "'1'"), ([["place", "north, 2"]], "numbers separated by commas")):
+        with pytest.raises(InputError, match=words):
+            answers.what_if({"id": "7", "values": values})
+    with pytest.raises(InputError, match="weight of an edge must be a number above 0, not '-1'"):
+        answers.what_if({"id": "7", "with": [[new, "pays →", "-1"]]})
+
+
+def test_new_rows_of_several_relations_name_them_in_a_column(typed):
+    _, answers, model = typed
+    nodes, edges = "id,tags,place\nnew,,\n", "source,target,relation,weight\nnew,3,cites,1\nnew,4,pays,2.5\n"
+    for each in ("", edges):
+        assert [row["id"] for row in answers.new_rows({"nodes": nodes, "edges": each})["rows"]] == ["new"]
+    graph = read_new_rows(model, nodes.encode(), edges.encode()).graph
+    assert {each.name: (each.edges, each.directed) for each in graph.relations} == {"cites": (1, False), "pays": (1, True)}
+    for words, question in {
+        "no column 'relation'": {"nodes": nodes, "edges": "source,target\nnew,3\n"},
+        "relation 'likes'": {"nodes": nodes, "edges": edges.replace("cites", "likes")},
+        "'place' needs lists of numbers": {"nodes": nodes.replace(",,", ",,1 2")},
+    }.items():
+        with pytest.raises(InputError, match=words):
+            answers.new_rows(question)

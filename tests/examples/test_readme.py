@@ -52,6 +52,8 @@ def test_numbers_are_those_of_the_records():
     text = " ".join(README.split())
     assert f"in {new['seconds']['new_rows']} s with the classes that a refit of {new['seconds']['refit']:.0f} s gives" in text
     assert new["agreement_with_refit"] == 1 and new["new"] == 100 and new["nodes"] == 1_000_000
+    both = record("trees")["interaction"]["mean"]
+    assert f"right for {both['boosted trees']:.0%} of the nodes and slimg for {both['SlimG']:.0%}".replace("%", " %") in text
     assert f"takes {cora['seconds']:.1f} s on two cores, 1/{1 / cora['ratio']:.0f} of" in text
 
 

@@ -149,7 +149,7 @@ def test_as_many_steps_as_unknowns_solve_the_system():
     rng = np.random.default_rng(1)
     slope, intercept_slope, diagonal = rng.standard_normal((k, c)) * free, rng.standard_normal(c), np.ones((k, c))
     x, hx, r = np.zeros((k, c)), np.zeros((k, c)), -slope
-    d = r / diagonal
+    d, none = r / diagonal, np.zeros((k, c))
     intercept = np.zeros((6, c))
     intercept[2], intercept[5] = -intercept_slope, 2.0
     intercept[3] = intercept[2] / intercept[5]
@@ -157,7 +157,7 @@ def test_as_many_steps_as_unknowns_solve_the_system():
     for _ in range(free.sum() + c):
         h = (hessian @ d.ravel()).reshape(k, c)
         intercept[4] = 5 * intercept[3]
-        size = conjugate_step(x, hx, r, d, h, *terms, np.zeros(3), diagonal, intercept, size)
+        size = conjugate_step(x, hx, r, d, h, *terms, np.zeros((2, 3)), none, np.zeros(3), diagonal, intercept, size)
     places = np.flatnonzero(free)
     expected = np.linalg.solve(dense[np.ix_(places, places)], -slope.ravel()[places])
     np.testing.assert_allclose(x.ravel()[places], expected, rtol=1e-8)
@@ -173,7 +173,8 @@ def test_a_direction_that_does_not_curve_upwards_moves_nothing(bad):
     x, hx, r, d = np.zeros((k, c)), np.zeros((k, c)), np.ones((k, c)), np.ones((k, c))
     ones, none = np.ones((k, c)), np.zeros((k, c))
     size = conjugate_step(
-        x, hx, r, d, np.full((k, c), bad), ones, none, none, none, np.zeros(k, int), np.zeros(2), ones, np.zeros((6, c)), 1.0
+        *(x, hx, r, d, np.full((k, c), bad), ones, none, none, none, np.zeros(k, int), np.zeros((2, 2))),
+        *(none, np.zeros(2), ones, np.zeros((6, c)), 1.0),
     )
     assert size == -1
     assert not x.any() and not hx.any() and (r == 1).all() and (d == 1).all()

@@ -215,6 +215,7 @@ def test_a_hundred_thousand_nodes_fit_in_six_megabytes(record):
     nodes = {
         "total": n,
         "ids": [f"{int(rng.integers(2**62)):032x}-{k:03}" for k in range(n)],
+        "names": None,
         "label": [-1] * n,
         "prediction": rng.integers(0, 10, n).tolist(),
         "probability": rng.integers(0, 1000, n).tolist(),

@@ -12,13 +12,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from slimg import __version__
 from slimg.cli import Progress
-from slimg.errors import InputError
+from slimg.errors import InputError, require
 from slimg.io.inputs import Inputs, Options, read_inputs
 from slimg.system import as_bytes, atomic_write, available_memory, release_memory, show_bytes
 
@@ -70,23 +71,23 @@ def opened(args: argparse.Namespace, options: Options, progress: Progress) -> It
         )  # fmt: skip
     name, notes = _chosen(args.engine, options, budget)
     if name == "mapped":
-        with _mapped(args.out, options, budget or int(0.8 * (available_memory() or 1 << 32)), progress) as (inputs, engine):
+        with _mapped(args, options, budget or int(0.8 * (available_memory() or 1 << 32)), progress) as (inputs, engine):
             yield inputs, engine, [*notes, SAMPLED]
         return
-    with progress.stage("reading"):
-        inputs = _without_table(read_inputs(options), options)
-        release_memory()
-    if name == "memory":
-        yield inputs, "memory", notes
-        return
-    from slimg.errors import require
+    with _client(args.scheduler) if name == "dask" else nullcontext("memory") as place:
+        with progress.stage("reading"):
+            inputs = _without_table(read_inputs(options), options)
+            release_memory()
+        yield inputs, place, notes
 
+
+def _client(address: str) -> Any:
+    """A client of a Dask cluster."""
     client = require("distributed", "dask", "--engine dask").Client
     try:
-        with client(args.scheduler, timeout=20) as connected:
-            yield inputs, connected, notes
+        return client(address, timeout=20)
     except (OSError, TimeoutError, ValueError) as error:
-        raise InputError(f"there is no Dask scheduler at {args.scheduler} ({str(error)[:100]}): check --scheduler") from None
+        raise InputError(f"there is no Dask scheduler at {address} ({str(error)[:100]}): check --scheduler") from None
 
 
 def _without_table(inputs: Inputs, options: Options) -> Inputs:
@@ -129,22 +130,26 @@ def _chosen(name: str, options: Options, budget: int | None) -> tuple[str, list[
 
 
 @contextmanager
-def _mapped(out: Path, options: Options, budget: int, progress: Progress) -> Iterator[tuple[Inputs, Any]]:
+def _mapped(args: argparse.Namespace, options: Options, budget: int, progress: Progress) -> Iterator[tuple[Inputs, Any]]:
     """A graph on disk and the engine of files, in a work folder that outlives a kill."""
     from slimg.engine.mapped import MappedEngine
     from slimg.io.disk_tables import read_to_disk
 
-    target = Path(os.path.realpath(out))
+    target = Path(os.path.realpath(args.out))
     work = target.parent / f".{target.name}.work"
     asked = json.dumps({"files": [_state(source) for source in (*options.edges, *options.nodes)],
-                        "options": repr(options), "memory": budget})  # fmt: skip
+                        "options": repr(options), "seed": args.seed, "slimg": __version__})  # fmt: skip
     if not (work / "work.json").exists() or (work / "work.json").read_text(encoding="utf-8") != asked:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         with atomic_write(work / "work.json") as file:
             file.write(asked)
-    with progress.stage("reading"):
-        inputs = read_to_disk(options, work, budget, progress)
+    try:
+        with progress.stage("reading"):
+            inputs = read_to_disk(options, work, budget, progress)
+    except InputError:  # the files have to change first
+        shutil.rmtree(work, ignore_errors=True)
+        raise
     with MappedEngine(budget, work) as engine:
         yield inputs, engine
     shutil.rmtree(work, ignore_errors=True)

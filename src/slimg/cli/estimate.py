@@ -113,7 +113,8 @@ def measured(options: Options) -> tuple[Any, Any]:
     weighted = any(names[2] is not None for names in joiner.columns["edges"].values())
     sizes = Sizes(n, sum(rows for rows, _ in edges), d, max(2, len(set(known))), labelled, weighted,
                   None if plan.is_dense else int(n * entries))  # fmt: skip
-    return sizes, Files(size, sum(each for _, each in edges), len(heads[0].columns), pace)
+    pairs = sum(len(block.keys) for block in plan.blocks if block.kind in ("number", "vector"))
+    return sizes, Files(size, sum(each for _, each in edges), len(heads[0].columns), pairs, pace)
 
 
 def _is_number(text: str) -> bool:

@@ -162,13 +162,18 @@ def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> 
     }
 
 
+NAMED = 400_000
+"""Rows of a table on disk whose names are read: a page has room for fewer."""
+
+
 def _names(inputs: Inputs) -> list[Any] | None:
     """A column that people know the nodes by, beside the id."""
     own = {str(name).lower(): name for name in inputs.table.columns if name not in (inputs.id, inputs.label)}
     found = next((own[name] for name in NAMES if name in own), None)
-    if found is None or len(inputs.table) != inputs.graph.n:
+    if found is None or (inputs.stored is None and len(inputs.table) != inputs.graph.n):
         return None
-    return [value if isinstance(value, (str, int)) else "" for value in inputs.table[found].tolist()]
+    column = inputs.table[found] if inputs.stored is None else inputs.stored.first(found, NAMED)
+    return [value if isinstance(value, (str, int)) else "" for value in column.tolist()]
 
 
 def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any], coverage: float | None) -> None:

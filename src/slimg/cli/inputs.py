@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from slimg.errors import InputError, without_password
 from slimg.graph.columns import as_column, number_of, show
 from slimg.graph.graph import Graph
-from slimg.io import Source
+from slimg.io import Source, read
 from slimg.io.features import FeaturePlan
 from slimg.io.inputs import Inputs, Options, read_inputs, with_recorded_columns
 from slimg.io.values import MISSING
@@ -249,8 +249,13 @@ def read_new_rows(model: SlimG, nodes: bytes, edges: bytes) -> Inputs:
     options = options_of(with_recorded(argparse.Namespace(**dict.fromkeys(_RECORDED)), recorded))
     given = [(Source(Path(kind), data=text),) if text.strip() else () for kind, text in (("nodes", nodes), ("edges", edges))]
     options = _as_recorded(replace(options, nodes=given[0], edges=given[1]), reading)
-    several = len(as_list(recorded.get("edges"))) > 1
-    return _read(model, replace(options, relation="relation") if several else options, reading)
+    if len(as_list(recorded.get("edges"))) > 1:
+        options = replace(options, relation="relation" if edges.strip() else None)
+    if isinstance(options.directed, tuple):  # those that the new edges have
+        frame = read(options.edges[0]).frame if options.edges else None
+        there = set() if frame is None or options.relation not in frame else set(frame[options.relation])
+        options = replace(options, directed=tuple(name for name in options.directed if name in there) or None)
+    return _read(model, options, reading)
 
 
 def _as_recorded(options: Options, reading: dict[str, Any]) -> Options:
@@ -292,7 +297,7 @@ def _read(model: SlimG, options: Options, reading: dict[str, Any]) -> Inputs:
     except InputError:
         if options.unknown != "fail" or not options.nodes or not options.edges:
             raise
-        alone = read_inputs(replace(options, edges=()), need_label=False, plan=plan)
+        alone = read_inputs(replace(options, edges=(), directed=None), need_label=False, plan=plan)
         if not nodes.lacks(_alike(alone.graph, fitted)):
             raise
         inputs = read_inputs(replace(options, unknown="keep"), need_label=False, plan=plan)

@@ -51,8 +51,8 @@ COMPARED, TREES_OF = 50_000, 4_000.0
 """Labelled rows up to which other models are compared, and bytes parsed in the time one row and class takes."""
 STARTED, PAGE, HELD, PARSED = 1.5, 1.5, 150, 1.4
 """Seconds of starting and of a page, bytes held of a node, and of a byte of text while it is read."""
-PROCESS, LEAST = 280 << 20, 400 << 20
-"""Bytes of the process, and of the least budget of the engine of files beside what grows."""
+PROCESS, JUDGED, LEAST = 280 << 20, 250 << 20, 560 << 20
+"""Bytes of the process, what a diagnosis and a comparison take, and the least budget of the engine of files."""
 COMPILE = 4.0
 """Seconds for compiled kernels to be loaded, and for what does not grow."""
 
@@ -152,6 +152,8 @@ class Files:
         Bytes of the tables as text.
     columns : int
         Columns of the node table.
+    pairs : int, default=0
+        Numbers among the features, each a pair u, 1 − u: components have one column for both.
     pace : float
         Seconds of parsing a byte.
     """
@@ -159,6 +161,7 @@ class Files:
     nodes: int
     edges: int
     columns: int
+    pairs: int = 0
     pace: float = 0.0
 
 
@@ -251,7 +254,7 @@ def estimate(
     mapped = _mapped(sizes, costs, rates, inside, budget)
     spread = _on_cluster(sizes, inside, workers)
     if files is not None:
-        inside, mapped, spread = (_with_files(sizes, need, files, rates, costs.total("columns"), name)
+        inside, mapped, spread = (_with_files(sizes, need, files, rates, costs, name)
                                   for name, need in (("memory", inside), ("mapped", mapped), ("dask", spread)))  # fmt: skip
     if inside.memory <= budget:
         chosen, reason = "memory", f"{show_bytes(inside.memory)} of {show_bytes(budget)}"
@@ -388,7 +391,7 @@ def _mapped(sizes: Sizes, costs: _Costs, rates: Rates, inside: Need, budget: int
     return Need(max(least, min(budget, inside.memory)), _work_files(sizes, costs), seconds)
 
 
-def _with_files(sizes: Sizes, need: Need, files: Files, rates: Rates, columns: float, engine: str) -> Need:
+def _with_files(sizes: Sizes, need: Need, files: Files, rates: Rates, costs: _Costs, engine: str) -> Need:
     """A whole command: tables are read, the result is judged and written."""
     n, c, rows = sizes.nodes, sizes.classes, sizes.labelled or sizes.nodes // 20
     reading = files.pace * (READ_NODES * files.nodes + READ_EDGES * files.edges) * (1.5 if engine == "mapped" else 1)
@@ -396,12 +399,15 @@ def _with_files(sizes: Sizes, need: Need, files: Files, rates: Rates, columns: f
     page = PAGE + rates.double * DIAGNOSED * examined**3 + compared * TREES_OF * min(c, 20) * files.pace
     page += files.pace * WRITTEN * (files.nodes + 60 * n * (c + 3)) + rates.stream * 4 * sizes.stored_features
     table, disk = files.nodes + 4 * n * files.columns, need.disk
+    less = files.pairs * len(costs.features)
+    columns = costs.total("columns") - less
     if engine == "mapped":
         disk += 4 * sizes.stored_features + 16 * sizes.edges + files.nodes
         memory = max(need.memory, LEAST + HELD * n + 4 * n * c + 5 * 4 * rows * columns)
     else:
         read = PROCESS + PARSED * (table + files.edges) + 4 * sizes.stored_features
-        memory = max(read, need.memory - resident() + PROCESS + HELD * n + (table if n < LARGE else 0))
+        held = HELD * n + (table if n < LARGE else 0) - 4 * n * less
+        memory = max(read, need.memory - resident() + PROCESS + JUDGED + held)
     return Need(int(memory), disk, STARTED + reading + need.seconds + page, reading, page)
 
 

@@ -207,11 +207,16 @@ class _Greedy:
             return Screening(found, gains, reached)
         pool |= {(a, b): block((a, b)) for a in first for b in second}
         chosen: dict[Path, float] = {}
-        while pool and len(chosen) < MOST:
-            path, gain = max(((path, self.gain(each)) for path, each in pool.items()), key=lambda pair: pair[1])
+        latest = dict.fromkeys(pool, np.inf)  # gains of an earlier round: they seldom rise, so that few are computed again
+        while latest and len(chosen) < MOST:
+            path = max(latest, key=latest.__getitem__)
+            latest[path] = gain = self.gain(pool[path])
+            if gain < max(latest.values()):
+                continue
             if gain < LEAST:
                 break
-            if self._add(pool.pop(path)):
+            del latest[path]
+            if self._add(pool[path]):
                 chosen[path] = gain
         return Screening(chosen, gains, reached)
 

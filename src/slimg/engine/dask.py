@@ -18,9 +18,9 @@ import os
 import tempfile
 import time
 import weakref
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -35,7 +35,7 @@ from slimg.engine import dask_tasks as work
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blocks import PART_ROWS, Run, Threads, runs, signed_rows
 from slimg.engine.files import stored_at
-from slimg.engine.memory import as_row_matrix
+from slimg.engine.memory import MemoryEngine, as_row_matrix
 from slimg.errors import InputError, SlimgError, require
 from slimg.progress import SILENT, Progress
 from slimg.system import require_room, show_bytes
@@ -62,18 +62,10 @@ class ClusterError(SlimgError, RuntimeError):
 class DaskRowMatrix:
     """A row matrix as a list of files, `dask_tasks.Dense` or `dask_tasks.Csr`; ``released`` gets those of dense ones back."""
 
-    parts: list[Any]
-    shape: tuple[int, int]
-
     def __init__(self, parts: list[Any], n: int, released: list[work.Dense] | None = None):
-        self.parts, self.shape = parts, (n, parts[0].shape[1])
+        self.parts, self.shape, self.is_sparse = parts, (n, parts[0].shape[1]), isinstance(parts[0], work.Csr)
         if released is not None and not self.is_sparse:
             weakref.finalize(self, released.extend, parts).atexit = False
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether its rows are sparse."""
-        return isinstance(self.parts[0], work.Csr)
 
 
 class DaskEngine(Engine):
@@ -111,20 +103,16 @@ class DaskEngine(Engine):
         self._distributed = require("distributed", "dask", "the Dask engine")
         self._threads = Threads()
         self.progress: Progress = SILENT
-        self._own = client is None
-        self._client = self._local() if client is None else client
+        local = {"n_workers": self._threads.count, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+        self._client = self._distributed.Client(**local) if client is None else client
         self._temporary = tempfile.TemporaryDirectory(prefix="slimg-dask-", dir=folder, ignore_cleanup_errors=True)
         self._place = Path(self._temporary.name).absolute()
         self._numbers = count()
         self._stored: dict[int, tuple[Any, work.Stored]] = {}
         self._released: list[work.Dense] = []
         self._matrices: list[tuple[Any, _Partitioned]] = []
-        self._finalizer = weakref.finalize(self, _close, self._client if self._own else None, self._temporary)
-        try:
-            self._room = self._check_workers()
-        except BaseException:
-            self.close()
-            raise
+        self._finalizer = weakref.finalize(self, _close, self._client if client is None else None, self._temporary)
+        self._room = self._check_workers()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DaskEngine, (None, self.folder, self.partitions)
@@ -151,25 +139,16 @@ class DaskEngine(Engine):
         return DaskRowMatrix([work.Dense(path, (b - a, k), k, offset + 4 * a * k) for a, b in self._cuts(n)], n)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
-        cuts = self._cuts(n)
-        targets = self._targets(cuts, k)
-        fixed = partial(work.draw, k, random_state, self._panel(n))
-        parts = self._run(fixed, [(*cut, target) for cut, target in zip(cuts, targets, strict=True)])
-        return DaskRowMatrix(parts, n, self._released)
+        targets, fixed = self._targets(n, k), partial(work.draw, k, random_state, self._panel(n))
+        self._run(fixed, [(*cut, target) for cut, target in zip(self._cuts(n), targets, strict=True)])
+        return self._written(targets, n, k)
 
     def rows(self, row_matrix: RowMatrix, index: Any) -> Array:
-        index = np.asarray(index)
-        if index.dtype == bool:
-            index = np.flatnonzero(index)
-        order = None if np.all(index[1:] >= index[:-1]) else np.argsort(index, kind="stable")
-        n, k = row_matrix.shape
-        out = np.empty((len(index), k), np.float32)
-        work.gather(row_matrix.parts, self._cuts(n), index if order is None else index[order], 0, k, out)
-        if order is None:
-            return out
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        return out[back]
+        index, (n, k) = np.asarray(index), row_matrix.shape
+        chosen, back = np.unique(np.flatnonzero(index) if index.dtype == bool else index, return_inverse=True)
+        out = np.empty((len(chosen), k), np.float32)
+        work.gather(row_matrix.parts, self._cuts(n), chosen, 0, k, out)
+        return out if len(out) == len(back) and np.all(back[1:] > back[:-1]) else out[back]
 
     def is_sparse(self, row_matrix: RowMatrix) -> bool:
         return row_matrix.is_sparse
@@ -190,33 +169,31 @@ class DaskEngine(Engine):
     def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         rows, k = self._matrix(matrix), row_matrix.shape[1]
         stored = [(self._vector(before), self._vector(after), loop) for before, after, loop in scalings]
-        job = work.Product(rows.indptr, rows.weights, row_matrix.parts, rows.cuts, stored, self._room, self._panel(rows.n))
-        each = [self._targets(rows.cuts, k) for _ in scalings]
-        targets = [(cut, listed) for cut, *listed in zip(rows.cuts, *each, strict=True)]
-        arguments = [(part, targets[first:last]) for part, (first, last) in zip(rows.parts, rows.runs, strict=True)]
-        found = [files for run in self._run(job, arguments, worth=k) for files in run]
-        return [DaskRowMatrix([files[which] for files in found], rows.n, self._released) for which in range(len(scalings))]
+        job = work.Product(rows.indptr, rows.weights, row_matrix.parts, rows.cuts, stored, self._panel(rows.n))
+        outs = [self._targets(rows.n, k) for _ in scalings]
+        targets = list(zip(rows.cuts, zip(*outs, strict=True), strict=True))
+        self._run(job, [(part, targets[slice(*run)]) for part, run in zip(rows.parts, rows.runs, strict=True)], worth=k)
+        return [self._written(each, rows.n, k) for each in outs]
 
     def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         draws = self.random(len(matrix.indptr) - 1, 1, random_state)
         return self.products(matrix, self.map_rows(partial(signed_rows, k=k), draws), [Scaling()])[0]
 
     def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
-        return self._total(None, (a,) if b is None else (a, b))
+        return self._total("gram", (), (a,) if b is None else (a, b))
 
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
-        return self.map_rows(partial(work.multiply, np.ascontiguousarray(small, np.float32)), row_matrix)
+        return self.map_rows(partial(MemoryEngine(threads=1).combine, small=small), row_matrix)
 
     # maps and sums --------------------------------------------------------------------------------------------------
 
     def map_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix, overwrite_input: bool = False) -> RowMatrix:
         n, k = row_matrices[0].shape
-        targets = self._targets(self._cuts(n), k)
-        arguments = list(zip(_together(row_matrices), targets, strict=True))
+        arguments = list(zip(_together(row_matrices), self._targets(n, k), strict=True))
         return DaskRowMatrix(self._run(partial(work.map_rows, fn, self._panel(n)), arguments), n, self._released)
 
     def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
-        return self._total(fn, row_matrices)
+        return self._total("sum_rows", (fn,), row_matrices)
 
     def for_each_row_chunk(
         self, fn: Callable[..., Any], row_matrices: Sequence[RowMatrix], vectors: Sequence[Array] = ()
@@ -229,14 +206,12 @@ class DaskEngine(Engine):
             arguments.append((which, cut, parts, entries))
         return self._run(partial(work.call, fn), arguments)
 
-    def _total(self, fn: Callable[..., Any] | None, row_matrices: Sequence[RowMatrix]) -> Array:
-        """The sum over all partitions, added in their order; see `dask_tasks.total`."""
+    def _total(self, name: str, arguments: tuple[Any, ...], row_matrices: Sequence[RowMatrix]) -> Array:
+        """The sum over all partitions, added in their order."""
         parts = _together(row_matrices)
         pieces = [(parts[first:last],) for first, last in runs(len(parts), -(-len(parts) // MOST_SUMS))]
-        results = self._run(partial(work.total, fn), pieces)
-        for each in results[1:]:
-            results[0] += each
-        return results[0]
+        results = self._run(partial(work.total, name, arguments), pieces)
+        return np.asarray(sum(results[1:], results[0]))
 
     # files ----------------------------------------------------------------------------------------------------------
 
@@ -248,26 +223,21 @@ class DaskEngine(Engine):
         """Columns that stay together in a file, so that a product can take them apart from the others."""
         return max(1, (self._room - work.RESERVE - NODE_BYTES * n) // (4 * max(1, n)))
 
-    def _targets(self, cuts: list[Run], k: int) -> list[work.Target]:
+    def _targets(self, n: int, k: int) -> list[work.Target]:
         """New files for the partitions of a row matrix with about k columns, each over one that was released, if any."""
-        number = next(self._numbers)
-        names = (str(self._place / f"{number}-{part}.rows") for part in range(len(cuts)))
-        return [work.Target(name, self._reused(4 * k * (stop - start))) for name, (start, stop) in zip(names, cuts, strict=True)]
+        number, cuts = next(self._numbers), self._cuts(n)
+        return [(str(self._place / f"{number}-{part}.rows"), self._reused(4 * k * (b - a))) for part, (a, b) in enumerate(cuts)]
+
+    def _written(self, targets: list[work.Target], n: int, k: int) -> DaskRowMatrix:
+        pairs = zip(targets, self._cuts(n), strict=True)
+        return DaskRowMatrix([work.Dense(path, (b - a, k), self._panel(n)) for (path, _), (a, b) in pairs], n, self._released)
 
     def _reused(self, size: int) -> str | None:
-        """A released file, the nearest in size: fresh pages of a file cost several times as much as those it has.
-
-        Tasks claim it by renaming it, so that one which two are given (or one that is repeated) serves the first alone.
-        """
-        listed = list(self._released)
-        if not listed:
-            return None
-        nearest = min(listed, key=lambda file: abs(4 * file.shape[0] * file.shape[1] - size))
-        try:
-            self._released.remove(nearest)
-        except ValueError:  # taken by a concurrent task
-            return None
-        return nearest.path
+        """A released file, the nearest in size: fresh pages of a file cost several times as much as those it has."""
+        nearest = min(list(self._released), key=lambda file: abs(4 * file.shape[0] * file.shape[1] - size), default=None)
+        with suppress(ValueError):  # none, or taken by a concurrent operation: the first to rename it has it
+            self._released.remove(nearest)  # type: ignore[arg-type]
+        return None if nearest is None else nearest.path
 
     def _file(self, array: Array) -> work.Stored:
         """The file of an array; it is written first if it is in memory."""
@@ -311,17 +281,13 @@ class DaskEngine(Engine):
             results = self._wait(futures, worth)
             return [each for run in results for each in run]
         except self._distributed.KilledWorker as error:
-            raise ClusterError(
-                f"workers died {error.allowed_failures + 1} times on the same partitions, most likely because memory ran out:"
-                " give the workers more memory, or fewer threads"
-            ) from None
+            times = error.allowed_failures + 1
+            raise ClusterError(f"workers died {times} times on the same rows: give them more memory, or see their logs") from None
         except (CancelledError, OSError, MemoryError) as error:
             if isinstance(error, MemoryError) or getattr(error, "errno", None):
                 raise ClusterError(f"a worker failed ({type(error).__name__}: {error}): see its log") from error
             address = getattr(self._client.scheduler, "address", "its address")
-            raise ClusterError(
-                f"the connection to the scheduler at {address} was lost: see why it ended, start the cluster and run again"
-            ) from None
+            raise ClusterError(f"the scheduler at {address} was lost: see why it ended, start the cluster, run again") from None
         finally:
             Path(job).unlink(missing_ok=True)
 
@@ -332,83 +298,51 @@ class DaskEngine(Engine):
             try:
                 self._distributed.wait(futures, timeout=POLL)
             except self._distributed.TimeoutError:
-                if self._is_computing():
+                states = [(each["status"], each["metrics"].get("task_counts", {})) for each in self._workers().values()]
+                if any(counts.get("executing", 0) for _, counts in states):
                     heard = time.monotonic()
                 elif time.monotonic() - heard > PATIENCE:
-                    raise self._stuck() from None
+                    paused = sum(status == "paused" for status, _ in states)
+                    raise ClusterError(
+                        f"none of {len(states)} workers has computed for {PATIENCE} s, and {paused} are paused near their memory"
+                        f" limit: {'give them more memory' if paused else 'start workers'}, and run again"
+                    ) from None
             done = sum(each.done() for each in futures)
-            if self.progress is not SILENT:
-                self.progress.advance(worth * (done - told) / len(futures))
+            self.progress.advance(worth * (done - told) / len(futures))
             told = done
         return self._client.gather(futures)
 
     def _workers(self) -> dict[str, Any]:
         return self._client.scheduler_info()["workers"]
 
-    def _is_computing(self) -> bool:
-        counts = (each.get("metrics", {}).get("task_counts", {}) for each in self._workers().values())
-        return any(each.get("executing", 0) or each.get("long-running", 0) for each in counts)
-
-    def _stuck(self) -> ClusterError:
-        workers = self._workers()
-        paused = [each for each in workers.values() if each["status"] == "paused"]
-        if not paused:
-            return ClusterError(f"none of {len(workers)} workers has computed for {PATIENCE} s: start workers, and run again")
-        limit = show_bytes(min(each["memory_limit"] for each in paused))
-        return ClusterError(
-            f"{len(paused)} of {len(workers)} workers are paused near their memory limit of {limit}, and none has computed for"
-            f" {PATIENCE} s: give them more memory"
-        )
-
     def _shares(self, size: int, tasks: int = TASKS) -> list[Run]:
         """Runs of about equal length, ``tasks`` for each thread of the cluster."""
         threads = sum(each["nthreads"] for each in self._workers().values())
         return runs(size, -(-size // max(1, tasks * threads)))
 
-    def _local(self) -> Any:
-        cluster = self._distributed.LocalCluster(
-            n_workers=self._threads.count, threads_per_worker=1, processes=True, dashboard_address=":0"
-        )
-        return self._distributed.Client(cluster)
-
     def _check_workers(self) -> int:
         """Bytes that one task may hold; raises an `InputError` for a cluster that cannot be used."""
+        advice = "start some"
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE)
-        except (TimeoutError, OSError):
-            raise InputError("the Dask cluster has no workers: start some, then try again") from None
-        for address, version in self._ask(resolve_name, "slimg.engine.dask_tasks:__version__", on_error="return").items():
-            if isinstance(version, BaseException):
-                reason = f"{type(version).__name__}: {version}"
-                raise InputError(f"worker {address} cannot import slimg ({reason}): install slimg[dask] {__version__} there")
-            if version != __version__:
-                raise InputError(f"worker {address} has slimg {version}, this is {__version__}: install the same")
-        held = self._ask(work.check_in, self._publish(None))
-        workers = self._workers()
-        hosts = Counter(each["host"] for each in workers.values())
-        rooms = {}
-        for address, (resident, free) in held.items():
-            worker = workers[address]
-            limit = worker["memory_limit"] or resident + free // hosts[worker["host"]]
-            rooms[address] = (int(SHARE * limit) - resident) // worker["nthreads"]
-            if rooms[address] < work.RESERVE:
-                least = (resident + 2 * work.RESERVE * worker["nthreads"]) / SHARE
-                raise InputError(
-                    f"worker {address} has a memory limit of {show_bytes(limit)} and holds {show_bytes(resident)} before any"
-                    f" work: give it at least {show_bytes(least)}"
-                )
-        return min(rooms.values())
-
-    def _ask(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> dict[str, Any]:
-        """What a function returns on each worker."""
-        try:
-            return self._client.run(function, *arguments, **options)
+            advice = "give them more memory, or see their logs"
+            versions = self._client.run(resolve_name, "slimg.engine.dask_tasks:__version__", on_error="return")
+            for address, version in versions.items():
+                if version != __version__:
+                    found = f"{type(version).__name__}: {version}" if isinstance(version, BaseException) else version
+                    raise InputError(f"worker {address} cannot import slimg {__version__} ({found}): install it on every worker")
+            held = self._client.run(work.run, self._publish((work.check_in, [()])), 0, 1)
         except OSError as error:
-            limits = [show_bytes(each["memory_limit"]) for each in self._workers().values()]
-            raise ClusterError(
-                f"a worker ended while it loaded slimg ({error}): its memory limit may be too small"
-                f" ({', '.join(sorted(set(limits))) or 'none is left'}), or see its log"
-            ) from None
+            raise InputError(f"the Dask cluster has no workers that stay while slimg is loaded ({error}): {advice}") from None
+        rooms, workers = [], self._workers()
+        for address, ((resident, free),) in held.items():
+            limit, threads = workers[address]["memory_limit"] or resident + free, workers[address]["nthreads"]
+            rooms.append((int(SHARE * limit) - resident) // threads)
+            if rooms[-1] < work.RESERVE:
+                least = show_bytes((resident + 2 * work.RESERVE * threads) / SHARE)
+                has = f"a memory limit of {show_bytes(limit)} and holds {show_bytes(resident)} before any work"
+                raise InputError(f"worker {address} has {has}: give it at least {least}")
+        return min(rooms)
 
 
 class _Partitioned:
@@ -418,18 +352,15 @@ class _Partitioned:
         self.n = n = len(matrix.indptr) - 1
         least = work.RESERVE + (NODE_BYTES + 4) * n
         if engine._room < least:
-            raise InputError(
-                f"a product over {n:,} nodes needs {show_bytes(least)} for each thread of a worker beside what it holds, and"
-                f" there are {show_bytes(engine._room)}: give the workers {show_bytes((least - engine._room) / SHARE)} more"
-                " for each thread, or fewer threads"
-            )
+            more = show_bytes((least - engine._room) / SHARE)
+            has = f"{show_bytes(least)} for each thread of a worker, which has {show_bytes(engine._room)} beside what it holds"
+            raise InputError(f"a product over {n:,} nodes needs {has}: give {more} more for each thread")
         self.cuts = engine._cuts(n)
         self.indptr, self.weights = engine._file(matrix.indptr), engine._vector(matrix.weights)
         self.runs = engine._shares(len(self.cuts), 1)  # the fewer, the fewer rows are gathered twice
-        targets = engine._targets([(0, 0)] * len(self.runs), 0)
         bounds = [(self.cuts[first][0], self.cuts[last - 1][1]) for first, last in self.runs]
-        fixed = partial(work.renumber, self.indptr, engine._file(matrix.indices), n)
-        self.parts = engine._run(fixed, [(*cut, target) for cut, target in zip(bounds, targets, strict=True)])
+        job, number = partial(work.renumber, self.indptr, engine._file(matrix.indices), n), next(engine._numbers)
+        self.parts = engine._run(job, [(*cut, (f"{engine._place}/{number}-{cut[0]}.part", None)) for cut in bounds])
 
 
 def _together(row_matrices: Sequence[DaskRowMatrix]) -> list[tuple[Any, ...]]:
@@ -438,7 +369,5 @@ def _together(row_matrices: Sequence[DaskRowMatrix]) -> list[tuple[Any, ...]]:
 
 def _close(client: Any, temporary: Any) -> None:
     if client is not None:
-        cluster = client.cluster
         client.close()
-        cluster.close()
     temporary.cleanup()

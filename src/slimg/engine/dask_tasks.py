@@ -31,9 +31,9 @@ from slimg import __version__ as __version__
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling
 from slimg.engine.blas import one_thread
-from slimg.engine.blocks import DRAWN_ROWS, Run, Threads, aligned, gram_blocks, random_rows, row_blocks, runs
+from slimg.engine.blocks import DRAWN_ROWS, Run, aligned, random_rows, row_blocks, runs
 from slimg.engine.files import READ_ENTRIES, FileArray, FileRowMatrix, entry_blocks
-from slimg.engine.memory import MemoryEngine, block_gram
+from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.system import available_memory, resident
 
@@ -52,7 +52,7 @@ class Stored(NamedTuple):
 
     def read(self, start: int, stop: int) -> Array:
         """Entries [start, stop)."""
-        return _readable(FileArray, Path(self.path), self.dtype, self.offset).read(start, stop)
+        return FileArray(Path(self.path), self.dtype, self.offset).read(start, stop)
 
 
 class Dense(NamedTuple):
@@ -64,7 +64,7 @@ class Dense(NamedTuple):
     offset: int = 0
 
     def open(self) -> FileRowMatrix:
-        _readable(os.stat, self.path)
+        os.stat(self.path)  # raises the error that `run` tells
         return FileRowMatrix(Path(self.path), self.shape, self.panel, self.offset)
 
 
@@ -91,48 +91,40 @@ class Csr:
 
 
 class Part(NamedTuple):
-    """Rows [start, stop) of A: the columns of its halo, ascending, and its entries with renumbered columns from ``begin`` on."""
+    """Rows [start, stop) of A: columns of its halo, ascending, and the renumbered columns, by the places of entries in A."""
 
     start: int
     stop: int
-    begin: int
     halo: int
     outside: Stored
     indices: Stored
 
 
-class Target(NamedTuple):
-    """Where a result goes: a new name, and a file that is not needed any more, whose memory or disk is used again."""
+Target = tuple[str, str | None]
+"""Where a result goes: a new name, and a file that is not needed any more, whose memory or disk is used again."""
 
-    path: str
-    old: str | None = None
 
-    @contextmanager
-    def draft(self, size: int | None = None) -> Iterator[str]:
-        """The name of a file to write, which becomes the target; a task that is repeated writes the same bytes again."""
-        name = f"{self.path}.{uuid4().hex}"
-        if self.old is not None and size is not None:
-            with suppress(FileNotFoundError):  # taken by a task whose worker died
-                os.rename(self.old, name)
-                if os.stat(name).st_size > size:
-                    os.truncate(name, size)
-        try:
-            yield name
-            os.replace(name, self.path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
+@contextmanager
+def writing(target: Target, shape: tuple[int, int] | None = None, panel: int = 1) -> Iterator[Any]:
+    """A file, or (with a shape) a row matrix, that takes its name when it is complete.
 
-    @contextmanager
-    def rows(self, shape: tuple[int, int], panel: int) -> Iterator[FileRowMatrix]:
-        """A dense row matrix to write."""
-        with self.draft(4 * shape[0] * shape[1]) as name:
-            out = FileRowMatrix(Path(name), shape, panel, writable=True)
-            try:
-                yield out
-            finally:
-                out.close()
+    A task that is repeated writes the same bytes again. The old file is claimed by renaming it, so that it serves one task alone.
+    """
+    path, old = target
+    name = f"{path}.{uuid4().hex}"
+    if shape is not None and old is not None:
+        with suppress(FileNotFoundError):  # taken by a task whose worker died
+            os.rename(old, name)
+            os.truncate(name, min(os.stat(name).st_size, 4 * shape[0] * shape[1]))
+    out = open(name, "wb") if shape is None else FileRowMatrix(Path(name), shape, panel, writable=True)  # noqa: SIM115
+    try:
+        yield out
+        out.close()
+        os.replace(name, path)
+    except BaseException:
+        out.close()
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 # the job of a worker ------------------------------------------------------------------------------------------------------
@@ -140,30 +132,26 @@ class Target(NamedTuple):
 
 def run(job: str, start: int, stop: int) -> list[Any]:
     """Calls [start, stop) of a job: a function and a list of its arguments, in a file that all tasks of an operation share."""
-    function, arguments = _job(job)
-    with one_thread():
-        return [function(*each) for each in arguments[start:stop]]
+    try:
+        function, arguments = load(job)
+        with one_thread():
+            return [function(*each) for each in arguments[start:stop]]
+    except FileNotFoundError as error:
+        path = error.filename
+        raise InputError(f"a worker cannot read {path}: give DaskEngine a folder that all workers share") from None
 
 
 @lru_cache(maxsize=2)
-def _job(path: str) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
-    with _readable(open, path, "rb") as file:
-        return pickle.load(file)
+def load(path: str) -> Any:
+    """What the client published in a file."""
+    return pickle.loads(Path(path).read_bytes())
 
 
-def check_in(probe: str) -> tuple[int, int]:
+def check_in() -> tuple[int, int]:
     """Bytes that this process holds with its kernels loaded, and bytes that the system has free."""
-    _readable(os.stat, probe)
     ones, out = np.ones((1, 1), np.float32), np.ones((1, 1), np.float32)
     kernels.gather_rows(np.array([0, 1]), np.zeros(1, np.int32), None, ones, [Scaling()], [out], 0, 1)
     return resident(), available_memory() or 2**62
-
-
-def _readable(read: Callable[..., Any], path: Any, *arguments: Any) -> Any:
-    try:
-        return read(path, *arguments)
-    except FileNotFoundError:
-        raise InputError(f"a worker cannot read {path}: give DaskEngine a folder that all workers share") from None
 
 
 # operations on rows -------------------------------------------------------------------------------------------------------
@@ -171,58 +159,41 @@ def _readable(read: Callable[..., Any], path: Any, *arguments: Any) -> Any:
 
 def map_rows(fn: Callable[..., Any], panel: int, sources: Sequence[Any], target: Target) -> Dense | Csr:
     """fn of one partition of each row matrix, block by block."""
-    opened, n = [each.open() for each in sources], sources[0].shape[0]
-    blocks = row_blocks(opened)
-    first = fn(*(each[slice(*blocks[0])] for each in opened))
-    if sparse.issparse(first):
-        rest = [fn(*(each[start:stop] for each in opened)) for start, stop in blocks[1:]]
-        return _write_csr(sparse.csr_matrix(sparse.vstack([first, *rest], format="csr"), dtype=np.float32), target)
-    with target.rows((n, first.shape[1]), panel) as out:
-        out[slice(*blocks[0])] = first
-        for start, stop in blocks[1:]:
-            out[start:stop] = fn(*(each[start:stop] for each in opened))
-    return Dense(target.path, out.shape, out.panel)
+    n = sources[0].shape[0]
+    with ExitStack() as stack:
+        new = lambda k: stack.enter_context(writing(target, (n, k), panel))  # noqa: E731
+        out = MemoryEngine(threads=1)._map(fn, [each.open() for each in sources], new)
+    return _write_csr(out, target) if sparse.issparse(out) else Dense(target[0], out.shape, out.panel)
 
 
 def _write_csr(matrix: Any, target: Target) -> Csr:
-    matrix.sort_indices()
     arrays = matrix.indptr.astype(np.int64), matrix.indices, matrix.data
     places = np.cumsum([0, *(each.nbytes for each in arrays)]).tolist()
-    with target.draft() as name, open(name, "wb") as file:
+    with writing(target) as file:
         for each in arrays:
             each.tofile(file)
-    indptr, indices, data = (Stored(target.path, each.dtype.str, at) for each, at in zip(arrays, places, strict=False))
+    indptr, indices, data = (Stored(target[0], each.dtype.str, at) for each, at in zip(arrays, places, strict=False))
     return Csr((indptr, indices, data), 0, matrix.shape)
 
 
-def draw(k: int, random_state: int, panel: int, start: int, stop: int, target: Target) -> Dense:
+def draw(k: int, random_state: int, panel: int, start: int, stop: int, target: Target) -> None:
     """Rows [start, stop) of a random row matrix."""
-    with target.rows((stop - start, k), panel) as out:
+    with writing(target, (stop - start, k), panel) as out:
         for a, b in runs(stop - start, DRAWN_ROWS):
             out[a:b] = random_rows(start + a, start + b, k, random_state)
-    return Dense(target.path, out.shape, out.panel)
 
 
-def total(fn: Callable[..., Any] | None, partitions: Sequence[Sequence[Any]]) -> Array:
-    """The sum over some partitions, in their order, of fn(block of each row matrix), or (None) of aᵀb."""
-    result = None
+def total(name: str, arguments: Sequence[Any], partitions: Sequence[Sequence[Any]]) -> Array:
+    """The sum of an operation ("sum_rows" or "gram") over some partitions, in their order."""
+    results = []
     for sources in partitions:
-        opened = [each.open() for each in sources]
-        part = _gram(*opened) if fn is None else _sum(fn, opened, row_blocks(opened))
-        result = part if result is None else np.add(result, part, out=result)
-    return np.asarray(result, np.float64)
+        is_product = name == "gram" and isinstance(sources[0], Csr) and len(sources) == 2
+        operation = _sparse_product if is_product else getattr(MemoryEngine(threads=1), name)
+        results.append(operation(*arguments, *(each.open() for each in sources)))
+    return np.asarray(sum(results[1:], results[0]), np.float64)
 
 
-def _sum(fn: Callable[..., Any], opened: Sequence[Any], blocks: Sequence[Run]) -> Array:
-    return Threads(1).sum(lambda start, stop: fn(*(each[start:stop] for each in opened)), blocks)
-
-
-def _gram(a: Any, b: FileRowMatrix | None = None) -> Array:
-    if isinstance(a, FileRowMatrix):
-        opened = [a] if b is None else [a, b]
-        return _sum(block_gram, opened, gram_blocks(opened))
-    if b is None:
-        return MemoryEngine(threads=1).gram(a[0 : a.shape[0]])
+def _sparse_product(a: Csr, b: FileRowMatrix) -> Array:
     out = np.zeros((a.shape[1], b.shape[1]))
     for start, stop in row_blocks((a, b)):
         part = a[start:stop]
@@ -230,14 +201,9 @@ def _gram(a: Any, b: FileRowMatrix | None = None) -> Array:
     return out
 
 
-def multiply(small: Array, block: Any) -> Array:
-    """A block of rows, dense or sparse, times a small matrix."""
-    return MemoryEngine(threads=1).combine(block, small)
-
-
 def call(fn: Callable[..., Any], which: int, cut: Run, sources: Sequence[Any], vectors: Sequence[Stored | str]) -> Any:
     """A function of one partition for its effect; vectors are stored whole, or (of objects) the part that belongs here."""
-    entries = [each.read(*cut) if isinstance(each, Stored) else _job(each) for each in vectors]
+    entries = [each.read(*cut) if isinstance(each, Stored) else load(each) for each in vectors]
     return fn(which, *(each.open()[0 : cut[1] - cut[0]] for each in sources), *entries)
 
 
@@ -247,8 +213,7 @@ def gather(sources: Sequence[Any], cuts: Sequence[Run], index: Array, first: int
     for source, (begin, _), a, b in zip(sources, cuts, edges[:-1], edges[1:], strict=True):
         if a == b:
             continue
-        opened, rows = source.open(), index[a:b] - begin
-        width = max(1, source.shape[1])
+        opened, rows, width = source.open(), index[a:b] - begin, max(1, source.shape[1])
         breaks = (np.diff(rows) > max(1, GAP // (4 * width))) | (np.diff(rows // max(1, READ_ENTRIES // width)) > 0)
         for start, stop in zip(*(np.r_[0, np.flatnonzero(breaks) + 1, len(rows)][i:] for i in (0, 1)), strict=False):
             low = int(rows[start])
@@ -262,7 +227,7 @@ def gather(sources: Sequence[Any], cuts: Sequence[Run], index: Array, first: int
 def renumber(indptr: Stored, indices: Stored, n: int, start: int, stop: int, target: Target) -> Part:
     """Find the halo of rows [start, stop) of A, and write it and the renumbered columns."""
     begin, end = (int(indptr.read(row, row + 1)[0]) for row in (start, stop))
-    pieces = [(begin + a, begin + b) for a, b in runs(end - begin, READ_ENTRIES)] if end > begin else []
+    pieces = [(begin + a, begin + b) for a, b in runs(end - begin, READ_ENTRIES)]
     seen = np.zeros(n, bool)
     for piece in pieces:
         seen[indices.read(*piece)] = True
@@ -272,59 +237,48 @@ def renumber(indptr: Stored, indices: Stored, n: int, start: int, stop: int, tar
     place = np.empty(n, np.int32)
     place[start:stop] = np.arange(stop - start)
     place[outside] = np.arange(stop - start, stop - start + len(outside))
-    with target.draft() as name, open(name, "wb") as file:
+    with writing(target) as file:
         outside.tofile(file)
         for piece in pieces:
             place[indices.read(*piece)].tofile(file)
-    stored = Stored(target.path, outside.dtype.str), Stored(target.path, place.dtype.str, outside.nbytes)
-    return Part(start, stop, begin, len(outside), *stored)
+    stored = Stored(target[0], outside.dtype.str), Stored(target[0], place.dtype.str, outside.nbytes - 4 * begin)
+    return Part(start, stop, len(outside), *stored)
 
 
 @dataclass(frozen=True)
 class Product:
-    """One product: its matrix, row matrix, scalings with vectors in files, and the bytes that a task may hold."""
+    """One product: its matrix, row matrix, scalings with vectors in files, and how many columns are gathered at a time."""
 
     indptr: Stored
     weights: Stored | None
     sources: list[Any]
     cuts: list[Run]
     scalings: list[tuple[Stored | None, Stored | None, float]]
-    room: int
     panel: int
 
-    def __call__(self, part: Part, targets: Sequence[tuple[Run, Sequence[Target]]]) -> list[list[Dense]]:
+    def __call__(self, part: Part, targets: Sequence[tuple[Run, Sequence[Target]]]) -> None:
         """Rows of a part: a file for each partition in it and each scaling."""
-        own, size, k = part.stop - part.start, part.stop - part.start + part.halo, self.sources[0].shape[1]
-        outside = part.outside.read(0, part.halo)
+        own, k, outside = part.stop - part.start, self.sources[0].shape[1], part.outside.read(0, part.halo)
         scalings = [Scaling(self._at(b, part, outside), self._at(a, part, outside[:0]), c) for b, a, c in self.scalings]
-        held = outside.nbytes + sum(vector.nbytes for each in scalings for vector in each[:2] if vector is not None)
-        width = max(self.panel, (self.room - RESERVE - held) // (4 * size) // self.panel * self.panel)
         with ExitStack() as stack:
-            files = [
-                [stack.enter_context(target.rows((stop - start, k), min(width, self.panel))) for target in listed]
-                for (start, stop), listed in targets
-            ]
-            for first, last in runs(k, width):
-                gathered = aligned(size, last - first)
+            new = lambda cut, target: stack.enter_context(writing(target, (cut[1] - cut[0], k), self.panel))  # noqa: E731
+            files = [(cut, [new(cut, target) for target in listed]) for cut, listed in targets]
+            for first, last in runs(k, self.panel):
+                gathered = aligned(own + part.halo, last - first)
                 gather(self.sources, self.cuts, np.arange(part.start, part.stop), first, last, gathered[:own])
                 gather(self.sources, self.cuts, outside, first, last, gathered[own:])
-                for (cut, _), outs in zip(targets, files, strict=True):
+                for cut, outs in files:
                     self._multiply(part, cut, gathered, scalings, outs, first)
-        return [[Dense(t.path, out.shape, out.panel) for t, out in zip(listed, outs, strict=True)]
-                for (_, listed), outs in zip(targets, files, strict=True)]  # fmt: skip
 
-    def _multiply(
-        self, part: Part, cut: Run, gathered: Array, scalings: list[Scaling], outs: list[FileRowMatrix], first: int
-    ) -> None:
+    def _multiply(self, part: Part, cut: Run, gathered: Array, scalings: list[Scaling], outs: list[Any], first: int) -> None:
         """One partition, in runs of rows whose entries are read together."""
         pointers = self.indptr.read(cut[0], cut[1] + 1)
         for start, stop in entry_blocks(pointers):
             begin, end = int(pointers[start]), int(pointers[stop])
             weights = None if self.weights is None else self.weights.read(begin, end)
-            rows = pointers[start : stop + 1] - begin, part.indices.read(begin - part.begin, end - part.begin), weights
+            rows = pointers[start : stop + 1] - begin, part.indices.read(begin, end), weights
             results = [np.empty((stop - start, gathered.shape[1]), np.float32) for _ in scalings]
-            shift = cut[0] + start - part.start
-            kernels.gather_rows(*rows, gathered, scalings, results, 0, stop - start, shift)
+            kernels.gather_rows(*rows, gathered, scalings, results, 0, stop - start, cut[0] + start - part.start)
             for out, result in zip(outs, results, strict=True):
                 out.write(start, result, first)
 

@@ -160,6 +160,15 @@ class FileTable:
         parts = [pq.ParquetFile(path).read(columns=[name]) for path in self.source.files]
         return frame_of(pa.concat_tables(parts))[name]
 
+    def first(self, name: str, rows: int) -> pd.Series:
+        """Return the first values of a column.
+
+        Returns
+        -------
+        Series
+        """
+        return frame_of(next(self.pieces([name], rows)).slice(0, rows))[name]
+
     def head(self) -> pd.DataFrame:
         """Return the first rows.
 

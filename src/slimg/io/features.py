@@ -371,6 +371,8 @@ def _matrix(column: Column, kind: str, width: int | None = None) -> np.ndarray:
             )
         return np.full((column.n, 1), np.nan) if numbers is None else numbers[:, None]
     present = column.present
+    if column.text is not None and len(present):
+        raise InputError(f"column {name!r} needs lists of numbers, not text ({show(column.distinct)})")
     width = len(present[0]) if width is None else width
     wrong = [value for value in present if len(value) != width]
     if wrong:

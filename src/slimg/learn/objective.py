@@ -32,7 +32,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
 
 from slimg.engine.base import Array
 from slimg.engine.memory import MemoryEngine
@@ -96,28 +95,31 @@ def accuracy(codes: Array, scores: Array) -> float:
     return float((scores.argmax(axis=1) == codes).mean())
 
 
-def _of_predictions(metric: Callable[..., float], codes: Array, scores: Array, **options: Any) -> float:
-    found = scores.argmax(axis=1)
-    return float(metric(codes, found, **options))
+def _of_predictions(metric: str, codes: Array, scores: Array, **options: Any) -> float:
+    from sklearn import metrics  # here, since workers of a cluster that predict would hold 120 MB more
+
+    return float(getattr(metrics, metric)(codes, scores.argmax(axis=1), **options))
 
 
-def _of_ranks(metric: Callable[[Array, Array], float], codes: Array, scores: Array) -> float:
+def _of_ranks(metric: str, codes: Array, scores: Array) -> float:
     """One of two classes, the rarer, or the mean over the classes that some rows have and some have not."""
+    from sklearn import metrics
+
     counts = np.bincount(codes[codes >= 0], minlength=scores.shape[1])
     present = np.flatnonzero((counts > 0) & (counts < len(codes)))
     if scores.shape[1] == 2 and len(present):
         present = present[[counts[present].argmin()]]
     chances = softmax(scores)
-    values = [metric(codes == which, chances[:, which]) for which in present]
+    values = [getattr(metrics, metric)(codes == which, chances[:, which]) for which in present]
     return float(np.mean(values)) if values else float("nan")
 
 
 METRICS: dict[str, Callable[[Array, Array], float]] = {
     "accuracy": accuracy,
-    "balanced_accuracy": partial(_of_predictions, balanced_accuracy_score),
-    "f1_macro": partial(_of_predictions, f1_score, average="macro", zero_division=0.0),
-    "average_precision": partial(_of_ranks, average_precision_score),
-    "roc_auc": partial(_of_ranks, roc_auc_score),
+    "balanced_accuracy": partial(_of_predictions, "balanced_accuracy_score"),
+    "f1_macro": partial(_of_predictions, "f1_score", average="macro", zero_division=0.0),
+    "average_precision": partial(_of_ranks, "average_precision_score"),
+    "roc_auc": partial(_of_ranks, "roc_auc_score"),
     "log_loss": lambda codes, scores: -log_loss(scores, codes),
 }
 """By scikit-learn's name: a function of codes (n; −1 is a class without a score) and scores (n × c)."""
@@ -246,8 +248,12 @@ class SparseGroup:
 
     def norms(self, weights: Array) -> Array:
         """‖W_g‖_F of each group (float64)."""
-        squares = np.einsum("ij,ij->i", weights, weights, dtype=np.float64)
-        return np.sqrt(np.bincount(self.places, squares, self.groups + 1)[:-1])
+        return np.sqrt(self.dots(weights, weights))
+
+    def dots(self, a: Array, b: Array) -> Array:
+        """⟨a_g, b_g⟩ of each group (float64)."""
+        products = np.einsum("ij,ij->i", a, b, dtype=np.float64)
+        return np.bincount(self.places, products, self.groups + 1)[:-1]
 
     def of_rows(self, group_values: Array, outside: float = 0.0) -> Array:
         """Each group's value for each of its rows, as a column."""

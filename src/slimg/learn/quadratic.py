@@ -6,12 +6,13 @@ At W (only groups that are not zero take part) the model of the objective at W +
     q(V, v) = ⟨Z, V⟩ + ½ ⟨(V, v), H (V, v)⟩ + λ₁ ‖W + V‖₁ + λ₂ Σ_g ‖W_g + V_g‖_F,      H (V, v) = Fᵀ D (F V + 1vᵀ)
 
 It is minimised in rounds. In a round, coordinates that are zero and want to stay so are left out and the others keep their
-sign; there the norms are smooth, and conjugate gradients, scaled by the diagonal, solve with H plus the group norms' second
-derivative (λ₂/‖·‖)(I − uuᵀ), u the unit vector of the group. What crosses zero is set to zero, and the free coordinates
-are chosen again. So whole sets of coordinates enter and leave in one step, which a line search over the true objective
-would admit one kink at a time. Where that lowers nothing, because the direction is long where the model is flat and most of
-it is cut off, rounds become conservative: coordinates leave zero by proximal gradient steps only, and the system is damped
-by a share of its diagonal, which grows while directions cross zero and falls when they do not.
+sign; there the norms are smooth, and conjugate gradients solve with H plus the group norms' second derivative
+(λ₂/‖·‖)(I − uuᵀ), u the unit vector of the group. They are scaled by its diagonal less (λ₂/‖·‖) uuᵀ: a small group is stiff
+across u, but not along it. What crosses zero is set to zero, without λ₁ also a group that would pass through it, and the free
+coordinates are chosen again. So whole sets of coordinates enter and leave in one step, which a line search over the true
+objective would admit one kink at a time. Where that lowers nothing, because the direction is long where the model is flat and
+most of it is cut off, rounds become conservative: coordinates leave zero by proximal gradient steps only, and the system is
+damped by a share of its diagonal, which grows while directions cross zero and falls when they do not.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ DAMPING = 0.01
 """The first share of the diagonal that damps conservative rounds."""
 SLOW = 30
 """Products after which conjugate gradients count as slow."""
+THOROUGH = 0.1
+"""The accuracy from which on groups that were set to zero may come back within a step; otherwise the next one activates them."""
 DIRECT_SIZE, DIRECT_WORK = 1200, 1 << 30
 """Free coordinates, and multiplications (m·size²), up to which a system may be solved directly."""
 SELECT_BELOW = 0.7
@@ -100,6 +103,7 @@ class _Model:
     ):
         self.part, self.penalty, self.active = part, penalty, active[:, None]
         self.p, self.w, self.fit_intercept = probabilities, row_weights, fit_intercept
+        self.whole = penalty.group > 0 and penalty.l1 == 0  # groups are set to zero whole; with λ₁ their coordinates are
         spread = probabilities * (1 - probabilities) * row_weights[:, None]
         self.diagonal = part.squared_transposed_times(spread)
         tiny = np.finfo(part.dtype).tiny
@@ -121,10 +125,14 @@ class _Model:
         for _ in range(ROUNDS):
             at = weights + here.step
             norms, curvature = self._group_curvature(at)
-            slope = _steepest(gradient + here.image + curvature * at, at, self.penalty.l1) * self.active
             diagonal = self.diagonal + curvature + self.ridge
-            size = _dot(slope, slope / diagonal) + _dot(here.intercept_image, here.intercept_image / self.intercept_diagonal)
+            steepest = _steepest(gradient + here.image + curvature * at, at, self.penalty.l1)
+            slope = steepest * self._active(norms)
+            size = self._size(slope, diagonal, here)
             first = max(first, size)
+            if size <= accuracy**2 * first and self.whole and accuracy <= THOROUGH:
+                slope = self._with_zero_groups(steepest, norms)
+                size = self._size(slope, diagonal, here)
             if size <= accuracy**2 * first or self.products > PRODUCTS:
                 break
             free = (at != 0) | ((slope != 0) & (not conservative))
@@ -147,17 +155,33 @@ class _Model:
         norms = self.penalty.of_rows(self.penalty.norms(at), np.inf).astype(at.dtype)
         return norms, self.penalty.group / np.where(norms > 0, norms, np.inf)
 
+    def _size(self, slope: Array, diagonal: Array, here: _Point) -> float:
+        """The squared length of the slope, scaled by the diagonal."""
+        own = _dot(here.intercept_image, here.intercept_image / self.intercept_diagonal)
+        return _dot(slope, slope / diagonal) + own
+
+    def _active(self, norms: Array) -> Array:
+        """Rows that may change: a group that a round has set to zero stays there."""
+        return self.active & (norms > 0) if self.whole else self.active
+
+    def _with_zero_groups(self, steepest: Array, norms: Array) -> Array:
+        """The slope with that of the groups which were set to zero, S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖), or zero."""
+        sizes = np.maximum(self.penalty.of_rows(self.penalty.norms(steepest), 1.0), np.finfo(np.float32).tiny)
+        left = np.where(norms > 0, 1, np.maximum(1 - self.penalty.group / sizes, 0)).astype(steepest.dtype)
+        return steepest * self.active * left
+
     def _prox_step(self, weights: Array, gradient: Array, here: _Point, diagonal: Array) -> _Point | None:
         """A scaled proximal gradient step for the ℓ₁ part with the best length: it finds out what should be zero."""
         at = weights + here.step
-        smooth = gradient + here.image + self._group_curvature(at)[1] * at
-        step = (soft_by(at - smooth / diagonal, self.penalty.l1 / diagonal) - at) * self.active
+        norms, curvature = self._group_curvature(at)
+        smooth = gradient + here.image + curvature * at
+        step = (soft_by(at - smooth / diagonal, self.penalty.l1 / diagonal) - at) * self._active(norms)
         intercept_step = -here.intercept_image / self.intercept_diagonal
         direction = _Point(step, intercept_step, *self.times(step, intercept_step))
         slope = _dot(gradient + here.image, step) + _dot(here.intercept_image, intercept_step)
         slope += self.penalty.value(at + step) - self.penalty.value(at)
-        curvature = _dot(step, direction.image) + _dot(intercept_step, direction.intercept_image)
-        length = at.dtype.type(min(1.0, -slope / max(curvature, 1e-30)))
+        along = _dot(step, direction.image) + _dot(intercept_step, direction.intercept_image)
+        length = at.dtype.type(min(1.0, -slope / max(along, 1e-30)))
         return self._if_lower(weights, gradient, here, *_along(here, length, direction))
 
     def _if_lower(
@@ -178,10 +202,12 @@ class _Model:
         self, weights: Array, gradient: Array, here: _Point, direction: _Point, side: Array
     ) -> tuple[_Point | None, bool]:
         """A point along the direction, cut off where it crosses zero, with a lower value; whether it crossed."""
-        length, any_crossed = weights.dtype.type(1), False
+        length, any_crossed, at = weights.dtype.type(1), False, weights + here.step
         while length > 0.01:
             step, intercept_step, image, intercept_image = _along(here, length, direction)
             crossed = (weights + step) * side < 0
+            if self.whole:  # a group that has turned by more than a right angle would pass through zero
+                crossed |= self.penalty.of_rows(self.penalty.dots(at, weights + step)) < 0
             if crossed.any():
                 any_crossed = True
                 step = np.where(crossed, -weights, step)
@@ -213,8 +239,17 @@ class _System:
         self.damping, self.diagonal = damping * diagonal, (1 + damping) * diagonal
         self.unit = at / np.where(norms > 0, norms, np.inf)
         stiffness, pull = (curvature + self.damping) * free, curvature * self.unit * free
-        along = np.zeros(model.penalty.groups + 1)
-        self._terms = free.astype(at.dtype), stiffness, pull, self.unit, model.penalty.places, along
+        along = np.zeros((2, model.penalty.groups + 1))
+        scaling = self.unit * free / self.diagonal, np.append(self._lift(), 0.0)
+        self._terms = free.astype(at.dtype), stiffness, pull, self.unit, model.penalty.places, along, *scaling
+
+    def _lift(self) -> Array:
+        """κ of each group in (D − curvature uuᵀ)⁻¹ = D⁻¹ + κ D⁻¹uuᵀD⁻¹, D the diagonal, u on the free coordinates."""
+        penalty, squares = self.model.penalty, self.unit * self.unit
+        curvature = np.sqrt(penalty.dots(self.unit, self.curvature**2 * self.unit))
+        rest = np.where(self.free, (self.model.diagonal + self.model.ridge + self.damping) / self.diagonal, 1)
+        share = np.bincount(penalty.places, (squares * rest).sum(axis=1, dtype=np.float64), penalty.groups + 1)[:-1]
+        return np.divide(curvature, share, out=np.zeros_like(share), where=share > 0)
 
     def solve(self, slope: Array, intercept_slope: Array, accuracy: float) -> _Point:
         """x with S(x) ≈ −slope by conjugate gradients, and its image under H.
@@ -224,7 +259,7 @@ class _System:
         model = self.model
         patience = model.products + (SLOW if self._is_small() else PRODUCTS)
         r = -slope * self.free
-        d = r / self.diagonal
+        d = self._scaled(r)
         x, hx = np.zeros_like(r), np.zeros_like(r)
         intercept = np.zeros((6, r.shape[1]), r.dtype)  # x, its image, r, d, the image of d, and the diagonal
         intercept[2], intercept[5] = -intercept_slope, model.intercept_diagonal
@@ -238,6 +273,12 @@ class _System:
             if not 0 <= size < np.inf:  # float32 has run out; what was found so far is kept and judged by the search
                 break
         return _Point(x, intercept[0], hx, intercept[1])
+
+    def _scaled(self, r: Array) -> Array:
+        """(D − curvature uuᵀ)⁻¹ r."""
+        *_, places, _, lifted, lift = self._terms
+        along = np.bincount(places, np.einsum("ij,ij->i", lifted, r, dtype=np.float64), len(lift))
+        return r / self.diagonal + (lift * along)[places][:, None].astype(r.dtype) * lifted
 
     def _is_small(self) -> bool:
         size = int(np.count_nonzero(self.free)) + self.free.shape[1]
@@ -299,17 +340,18 @@ def _dot(a: Array, b: Array) -> float:
 
 
 @compiled(fastmath=SUMS)
-def conjugate_step(x, hx, r, d, h, free, stiffness, pull, unit, places, along, diagonal, intercept, size):
+def conjugate_step(x, hx, r, d, h, free, stiffness, pull, unit, places, sums, lifted, lift, diagonal, intercept, size):
     """One step of conjugate gradients with S(d) = free ∘ h + stiffness ∘ d − pull ∘ ⟨u, d⟩_g, h = H d.
 
-    Updates x, H x, the residual r and the direction d (k × c); ``intercept`` (6 × c) holds the same for v. Returns the new
-    size ⟨r, r/diagonal⟩ of the residual; −1 says that the curvature ⟨d, S(d)⟩ is not positive, and nothing was changed.
-    ``along`` (groups + 1) is scratch, ``places`` (k) the group of each row, the last for rows in none. Compiled, as
-    `slimg.learn.labelled.add_hessian_product` is.
+    Updates x, H x, the residual r and the direction d (k × c); ``intercept`` (6 × c) holds the same for v. Residuals are
+    scaled, M⁻¹r = r/diagonal + lift_g lifted ⟨lifted, r⟩_g. Returns the new size ⟨r, M⁻¹r⟩ of the residual; −1 says that the
+    curvature ⟨d, S(d)⟩ is not positive, and nothing was changed. ``sums`` (2 × groups + 1) is scratch, ``places`` (k) the
+    group of each row, the last for rows in none. Compiled, as `slimg.learn.labelled.add_hessian_product` is.
     """
     k, c = d.shape
     xb, hxb, rb, db, hb, intercept_diagonal = intercept
-    along[:] = 0
+    sums[:] = 0
+    along, left = sums
     for i in range(k):
         total = 0.0
         for j in range(c):
@@ -330,11 +372,16 @@ def conjugate_step(x, hx, r, d, h, free, stiffness, pull, unit, places, along, d
     length = d.dtype.type(size / curvature)
     after = 0.0
     for i in range(k):
+        total = 0.0
         for j in range(c):
             x[i, j] += length * d[i, j]
             hx[i, j] += length * h[i, j]
             r[i, j] -= length * full[i, j]
             after += r[i, j] * (r[i, j] / diagonal[i, j])
+            total += lifted[i, j] * r[i, j]
+        left[places[i]] += total
+    for g in range(len(lift)):
+        after += lift[g] * left[g] * left[g]
     for j in range(c):
         xb[j] += length * db[j]
         hxb[j] += length * hb[j]
@@ -342,8 +389,9 @@ def conjugate_step(x, hx, r, d, h, free, stiffness, pull, unit, places, along, d
         after += rb[j] * (rb[j] / intercept_diagonal[j])
     beta = d.dtype.type(after / size)
     for i in range(k):
+        raised = d.dtype.type(lift[places[i]] * left[places[i]])
         for j in range(c):
-            d[i, j] = r[i, j] / diagonal[i, j] + beta * d[i, j]
+            d[i, j] = r[i, j] / diagonal[i, j] + raised * lifted[i, j] + beta * d[i, j]
     for j in range(c):
         db[j] = rb[j] / intercept_diagonal[j] + beta * db[j]
     return after

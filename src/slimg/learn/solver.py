@@ -38,9 +38,11 @@ ACCURACY, FINE, FINER = 0.3, 1e-3, 0.1
 ``FINER``: there the model is good, and a more accurate step saves one."""
 SMALL = 0.02
 """The share of the largest group's norm below which a group is tested for zero."""
-UNDECIDED, DECIDED = 10, 0.03
+UNDECIDED, DECIDED = 10, 0.05
 """In units of the gap to reach: a group is in doubt if the objective rises by no more when it is set to zero; and the gap to
-which the others are solved without it."""
+which the others are solved without it where it is not `CLEAR` before."""
+CLEAR = 0.05
+"""The share of λ₂ by which ‖S(Z_g, λ₁)‖_F must differ from λ₂ to decide at a larger gap."""
 FIRST = 0.7
 """Groups are activated together if zero misses being optimal for them by at least this share of the largest miss."""
 STALLED = 12
@@ -131,18 +133,23 @@ def _after(first: Solution, second: Solution) -> Solution:
 
 def _decide_zeros(problem: Problem, l1: float, group: float, solution: Solution, tol: float, max_iter: int) -> Solution:
     """Leave out the groups in doubt, solve the others further, and take back those for which zero is not optimal."""
-    penalty, here = problem.penalty(l1, group), solution
+    penalty, here, start = problem.penalty(l1, group), solution, solution
     zero = np.flatnonzero(penalty.norms(solution.weights) == 0)
     doubt = _in_doubt(problem, penalty, solution, UNDECIDED * tol * problem.loss.at_zero())
     out, excess = np.union1d(zero, doubt), _excess(problem, penalty, solution)
     if not len(doubt) and (excess[zero] <= 0).all():
         return solution
-    while True:
-        here = _after(here, _solve_without(problem, l1, group, here, out, DECIDED * tol, max_iter))
+    gaps, clear = [UNDECIDED * tol, tol, DECIDED * tol], CLEAR * group
+    while gaps:
+        here = _after(here, _solve_without(problem, l1, group, start, out, gaps[0], max_iter))
         excess = _excess(problem, penalty, here)[out]
-        if excess.max(initial=0.0) <= 0:
+        worst = excess.max(initial=-np.inf)
+        if worst > (clear if len(gaps) > 1 else 0):
+            out, start = out[excess < FIRST * worst], solution
+        elif gaps.pop(0) == tol and worst < -clear:
             break
-        out = out[excess < 0.5 * excess.max()]
+        else:
+            start = here
     here = _verified(problem, l1, group, here, tol)
     return here if here.converged else solution
 

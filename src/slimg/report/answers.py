@@ -340,7 +340,7 @@ def _text(values: pd.Series) -> Any:
 
 def _csv(table: pd.DataFrame, id_column: str) -> bytes:
     file = io.BytesIO()
-    write_csv(table, file, ",", [id_column])
+    write_csv([table], file, ",", [id_column])
     return file.getvalue()
 
 

@@ -118,15 +118,18 @@ def _trees(model: Any, rows: Array, codes: Array, notes: list[str]) -> Array | N
     columns = np.concatenate([np.arange(part.start, min(part.stop, part.start + each)) for part in groups.values()])
     if len(columns) < rows.shape[1]:
         notes.append(f"Trees are grown on the first {each} columns of each component, {grown} for each fold and class.")
-    matrix, weights = np.ascontiguousarray(rows[:, columns]), class_weights(model.class_weight, model.classes_, codes)
+    matrix, weights = np.ascontiguousarray(rows[:, columns]), None  # any weights make scikit-learn's bins slow
+    if model.class_weight is not None:
+        weights = class_weights(model.class_weight, model.classes_, codes)
     chances = np.full((len(codes), c), np.nan)
     for fit, check in folds:
         trees = HistGradientBoostingClassifier(
             max_iter=grown, learning_rate=0.2, max_leaf_nodes=8, min_samples_leaf=5, early_stopping=False,
             random_state=model.random_state,
         )  # fmt: skip
+        given = None if weights is None else weights[fit]
         with threadpool_limits(1, "openmp"):  # on few rows several threads mostly wait for each other
-            chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=weights[fit]).predict_proba(matrix[check])
+            chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=given).predict_proba(matrix[check])
     return chances
 
 

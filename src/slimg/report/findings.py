@@ -86,10 +86,22 @@ def _counts(record: dict[str, Any]) -> str:
     named = [f"{part['short_title']} {part['share']:.0%}" for part in used[:NAMED]]
     rest = len(used) - len(named)
     told = f"{', '.join(named) or 'nothing, all weights are zero'}{f', {rest} more' if rest else ''}."
-    zero = [part["short_title"] for part in parts if part["removed"]]
+    zero = [part["short_title"] for part in parts if part["removed"] and not part["name"].startswith(part["short_title"])]
     without = [name for name, weight in relation_weights(record).items() if not weight]
     told += f" Exactly zero: {list_names(zero, LISTED)}." if zero else ""
     return told + (f" Relations without a weight: {list_names(without, LISTED)}." if without else "")
+
+
+def titled(record: dict[str, Any], node: Any) -> str:
+    """A node by its name and id, or its id alone.
+
+    Returns
+    -------
+    str
+    """
+    ids, names = record["nodes"]["ids"], record["nodes"]["names"]
+    name = names[ids.index(str(node))] if names and str(node) in ids else ""
+    return f"{name} ({node})" if name else str(node)
 
 
 def relation_weights(record: dict[str, Any]) -> dict[str, float]:
@@ -120,5 +132,5 @@ def _careful(record: dict[str, Any]) -> tuple[str, str]:
         return f"Probabilities differ by {off} on average from how often they are right.", "accuracy"
     if found and found["evidence"]["suspicious"]:
         doubted = number_of(len(found["evidence"]["suspicious"]), "label looks", "labels look")
-        return f"{doubted} wrong: check {found['evidence']['suspicious'][0]['node']} first.", "diagnosis"
+        return f"{doubted} wrong: check {titled(record, found['evidence']['suspicious'][0]['node'])} first.", "diagnosis"
     return "The score holds for nodes like the labelled ones, that is if labels were given at random.", "accuracy"

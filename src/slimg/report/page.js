@@ -136,12 +136,14 @@
     };
     add("part", "bias, the same for every node", signed(told.bias));
     const ordered = told.parts.filter((part) => !part.removed).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-    for (const part of [...ordered, ...told.parts.filter((part) => part.removed)]) {
-      add("part", part.title, part.removed ? "not used" : signed(part.value));
-      if (part.removed || ordered.indexOf(part) >= DETAILED) continue;
+    for (const part of ordered) {
+      add("part", part.title, signed(part.value));
+      if (ordered.indexOf(part) >= DETAILED) continue;
       for (const [name, value] of part.features || []) add("term", name, signed(value));
       if (part.other_features && part.other_features[0]) add("other", others(part.other_features[0], "feature"), signed(part.other_features[1]));
     }
+    const unused = told.parts.length - ordered.length;
+    if (unused) add("other", unused === 1 ? "1 component is not used" : `${unused} components are not used`, "0");
     table.append(columns, rows);
     return [...drawing(told, row), table, ...sources(told)];
   }

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from slimg.errors import InputError
 from slimg.explain.measures import SHARES, WORDS, format_difference, format_range, format_score
 from slimg.learn.path import describe
-from slimg.report.findings import relation_weights
+from slimg.report.findings import relation_weights, titled
 from slimg.report.ranking import format_first
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
         "range": lambda ends: format_range(scoring, ends),
         "ahead": lambda gain: format_difference(scoring, gain["value"], gain["interval"]).replace(", 95 % interval ", " (") + ")",
         "named": relation_weights(record),
+        "titled": lambda node: titled(record, node),
         "links": {name: quote(f"{folder}{file}") for name, file in record["read"].get("files", {}).items() if name in WRITTEN},
         "dots": dots(record),
         "relations": {each["direction"]: 100 * each["share"] for each in used(record["read"]["relations"])},
@@ -146,10 +147,10 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
         "accuracies": accuracies(diagnosis["evidence"], labels) if diagnosis else {},
         "confusions": confusions(record["held_out"]["confusion"], record["classes"]),
         "labels": labels,
-        "weights": {labels[part["name"]]: part["norm"] for part in parts},
+        "weights": {labels[part["name"]]: part["norm"] for part in parts if not part["removed"]},
         "compared": {each["name"]: each for each in record["comparison"]["models"]},
         "chosen": describe(fitted["chosen"], formula),
-        "averaged": [describe(member, formula) for member in fitted["members"] if member != fitted["chosen"]],
+        "averaged": [member for member in fitted["members"] if member != fitted["chosen"]],
     }
 
 

@@ -224,7 +224,8 @@ def bar_chart(values: Mapping[str, float], title: str, label: str) -> Svg:
         for place, length in enumerate(lengths):
             axes.text(length, place, f"\u2009{length:.1f}", va="center", color=INK)
         axes.invert_yaxis()
-        axes.set(xlim=(0, 1.18 * max(lengths.max(initial=0), 1e-9)), xlabel=label)
+        axes.set(xlim=(0, 1.18 * max(lengths.max(initial=0), 1e-9)))
+        axes.set_xlabel(label, loc="right")
         axes.grid(False, axis="y")
 
     return _as_svg(draw, title, 0.5 + 0.36 * len(values))
@@ -246,7 +247,7 @@ def interval_chart(
         axes.margins(x=0.12)
         if scoring in SHARES:
             axes.xaxis.set_major_formatter(_percent)
-        axes.set_xlabel(label)
+        axes.set_xlabel(label, loc="right")
 
     return _as_svg(draw, title, 0.6 + 0.34 * len(values))
 

@@ -1,0 +1,89 @@
+"""WordNet from its two tables in one command: all links merged, and one component for each path along relations.
+
+5 % of the nodes (drawn by seed) keep their label, `lexname`; the features are the words of `gloss`. For each seed and both
+ways `slimg fit` runs in a process of its own, one after the other, and its predictions of the other nodes are compared with
+the truth. Seconds are those of the whole command (files to page), its stages, and CPU seconds; the ratio of typed to merged
+is what counts on a busy machine.
+
+    python benchmarks/wordnet.py [--seeds 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from records import write
+
+DATA = Path(os.environ.get("SLIMG_DATA", "../shared/data")) / "wordnet"
+WAYS = {"merged": ["--no-directed"], "typed": ["--relation", "relation", "--directed"]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seeds", type=int, default=3)
+    nodes = pd.read_csv(DATA / "nodes.csv.gz", keep_default_na=False)
+    runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(parser.parse_args().seeds):
+            known = np.random.default_rng(seed).random(len(nodes)) < 0.05
+            masked = Path(folder) / "nodes.csv.gz"
+            nodes.assign(lexname=nodes.lexname.where(known, "")).to_csv(masked, index=False)
+            for way, options in WAYS.items():
+                runs[way].append(run(masked, nodes, known, options, Path(folder) / f"{way}{seed}"))
+                print(way, seed, {key: value for key, value in runs[way][-1].items() if key != "zero"}, flush=True)
+            write("wordnet", {"protocol": __doc__.split("\n\n")[1], "runs": runs, **summary(runs)})
+    print(json.dumps(summary(runs), indent=1))
+
+
+def run(masked: Path, nodes: pd.DataFrame, known: np.ndarray, options: list[str], out: Path) -> dict[str, Any]:
+    """One command: its accuracy on the nodes without a label, seconds, peak, and what its components came to."""
+    command = [sys.executable, "-m", "slimg", "fit", "--edges", str(DATA / "edges.csv.gz"), "--nodes", str(masked)]
+    command += ["--label", "lexname", "--features", "gloss", "--out", str(out), *options]
+    begun = time.perf_counter()
+    with (out.with_suffix(".txt")).open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(out.with_suffix(".txt").read_text())
+    seconds = time.perf_counter() - begun
+    table = pd.read_parquet(out / "predictions.parquet").set_index("synset").loc[nodes.synset]
+    model = _model(out / "model.slimg")
+    return {
+        "accuracy": round(100 * float((table.prediction.to_numpy() == nodes.lexname.to_numpy())[~known].mean()), 2),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
+        "stages": {key: round(value, 1) for key, value in model.seconds_.items() if key in ("screening", "total", "learning")},
+        "peak_gb": round(usage.ru_maxrss / 1e6, 2),
+        "columns": sum(len(each) for each in model.coef_.values()),
+        "gap": float(f"{model.dual_gap_:.1e}"),
+        "count": [name for name in model.coef_ if name not in model.zero_components_],
+        "zero": list(model.zero_components_),
+    }
+
+
+def _model(path: Path) -> Any:
+    from slimg import SlimG
+
+    return SlimG.load(path)
+
+
+def summary(runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Means over the seeds, and what typed costs beside merged."""
+    keys = ("accuracy", "seconds", "cpu_seconds", "peak_gb")
+    means = {way: {key: round(float(np.mean([each[key] for each in listed])), 2) for key in keys} for way, listed in runs.items()}
+    ratios = {key: round(means["typed"][key] / means["merged"][key], 2) for key in keys[1:3]}
+    return {"means": means, "typed over merged": ratios}
+
+
+if __name__ == "__main__":
+    main()
