@@ -386,7 +386,8 @@ def _of_features(features: str, evidence: Evidence) -> str:
     if features == "absent":
         return "The nodes have no features."
     own = evidence.alone["X"]
-    words = "predict" if own.is_informative else "hardly predict" if own.value - own.by_chance >= GAIN else "do not predict"
+    some = own.is_above or own.value - own.by_chance >= GAIN
+    words = "predict" if own.is_informative else "hardly predict" if some else "do not predict"
     who = "The features alone"
     if features == "structural":
         who = f"The features restate the graph ({evidence.restated:.0%} of their variance lies in its structure); alone they"
