@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import collections
+import multiprocessing
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 from records import ROOT, write
 
@@ -27,19 +29,28 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=40)
     each = parser.parse_args().each
     told: dict[str, collections.Counter[str]] = {kind: collections.Counter() for kind in KINDS}
-    found, seen = [], 0
-    for kind in KINDS:
-        for seed in range(each):
-            graph = random_graph(kind, seed)
-            record = fit_record(SlimG(random_state=seed).fit(graph), graph)
-            told[kind][(record["diagnosis"] or {"trust": "none"})["trust"]] += 1
-            found += [f"{kind} {seed}: {line}" for line in contradictions(record)]
-            seen += len(sentences(record))
-        print(kind, dict(told[kind]), flush=True)
-    checks = {"claims": len(CLAIMS), "pairs": len(PAIRS)}
-    write("contradictions", {"protocol": __doc__.split("\n\n")[1], "fits": each * len(KINDS), "sentences": seen, **checks,
-                             "trust": {kind: dict(counts) for kind, counts in told.items()}, "found": found})  # fmt: skip
-    print(f"{len(found)} contradictions in {each * len(KINDS)} fits, {seen} sentences", *found, sep="\n")
+    found, seen, fits = [], 0, 0
+    cases = [(kind, seed) for seed in range(each) for kind in KINDS]
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        for (kind, seed), (trust, sentences_seen, lines) in zip(cases, pool.map(_case, cases), strict=True):
+            told[kind][trust] += 1
+            found += [f"{kind} {seed}: {line}" for line in lines]
+            seen, fits = seen + sentences_seen, fits + 1
+            print(*(f"{kind} {seed}: {line}" for line in lines), sep="\n", end="\n" if lines else "", flush=True)
+            if fits % len(KINDS) == 0:  # what is there so far, should the run be stopped
+                write("contradictions", {
+                    "protocol": __doc__.split("\n\n")[1], "fits": fits, "sentences": seen, "claims": len(CLAIMS),
+                    "pairs": len(PAIRS), "trust": {name: dict(counts) for name, counts in told.items()}, "found": found,
+                })  # fmt: skip
+    print(f"{len(found)} contradictions in {fits} fits, {seen} sentences")
+
+
+def _case(case: tuple[str, int]) -> tuple[str, int, list[str]]:
+    kind, seed = case
+    graph = random_graph(kind, seed)
+    record = fit_record(SlimG(random_state=seed).fit(graph), graph)
+    trust = (record["diagnosis"] or {"trust": "none"})["trust"]
+    return trust, len(sentences(record)), contradictions(record)
 
 
 if __name__ == "__main__":

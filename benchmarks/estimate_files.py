@@ -5,7 +5,7 @@ Both commands are run as a user types them, in processes of their own, one after
 of the whole process. The constants of `slimg.components.estimate` were set on these files, so the factors say how well one
 formula fits five sizes, not how it does on other tables.
 
-    python benchmarks/estimate_files.py [--nodes 10000,30000,100000,300000,1000000]
+    python benchmarks/estimate_files.py [--nodes 10000,30000,100000,300000,1000000] [--again]
 """
 
 from __future__ import annotations
@@ -28,26 +28,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--nodes", type=lambda text: [int(each) for each in text.split(",")],
                         default=[10_000, 30_000, 100_000, 300_000, 1_000_000])  # fmt: skip
-    results = read("estimate_files").get("results", {})
-    for n in parser.parse_args().nodes:
+    parser.add_argument("--again", action="store_true", help="estimate anew, beside a fit that was measured before")
+    options, results = parser.parse_args(), read("estimate_files").get("results", {})
+    for n in options.nodes:
         with tempfile.TemporaryDirectory() as folder:
             generate(n, 10 * n, Path(folder))
-            results[f"{n:,} nodes"] = compared(Path(folder))
+            before = results.get(f"{n:,} nodes") if options.again else None
+            results[f"{n:,} nodes"] = compared(Path(folder), before and before["fit"])
         write("estimate_files", {"protocol": __doc__.split("\n\n")[1], "results": results})
         print(n, json.dumps(results[f"{n:,} nodes"]), flush=True)
 
 
-def compared(folder: Path) -> dict[str, Any]:
+def compared(folder: Path, fit: dict[str, Any] | None = None) -> dict[str, Any]:
     files, load = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "label", "--json"], os.getloadavg()[0]
     told = run(folder, "estimate", *files)[0]["engines"]["memory"]
-    said, seconds, peak, cpu = run(folder, "fit", *files, "--engine", "memory")
+    if fit is None:
+        said, seconds, peak, cpu = run(folder, "fit", *files, "--engine", "memory")
+        stages = {name: round(value, 1) for name, value in said["seconds"].items()}
+        fit = {"memory": peak, "seconds": round(seconds, 1), "processor seconds": round(cpu, 1), "stages": stages}
     return {
         "estimate": {"memory": told["memory"], "seconds": round(told["seconds"], 1), "reading": round(told["reading"], 1),
                      "page": round(told["page"], 1)},
-        "fit": {"memory": peak, "seconds": round(seconds, 1), "processor seconds": round(cpu, 1),
-                "stages": {name: round(value, 1) for name, value in said["seconds"].items()}},
-        "memory, estimate / fit": round(told["memory"] / peak, 2),
-        "time, estimate / fit": round(told["seconds"] / seconds, 2),
+        "fit": fit,
+        "memory, estimate / fit": round(told["memory"] / fit["memory"], 2),
+        "time, estimate / fit": round(told["seconds"] / fit["seconds"], 2),
         "load average before": round(load, 1),
     }  # fmt: skip
 

@@ -56,7 +56,8 @@ def run(masked: Path, nodes: pd.DataFrame, known: np.ndarray, options: list[str]
     if status:
         raise SystemExit(out.with_suffix(".txt").read_text())
     seconds = time.perf_counter() - begun
-    table = pd.read_parquet(out / "predictions.parquet").set_index("synset").loc[nodes.synset]
+    (path,) = out.glob("predictions.*")
+    table = (pd.read_parquet if path.suffix == ".parquet" else pd.read_csv)(path).set_index("synset").loc[nodes.synset]
     model = _model(out / "model.slimg")
     return {
         "accuracy": round(100 * float((table.prediction.to_numpy() == nodes.lexname.to_numpy())[~known].mean()), 2),

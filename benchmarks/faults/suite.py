@@ -378,8 +378,10 @@ class Suite:
         code, said = self.start(name)
         after = state(self.folder, operation, self.expected[name], False)
         inputs = {each.relative_to(self.disk.inputs).parts[0] for each in self.disk.inputs.iterdir()}
-        left = sorted(set(os.listdir(self.folder)) - inputs - {each.split("/")[0] for each in operation.results})
-        left += sorted(os.listdir(self.temporary)) + [each.name for each in self.folder.rglob("*.part")]
+        named = {each.split("/")[0] for each in operation.results} | {"work"}  # folders that the user names stay
+        left = sorted(set(os.listdir(self.folder)) - inputs - named)
+        left += sorted(set(os.listdir(self.temporary)) - {"dask-scratch-space"})
+        left += [each.name for each in self.folder.rglob("*.part")]
         if code != 0 or after != "new":
             self.findings.append(f"{name}, after {fault}: exit code {code}, {after}, {said.strip()[-200:]!r}")
         if left:

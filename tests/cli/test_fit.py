@@ -176,3 +176,14 @@ def test_a_coverage_adds_a_column_of_sets(folder, slimg):
     assert list(pd.read_csv("again.csv", keep_default_na=False)["prediction_set"]) == expected
     with pytest.raises(SystemExit, match="2"):
         slimg(*FIT, "--coverage", "1.5")
+
+
+def test_names_are_shown_beside_ids_unless_they_are_texts(folder, slimg):
+    folder.users.assign(name=[f"User {k}" for k in range(len(folder.users))]).to_csv("users.csv", index=False)
+    words = (*FIT, "--no-measure-fold-in", "--ignore", "name", "--json")
+    assert slimg(*words)[0] == 0
+    nodes = json.loads(Path("slimg-out/record.json").read_text(encoding="utf-8"))["nodes"]
+    assert nodes["names"][:2] == ["User 0", "User 1"]
+    folder.users.assign(name=folder.users["bio"] * 6).to_csv("users.csv", index=False)
+    assert slimg(*words, "--force")[0] == 0
+    assert json.loads(Path("slimg-out/record.json").read_text(encoding="utf-8"))["nodes"]["names"] is None

@@ -151,9 +151,12 @@ def test_a_loose_gap_chooses_what_an_exact_one_chooses(labelled, monkeypatch):
     monkeypatch.setattr("slimg.learn.search.LOOSE", 0.0)
     exact = search(SearchConfig("path"), labelled, None)
     by_pair = {(each.pair, str(each.separate)): each for each in exact.records}
-    for record in loose.records:
-        assert record.val_accuracy == pytest.approx(by_pair[record.pair, str(record.separate)].val_accuracy, abs=0.04)
-    assert exact.records[loose.chosen].val_accuracy >= exact.records[exact.chosen].val_accuracy - 0.02
+    pairs = [(record, by_pair[record.pair, str(record.separate)]) for record in loose.records]
+    compared = [(a.val_accuracy, b.val_accuracy) for a, b in pairs if a.folds == b.folds]
+    assert len(compared) >= len(pairs) - 2  # one that is at the edge of being left may be tried on more folds
+    for a, b in compared:
+        assert a == pytest.approx(b, abs=0.04)
+    assert pairs[loose.chosen][1].val_accuracy >= exact.records[exact.chosen].val_accuracy - 0.02
 
 
 def test_patience_counts_pairs_without_gain_for_each_series():

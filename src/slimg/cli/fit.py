@@ -55,8 +55,8 @@ STAGES = 7
 """Reading, components, learning, comparing, diagnosing, explaining, writing."""
 SCORING = ("accuracy", "balanced_accuracy", "f1_macro", "average_precision", "roc_auc", "log_loss")
 """Names of `slimg.learn.objective.METRICS`, which would load scikit-learn."""
-NAMES = ("name", "title", "full_name", "display_name", "headline", "caption", "subject", "words")
-"""Columns whose values are shown beside ids, the first that there is."""
+NAMES = {"name": 80, "full_name": 80, "display_name": 80, "title": 200, "headline": 200, "caption": 200, "words": 30}
+"""Columns whose values are shown beside ids, the first that there is, and how many characters half of them may have."""
 MEASURED_NODES = 3_000
 """Nodes up to which folding in is measured by default: it takes a second or two."""
 
@@ -173,7 +173,8 @@ def _names(inputs: Inputs) -> list[Any] | None:
     if found is None or (inputs.stored is None and len(inputs.table) != inputs.graph.n):
         return None
     column = inputs.table[found] if inputs.stored is None else inputs.stored.first(found, NAMED)
-    return [value if isinstance(value, (str, int)) else "" for value in column.tolist()]
+    values = [value if isinstance(value, (str, int)) else "" for value in column.tolist()]
+    return values if sorted(len(str(value)) for value in values)[len(values) // 2] <= NAMES[str(found).lower()] else None
 
 
 def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any], coverage: float | None) -> None:

@@ -30,7 +30,7 @@ import pyarrow.compute as pc
 from slimg.errors import InputError, require, without_password
 from slimg.graph.columns import show
 from slimg.io import Reading, Source
-from slimg.io.guards import is_interrupt
+from slimg.io.guards import SMALL, check_size, is_interrupt
 from slimg.io.values import distinct_names, frame_of
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -178,6 +178,7 @@ class _DuckdbProcess:
 
     def __init__(self, path: Path):
         words = [sys.executable, str(Path(__file__).with_name("_duckdb.py")), str(path)]
+        self.size = path.stat().st_size
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def select(self, query: str) -> pa.Table:
@@ -197,6 +198,7 @@ class _DuckdbProcess:
             name = signal.Signals(-self.process.returncode).name
             return InputError(f"DuckDB ended with {name} while it read the file, which is damaged: write or copy it again")
         if "Out of Memory" in text:
+            check_size(SMALL + 1, self.size, "the database")  # a small file declares a large block
             return MemoryError(text[:300])
         return _advice(text, "it is no DuckDB file, or damaged")
 

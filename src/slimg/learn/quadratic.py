@@ -40,6 +40,8 @@ SLOW = 30
 """Products after which conjugate gradients count as slow."""
 THOROUGH = 0.1
 """The accuracy from which on groups that were set to zero may come back within a step; otherwise the next one activates them."""
+NEGLIGIBLE = 1e-12
+"""The norm below which a group counts as zero: λ₂/‖·‖ must not overflow."""
 DIRECT_SIZE, DIRECT_WORK = 1200, 1 << 30
 """Free coordinates, and multiplications (m·size²), up to which a system may be solved directly."""
 SELECT_BELOW = 0.7
@@ -153,6 +155,7 @@ class _Model:
     def _group_curvature(self, at: Array) -> tuple[Array, Array]:
         """‖·‖_F of the group of each row, and λ₂ over it: the second derivative of the group norm across its direction."""
         norms = self.penalty.of_rows(self.penalty.norms(at), np.inf).astype(at.dtype)
+        norms[norms < NEGLIGIBLE] = 0
         return norms, self.penalty.group / np.where(norms > 0, norms, np.inf)
 
     def _size(self, slope: Array, diagonal: Array, here: _Point) -> float:
@@ -206,8 +209,9 @@ class _Model:
         while length > 0.01:
             step, intercept_step, image, intercept_image = _along(here, length, direction)
             crossed = (weights + step) * side < 0
-            if self.whole:  # a group that has turned by more than a right angle would pass through zero
-                crossed |= self.penalty.of_rows(self.penalty.dots(at, weights + step)) < 0
+            if self.whole:  # a group that has turned by more than a right angle, or nearly vanished, would pass through zero
+                left = self.penalty.dots(at, weights + step) < NEGLIGIBLE * self.penalty.dots(at, at)
+                crossed |= self.penalty.of_rows(left)
             if crossed.any():
                 any_crossed = True
                 step = np.where(crossed, -weights, step)

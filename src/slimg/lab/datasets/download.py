@@ -213,7 +213,7 @@ def _transfer(file: RemoteFile, part: Path, progress: Progress | None, timeout: 
         start, length = have if resumed else 0, response.headers.get("Content-Length")
         free = shutil.disk_usage(part.parent).free
         if length is not None and int(length) > free:
-            raise DownloadError(
+            raise DiskFull(
                 f"{file.name} needs {int(length):,} bytes, but the disk of {part.parent} has {free:,} free: make room, or"
                 " choose another folder with root="
             )
