@@ -130,6 +130,13 @@ class SlimG(FittedModel):
     ['left', 'left', 'left', 'right', 'right', 'right']
     """
 
+    coef_: dict[str, Array]
+    intercept_: Array
+    data_: dict[str, Any]
+    chosen_: dict[str, Any]
+    feature_names_: tuple[str, ...] | None
+    graph_: Graph
+    components_: Components
     members_: list[dict[str, Any]]
     scoring_: str
     zero_components_: tuple[str, ...]

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable
 from types import ModuleType
 
-EXHAUSTED = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EFBIG}
+EXHAUSTED: set[int] = {errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EFBIG,
+                       getattr(errno, "EDQUOT", errno.ENOSPC)}  # fmt: skip
 EXHAUSTED_TEXTS = ("cannot allocate memory", "failed to map segment", "cannot map zero-fill pages", "can't start new thread",
                    "Unable to allocate")  # fmt: skip
 """What the dynamic linker, threading and numpy say when memory is exhausted."""

@@ -63,7 +63,9 @@ class DaskRowMatrix:
     """A row matrix as a list of files, `dask_tasks.Dense` or `dask_tasks.Csr`; ``released`` gets those of dense ones back."""
 
     def __init__(self, parts: list[Any], n: int, released: list[work.Dense] | None = None):
-        self.parts, self.shape, self.is_sparse = parts, (n, parts[0].shape[1]), isinstance(parts[0], work.Csr)
+        self.parts: list[Any] = parts
+        self.shape: tuple[int, int] = n, parts[0].shape[1]
+        self.is_sparse: bool = isinstance(parts[0], work.Csr)
         if released is not None and not self.is_sparse:
             weakref.finalize(self, released.extend, parts).atexit = False
 

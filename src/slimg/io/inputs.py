@@ -249,12 +249,15 @@ class Joiner:
     """Chooses columns, matches ids and builds one graph; `slimg.io.disk_tables` gives it the first rows and asks for columns."""
 
     def __init__(self, options: Options, edges: Files, nodes: Files):
-        self.options, self.nodes = options, nodes
-        self.frames = [reading.frame for _, reading in nodes if reading.frame is not None]
-        self.first = edges[0][1] if edges else None
-        self.edges = [(source, _edge_frame(reading), reading.directed is False) for source, reading in edges]
-        self.second = nodes[0][1] if nodes else (self.first or Reading())
-        self.notes = list(dict.fromkeys(note for _, reading in (*edges, *nodes) for note in reading.notes))
+        self.options: Options = options
+        self.nodes: Files = nodes
+        self.frames: list[pd.DataFrame] = [reading.frame for _, reading in nodes if reading.frame is not None]
+        self.first: Reading | None = edges[0][1] if edges else None
+        self.edges: list[tuple[Source, pd.DataFrame, bool]] = [
+            (source, _edge_frame(reading), reading.directed is False) for source, reading in edges
+        ]
+        self.second: Reading = nodes[0][1] if nodes else (self.first or Reading())
+        self.notes: list[str] = list(dict.fromkeys(note for _, reading in (*edges, *nodes) for note in reading.notes))
         self.where: Source = (nodes or edges)[0][0]
         self.columns: dict[str, Any] = {"edges": {}, "nodes": {}, "relation": options.relation}
 

@@ -68,19 +68,23 @@ class Answers:
 
     def __init__(self, model: Any, table: pd.DataFrame, read_new_rows: Callable[[bytes, bytes], Inputs]) -> None:
         reading = model.data_.get("reading") or {}
-        self.model, self.read_new_rows, self._known = model, read_new_rows, dict[int, dict[str, Array]]()
+        self.model: Any = model
+        self.read_new_rows: Callable[[bytes, bytes], Inputs] = read_new_rows
+        self._known = dict[int, dict[str, Array]]()
         self.graph: Graph = model.fitted_graph_.graph
-        self.ids = [str(value) for value in self.graph.ids.tolist()]
+        self.ids: list[str] = [str(value) for value in self.graph.ids.tolist()]
         self._rows = {name: row for row, name in enumerate(self.ids)}
-        self.id_column = reading.get("id") or str(table.columns[0])
+        self.id_column: str = reading.get("id") or str(table.columns[0])
         ends = [k for k, name in enumerate(table.columns) if name in ("prediction", "slimg_prediction")]
         if not ends or self.id_column not in table or _text(table[self.id_column]).to_pylist() != self.ids:
             raise InputError("the table of predictions has other nodes than the model: fit again")
-        self.attributes = {str(name): _text(table[name]) for name in table.columns[: ends[-1]] if name != self.id_column}
+        own = [name for name in table.columns[: ends[-1]] if name != self.id_column]
+        self.attributes: dict[str, Any] = {str(name): _text(table[name]) for name in own}
         numbers = [name for name in table.columns[ends[-1] + 1 :] if not str(name).endswith("prediction_set")]
-        self.table = table.assign(**{name: pa.array(table[name]).cast(pa.float32()).to_numpy() for name in numbers})  # not text
-        self.plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else FeaturePlan(())
-        self.classes = [str(name) for name in model.classes_.tolist()]
+        floats = {name: pa.array(table[name]).cast(pa.float32()).to_numpy() for name in numbers}  # not text
+        self.table: pd.DataFrame = table.assign(**floats)
+        self.plan: FeaturePlan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else FeaturePlan(())
+        self.classes: list[str] = [str(name) for name in model.classes_.tolist()]
         self.chances: Array = model.predict_proba()
         self._lower = [pc.utf8_lower(pa.array(self.ids)), *map(pc.utf8_lower, self.attributes.values())]
         labels = self.attributes.get(str(reading.get("label")), pa.nulls(self.graph.n, pa.string()))
@@ -88,7 +92,7 @@ class Answers:
         ranks = pc.rank(self._lower[0], tiebreaker="first").to_numpy().astype(np.int64)
         columns = prediction_columns(np.arange(len(self.classes)), self.chances, probabilities=False)
         each = {f"p({name})": column for name, column in zip(self.classes, self.chances.T, strict=True)}
-        self.columns = {**columns, **each, "label": codes, "id": ranks, "": np.arange(self.graph.n)}
+        self.columns: dict[str, Array] = {**columns, **each, "label": codes, "id": ranks, "": np.arange(self.graph.n)}
         numbered = Graph._trusted(**{**self.graph.__getstate__(), "ids": np.arange(self.graph.n)})
         self._view = View(numbered, model.decision_function())  # sources of an explanation are rows, whatever the ids are
 

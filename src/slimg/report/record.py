@@ -164,6 +164,8 @@ NODE_BYTES, CHANCE_BYTES = 4_500_000, 1_200_000
 """Room for the table of nodes, and for the probabilities of each class."""
 EXPLAINED = 60
 """Nodes whose explanation is in the page, beside those that a user names."""
+EXPLAINED_BYTES = 1 << 28
+"""Memory for explanations that are made at a time, each with a number for every feature, class and component."""
 NEIGHBOURS = 14
 """Neighbours of a node that are drawn."""
 TERMS = 6
@@ -229,8 +231,10 @@ def fit_record(
         found = diagnosis(model, graph, compared)
     with progress.stage("explaining"):
         chosen = nodes_worth_explaining(best, codes, (rows, unseen), explain)
-        explanations = model._explain_rows(model._view(None), chosen)
-        parts = {row: each.to_dict(TERMS) for row, each in zip(chosen, explanations, strict=True)}
+        parts, view = dict[int, dict[str, Any]](), model._view(None)
+        some = max(1, EXPLAINED_BYTES // (8 * max(graph.d, 1) * len(model.classes_) * len(model.coef_)))
+        for at in (chosen[start : start + some] for start in range(0, len(chosen), some)):
+            parts |= {row: each.to_dict(TERMS) for row, each in zip(at, model._explain_rows(view, at), strict=True)}
     notes = dict.fromkeys((*(facts or {}).get("notes", ()), *graph.notes, *model.notes_))
     read = {**sizes, "labelled": len(graph.labelled), "weighted": graph.adjacency.weights is not None, **(facts or {})}
     found_all = {

@@ -20,7 +20,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
 from slimg.errors import InputError
@@ -71,12 +71,14 @@ class Server(ThreadingMixIn, TCPServer):
     request_queue_size = 64
 
     def __init__(self, answers: Answers, record: Mapping[str, Any], page: bytes, port: int = 0) -> None:
-        self.answers, self.token, self.lock = answers, secrets.token_urlsafe(24), Lock()
+        self.answers: Answers = answers
+        self.token: str = secrets.token_urlsafe(24)
+        self.lock = Lock()
         read, held = record["read"], record["held_out"]
         shown = {"title": read.get("title") or "Nodes of a graph", "read": read, "held_out": held, "classes": record["classes"]}
         index = templates().get_template("open.html").render(**shown, data=as_json(answers.start()))
         style = _asset("page.css") + _asset("open.css")
-        self.files = {
+        self.files: dict[str, tuple[bytes, str]] = {
             "": (index.encode(), HTML), PAGE: (page, HTML),
             "open.js": (_asset("open.js").encode(), "text/javascript; charset=utf-8"), "open.css": (style.encode(), "text/css"),
         }  # fmt: skip
@@ -86,8 +88,9 @@ class Server(ThreadingMixIn, TCPServer):
             what = "is in use" if getattr(error, "errno", 0) == errno.EADDRINUSE else f"cannot be used ({error})"
             raise InputError(f"port {port} {what}: choose another with --port, or leave it out for a free one") from None
         names = [f"{name}:{self.server_address[1]}".removesuffix(":80") for name in (HOST, "localhost")]
-        self.hosts, self.origins = names, [f"http://{name}" for name in names]
-        self.address = f"http://{names[0]}/{self.token}/"
+        self.hosts: list[str] = names
+        self.origins: list[str] = [f"http://{name}" for name in names]
+        self.address: str = f"http://{names[0]}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Pass over clients that went away; errors of answers are told to those who asked."""
@@ -97,7 +100,13 @@ class Handler(BaseHTTPRequestHandler):
     """One request."""
 
     server: Server
-    timeout, server_version, sys_version, name = SECONDS, "slimg", "", ""
+    timeout: ClassVar[int] = SECONDS
+    server_version: str = "slimg"
+    sys_version: str = ""
+    name: str = ""
+    query: str
+    length: int
+    body: bytes
 
     def parse_request(self) -> bool:
         """Read line and headers, and let through who has the token and asks this server; all others have their answer."""
