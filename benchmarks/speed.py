@@ -1,7 +1,8 @@
 """Speed, as ratios against named peers in one run on this machine.
 
-1. One split of Cora, features and the paper's twelve pairs, against the seconds recorded for the published program, rescaled
-   by the calibration both runs share: `numpy.linalg.eigh` of Cora's dense float32 adjacency, best of three.
+1. One split of Cora, features and the default search (and, beside it, the paper's twelve pairs), against the seconds recorded for
+   the published program, rescaled by the calibration both runs share: `numpy.linalg.eigh` of Cora's dense float32 adjacency,
+   best of three.
 2. Twelve pairs, each to its certificate, on a generated problem of 61,000 × 400 × 30 (four blocks of L2-normalised rows,
    classes that overlap), against scikit-learn's LogisticRegression (lbfgs, tol 1e-4, max_iter 1000) for twelve values of C
    from 1e-2 to 1e4; and the peak memory of ours above import.
@@ -45,26 +46,31 @@ def cora() -> dict[str, Any]:
     graph = datasets.load("cora")
     split = stratified(graph, REAL, 0)
     small = graph.subgraph(np.arange(200))
-    SlimG(grid="paper").fit(small, train=np.arange(100), val=np.arange(100, 200))  # compiles kernels, loads libraries
+    for grid in ("path", "paper"):
+        SlimG(grid=grid).fit(small, train=np.arange(100), val=np.arange(100, 200))  # compiles kernels, loads libraries
     dense = graph.adjacency.to_scipy().toarray().astype(np.float32)
     calibration = min(_seconds(lambda: np.linalg.eigh(dense)) for _ in range(3))
-    runs = []
-    for _ in range(3):
-        model = SlimG(grid="paper")
-        runs.append((_seconds(lambda model=model: model.fit(graph, train=split.train, val=split.val)), model.seconds_))
-    ours, stages = min(runs, key=lambda run: run[0])
+    best: dict[str, tuple[float, dict[str, float]]] = {}
+    for grid in ("path", "paper"):
+        runs = []
+        for _ in range(3):
+            model = SlimG(grid=grid)
+            runs.append((_seconds(lambda model=model: model.fit(graph, train=split.train, val=split.val)), model.seconds_))
+        best[grid] = min(runs, key=lambda run: run[0])
+    ours, stages = best["path"]
     reference = shared("reference-runs.json")
     recorded = sum(reference["seconds on 2 cores, nothing else running"]["cora"].values())
     scale = calibration / reference["calibration"]["seconds"]
     return {
         "seconds": round(ours, 3),
         "features": round(stages["total"], 3),
-        "twelve_pairs": round(stages["learning"], 3),
+        "search": round(stages["learning"], 3),
+        "seconds_with_the_papers_pairs": round(best["paper"][0], 3),
         "calibration_seconds": round(calibration, 3),
         "published_seconds_recorded": recorded,
         "published_seconds_rescaled": round(recorded * scale, 1),
         "ratio": round(ours / (recorded * scale), 4),
-        "asked": "at most 1/20 = 0.05, aim 1/50 = 0.02",
+        "ratio_with_the_papers_pairs": round(best["paper"][0] / (recorded * scale), 4),
     }
 
 

@@ -45,11 +45,11 @@ KINDS = {
     "number": "a number", "category": "one of its values", "words": "text", "counts": "a count from 0 on",
     "values": "values separated by commas", "vector": "numbers separated by commas",
 }  # fmt: skip
-Asked = Mapping[str, Any]
+Question = Mapping[str, Any]
 
 
 class Answers:
-    """A fitted model and the table of its nodes, to be asked.
+    """A fitted model and the table of its nodes, to be question.
 
     Parameters
     ----------
@@ -110,27 +110,27 @@ class Answers:
         weighted = self.graph.adjacency.weights is not None
         return {"classes": self.classes, "columns": columns, "relations": list(self.graph.directions()), "weighted": weighted}
 
-    def search(self, asked: Asked) -> list[dict[str, Any]]:
+    def search(self, question: Question) -> list[dict[str, Any]]:
         """Find nodes by a part of their id or of a value (``text``); equal ids first, then ids that begin with it.
 
         Returns
         -------
         list of dict
         """
-        text = _word(asked, "text").strip().lower()
+        text = _word(question, "text").strip().lower()
         ranks = self._ranks(text)
         found = np.flatnonzero(ranks)
         found = found[np.argsort(-ranks[found], kind="stable")][:SUGGESTED]
         return [self._brief(row, text) for row in found.tolist()]
 
-    def node(self, asked: Asked) -> dict[str, Any]:
+    def node(self, question: Question) -> dict[str, Any]:
         """Explain a node (``id``): the score of a ``class``, that of the predicted one if none is named.
 
         Returns
         -------
         dict
         """
-        row, code = self._row_and_class(asked)
+        row, code = self._row_and_class(question)
         (told,) = explain_rows(self.model.scorer_, self._view, [row])
         z, label = above_mean(len(self.classes), code), told.classes.item(code)
         sums = {"score": told.scores, "bias": told.bias, "rounding": told.rounding}
@@ -141,12 +141,12 @@ class Answers:
             "probabilities": likely, "attributes": {name: text[row].as_py()[:CUT] for name, text in self.attributes.items()},
         }  # fmt: skip
 
-    def what_if(self, asked: Asked) -> dict[str, Any]:
+    def what_if(self, question: Question) -> dict[str, Any]:
         """Compute the scores of a node again without some edges, with others, or with other values.
 
         Parameters
         ----------
-        asked : mapping
+        question : mapping
             ``id`` and ``class`` as in `node`; lists ``without`` of [other node, relation], ``with`` of [other node, relation,
             weight] and ``values`` of [column, value].
 
@@ -155,15 +155,15 @@ class Answers:
         dict
             ``parts``; ``before`` and ``after``, each with these parts, which add up to its score.
         """
-        (row, code), graph, notes = self._row_and_class(asked), self.graph, list[str]()
-        for other, key in _changes(asked, "without", 2):
+        (row, code), graph, notes = self._row_and_class(question), self.graph, list[str]()
+        for other, key in _changes(question, "without", 2):
             graph = with_edge(graph, row, self._row(other), 0.0, key)
-        for other, key, weight in _changes(asked, "with", 3):
+        for other, key, weight in _changes(question, "with", 3):
             value = _number(weight or "1", "weight of an edge")
             if not 0 < value < np.inf:
                 raise InputError(f"the weight of an edge must be a number above 0, not {weight[:CUT]!r}")
             graph = with_edge(graph, row, self._row(other), value, key)
-        for column, text in _changes(asked, "values", 2):
+        for column, text in _changes(question, "values", 2):
             graph, news = self._with_value(graph, row, column, text)
             notes += news
         if graph is self.graph:
@@ -177,36 +177,36 @@ class Answers:
             told[when] = {**sums, "prediction": self.classes[int(chances.argmax())], "probability": float(chances[code])}
         return {**told, "class": self.classes[code], "parts": list(parts)}
 
-    def predictions(self, asked: Asked) -> dict[str, Any]:
+    def predictions(self, question: Question) -> dict[str, Any]:
         """Filter and sort the nodes: ``text``, ``class``, ``state``, ``least``, ``most``, ``order``; and ``page``, from 0 on.
 
         Returns
         -------
         dict
         """
-        rows = self._chosen(asked)
+        rows = self._chosen(question)
         last = max(0, len(rows) - 1) // PAGE
-        page = int(np.clip(_number(_word(asked, "page") or "0", "page"), 0, last))
+        page = int(np.clip(_number(_word(question, "page") or "0", "page"), 0, last))
         shown = [self._brief(row) for row in rows[page * PAGE : (page + 1) * PAGE].tolist()]
         return {"total": len(rows), "page": page, "last": last, "size": PAGE, "rows": shown}
 
-    def predictions_csv(self, asked: Asked) -> bytes:
+    def predictions_csv(self, question: Question) -> bytes:
         """The same nodes, all of them, with all columns of the table.
 
         Returns
         -------
         bytes
         """
-        return _csv(self.table.iloc[self._chosen(asked)], self.id_column)
+        return _csv(self.table.iloc[self._chosen(question)], self.id_column)
 
-    def new_rows(self, asked: Asked) -> dict[str, Any]:
+    def new_rows(self, question: Question) -> dict[str, Any]:
         """Score new nodes against the fitted graph; ``nodes`` and ``edges`` are the contents of two CSV files.
 
         Returns
         -------
         dict
         """
-        inputs = self.read_new_rows(_word(asked, "nodes").encode(), _word(asked, "edges").encode())
+        inputs = self.read_new_rows(_word(question, "nodes").encode(), _word(question, "edges").encode())
         found = self.model.fold_in(inputs.graph)
         if not len(found.new):
             raise InputError("no row is new: all ids are those of fitted nodes, which have their predictions already")
@@ -224,8 +224,8 @@ class Answers:
         parts = parts or self.model.scorer_.parts(Target(graph, np.array([row])))
         return self._known.setdefault(row, parts) if graph is self.graph else parts
 
-    def _row_and_class(self, asked: Asked) -> tuple[int, int]:
-        row, label = self._row(_word(asked, "id")), _word(asked, "class")
+    def _row_and_class(self, question: Question) -> tuple[int, int]:
+        row, label = self._row(_word(question, "id")), _word(question, "class")
         return row, self._class(label) if label else int(self.columns["prediction"][row])
 
     def _row(self, name: str) -> int:
@@ -272,21 +272,21 @@ class Answers:
             ranks = np.maximum(ranks, np.where(found, found + (0 if place else 3), 0))
         return ranks
 
-    def _chosen(self, asked: Asked) -> Array:
-        """Rows that fit the filters, in the order that is asked for."""
-        columns, text, state = self.columns, _word(asked, "text").strip().lower(), _word(asked, "state")
+    def _chosen(self, question: Question) -> Array:
+        """Rows that fit the filters, in the order that is question for."""
+        columns, text, state = self.columns, _word(question, "text").strip().lower(), _word(question, "state")
         keep = self._ranks(text) > 0 if text else np.ones(self.graph.n, bool)
-        if _word(asked, "class"):
-            keep &= columns["prediction"] == self._class(asked["class"])
+        if _word(question, "class"):
+            keep &= columns["prediction"] == self._class(question["class"])
         labelled = columns["label"] >= 0
         differs = labelled & (columns["label"] != columns["prediction"])
         states = {"": keep, "known": labelled, "unknown": ~labelled, "differs": differs}
         check_names("state", [state], states)
         keep &= states[state]
         for name, sign in (("least", 1), ("most", -1)):
-            if _word(asked, name):
-                keep &= sign * columns["probability"] >= sign * _number(asked[name], f"{name} probability")
-        rows, order = np.flatnonzero(keep), _word(asked, "order")
+            if _word(question, name):
+                keep &= sign * columns["probability"] >= sign * _number(question[name], f"{name} probability")
+        rows, order = np.flatnonzero(keep), _word(question, "order")
         check_names("order", [order.removeprefix("-")], columns)
         key = columns[order.removeprefix("-")][rows]
         return rows[np.argsort(-key if order.startswith("-") else key, kind="stable")]
@@ -303,9 +303,9 @@ class Answers:
 
     def _part(self, told: Explanation, name: str, label: Any) -> dict[str, Any]:
         """A component with its largest features and nodes, and the others as one; both add up to its value."""
-        part, asked = told.part(name), {"k": TERMS, "label": label, "against": "mean"}
-        features = told.top_features(name, **asked) if part.features is not None else []
-        sources = told.top_sources(name, **asked) if part.reach else []
+        part, question = told.part(name), {"k": TERMS, "label": label, "against": "mean"}
+        features = told.top_features(name, **question) if part.features is not None else []
+        sources = told.top_sources(name, **question) if part.reach else []
         return {
             "name": name, "title": part.title, "removed": part.removed, "value": told.components(label, "mean")[name],
             "features": [self._term(term) for term in features], "nodes": [self._term(term) for term in sources],
@@ -348,17 +348,17 @@ def _csv(table: pd.DataFrame, id_column: str) -> bytes:
     return file.getvalue()
 
 
-def _word(asked: Asked, name: str) -> str:
+def _word(question: Question, name: str) -> str:
     """A text of a question, empty if it is not there."""
-    value = asked.get(name, "")
+    value = question.get(name, "")
     if not isinstance(value, str):
         raise InputError(f"{name} must be a text")
     return value
 
 
-def _changes(asked: Asked, name: str, width: int) -> list[list[str]]:
+def _changes(question: Question, name: str, width: int) -> list[list[str]]:
     """Lists of so many texts."""
-    given = asked.get(name, [])
+    given = question.get(name, [])
     listed = isinstance(given, list) and len(given) <= CHANGES and all(isinstance(each, list) for each in given)
     if not listed or not all(len(each) == width and all(isinstance(word, str) for word in each) for each in given):
         raise InputError(f"{name} must be a list of at most {CHANGES} changes of {width} texts each")

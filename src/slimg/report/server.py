@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
 from slimg.errors import InputError
-from slimg.report.answers import Answers, Asked
+from slimg.report.answers import Answers, Question
 from slimg.report.page import _asset, as_json, templates
 from slimg.report.record import json_values
 
@@ -40,7 +40,7 @@ HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Re
            "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin"}  # fmt: skip
 HTML, JSON, CSV = "text/html; charset=utf-8", "application/json", "text/csv; charset=utf-8"
 
-Table = Mapping[str, Callable[[Answers, Asked], Any]]
+Table = Mapping[str, Callable[[Answers, Question], Any]]
 GET: Table = {"search": Answers.search, "node": Answers.node, "predictions": Answers.predictions,
               "predictions.csv": Answers.predictions_csv}  # fmt: skip
 POST: Table = {"what-if": Answers.what_if, "new-rows": Answers.new_rows}
@@ -93,7 +93,7 @@ class Server(ThreadingMixIn, TCPServer):
         self.address: str = f"http://{names[0]}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Pass over clients that went away; errors of answers are told to those who asked."""
+        """Pass over clients that went away; errors of answers are told to those who question."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -142,13 +142,13 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: addresses hold the token."""
 
-    def _answer(self, table: Table, read: Callable[[], Asked]) -> None:
+    def _answer(self, table: Table, read: Callable[[], Question]) -> None:
         try:
             if self.name not in table:
                 raise InputError("there is no such address here")
-            asked = read()
+            question = read()
             with self.server.lock:
-                found = table[self.name](self.server.answers, asked)
+                found = table[self.name](self.server.answers, question)
             body = found if isinstance(found, bytes) else json.dumps(json_values(found), ensure_ascii=False).encode()
         except InputError as error:
             self._refuse(400 if self.name in table else 404, str(error))
@@ -157,16 +157,16 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, body, CSV if isinstance(found, bytes) else JSON)
 
-    def _from_body(self) -> Asked:
+    def _from_body(self) -> Question:
         if self.headers.get_content_type() != "application/json" or "Transfer-Encoding" in self.headers:
             raise InputError("a question is sent as application/json, with its length")
         if self.length > MOST_BYTES:
             raise InputError(f"a question may have {MOST_BYTES >> 20} MB at most: use slimg predict for more")
         with suppress(ValueError, RecursionError):
-            asked = json.loads(self.body)
-            json.dumps(asked, ensure_ascii=False).encode()  # an error for halves of characters
-            if isinstance(asked, dict):
-                return asked
+            question = json.loads(self.body)
+            json.dumps(question, ensure_ascii=False).encode()  # an error for halves of characters
+            if isinstance(question, dict):
+                return question
         raise InputError("the question is not a JSON object")
 
     def _refuse(self, status: int, sentence: str) -> bool:
