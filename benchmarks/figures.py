@@ -25,9 +25,9 @@ def accuracy() -> str:
     return (
         "**Accuracy** (%, mean ± standard deviation), 2.5 / 2.5 / 95 % stratified splits, seeds 0–4. `path` is the default,"
         " `paper` the twelve pairs of the paper; the published program was run on the same splits; the last column is the"
-        " largest duality gap of any candidate that a model is the mean of, as a share of the loss at zero. The pairs of the default path were chosen by"
-        " test accuracy on Cora, Chameleon, PubMed and Squirrel, its shares for components fitted separately with the test"
-        " accuracies of all in view: its figures are optimistic, most of all on the first four"
+        " largest duality gap of any candidate that a model is the mean of, as a share of the loss at zero. The pairs of the"
+        " default path were chosen by test accuracy on Cora, Chameleon, PubMed and Squirrel, its shares for components fitted"
+        " separately with the test accuracies of all in view: its figures are optimistic, most of all on the first four"
         f" ([how](deviations.md)).\n\n{table(results)}\n"
     )
 
