@@ -64,7 +64,7 @@ class Agreement:
     edges : int
         Edges between labelled nodes that were counted.
     share : float
-        h, with ``interval`` and its mean over permuted labels, ``by_chance``.
+        h, with ``interval`` and ``by_chance``, what it would be if ends of edges were joined at random.
     adjusted : float
         h_adj, with ``adjusted_interval``.
     p_more, p_less : float
@@ -121,7 +121,7 @@ def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
     sizes = np.bincount(graph.codes[nodes], minlength=c)
     rarest, largest = int(np.where(sizes > 0, sizes, len(nodes)).argmin()), int(sizes.argmax())
     return Agreement(
-        edges=len(u), share=share, interval=intervals[0], by_chance=float(null[:, 0].mean()),
+        edges=len(u), share=share, interval=intervals[0], by_chance=float(np.square(table.sum(axis=1)).sum()),
         adjusted=adjusted, adjusted_interval=intervals[1],
         p_more=p_value(null[:, 1] >= adjusted), p_less=p_value(null[:, 1] <= adjusted),
         information=information, p_information=p_value(null[:, 2] >= information),
