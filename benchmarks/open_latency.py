@@ -55,7 +55,8 @@ def questions(model: SlimG, column: str, value: str, new: str, count: int) -> di
     graph, rng = model.fitted_graph_.graph, np.random.default_rng(0)
     degree = np.diff(graph.adjacency.indptr)
     rows = [int(degree.argmax()), *rng.choice(np.flatnonzero(degree > 0), count - 1, replace=False).tolist()]
-    ids = [str(name) for name in graph.ids]
+    ids, key = [str(name) for name in graph.ids], next(iter(graph.directions()), "") if graph.relations else ""
+    by = [graph.relations[0].name] if graph.relations else []
     near = {row: ids[int(graph.adjacency.neighbours(row)[0])] for row in rows}
     far = {row: ids[int(np.setdiff1d(np.arange(99), [*graph.adjacency.neighbours(row), row])[0])]
            if degree[row] < 99 else ids[int(np.setdiff1d(np.arange(graph.n), [*graph.adjacency.neighbours(row), row])[0])]
@@ -65,11 +66,11 @@ def questions(model: SlimG, column: str, value: str, new: str, count: int) -> di
         "an id that does not exist": [("node", None, {"id": ids[row][:-1] + "~"}) for row in rows],
         "explanation": [("node", None, {"id": ids[row]}) for row in rows],
         "what if, an edge less": [("what-if", {"id": ids[row], "without": [[near[row], ""]]}, {}) for row in rows],
-        "what if, an edge more": [("what-if", {"id": ids[row], "with": [[far[row], "", ""]]}, {}) for row in rows],
+        "what if, an edge more": [("what-if", {"id": ids[row], "with": [[far[row], key, ""]]}, {}) for row in rows],
         "what if, another value": [("what-if", {"id": ids[row], "values": [[column, value]]}, {}) for row in rows],
         "predictions, a page": [("predictions", None, {"text": ids[row][:2], "order": "-margin"}) for row in rows],
         "predictions, CSV of a class": [("predictions.csv", None, {"class": str(name)}) for name in model.classes_[:count]],
-        "new row": [("new-rows", {"nodes": new, "edges": f"{ids[row]},new~\n"}, {}) for row in rows],
+        "new row": [("new-rows", {"nodes": new, "edges": ",".join([ids[row], *by, "new~"]) + "\n"}, {}) for row in rows],
     }
 
 
@@ -120,7 +121,7 @@ def main() -> None:
         package = 'name,maintainer,words\nnew~,Debian Games Team,"game, chess"\n'
         synset = "synset,words,gloss,pos\nnew~,sea_cow,a large animal that lives in the sea,n\n"
         found = {
-            "debian": measure(debian, "maintainer", "Debian Games Team", package, "package,needs\n", args.questions),
+            "debian": measure(debian, "maintainer", "Debian Games Team", package, "package,relation,other\n", args.questions),
             "wordnet": measure(wordnet, "gloss", "a large sea animal", synset, "source,target\n", args.questions),
         }
         loads = [round(load, 1), round(os.getloadavg()[0], 1)]
