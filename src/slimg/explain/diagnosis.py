@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from slimg._html import as_html
 from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array, Engine
 from slimg.errors import InputError
@@ -154,10 +155,8 @@ class Diagnosis:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from slimg.report.notebook import told_html
-
         scores = {self.evidence.titles[name]: each.value for name, each in self.evidence.alone.items()}
-        return told_html([repr(self), *self.verdict], scores, self.advice)
+        return as_html([repr(self), *self.verdict], scores, self.advice)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """In a notebook: the text."""

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from slimg._html import as_html
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import number_of, show
@@ -164,12 +165,10 @@ class Explanation:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from slimg.report.notebook import told_html
-
         parts = self.components(against="mean")
         del parts["rounding"]
         first, second, *others = self.text().splitlines()
-        return told_html([first, second], parts, others)
+        return as_html([first, second], parts, others)
 
     @property
     def prediction(self) -> Any:

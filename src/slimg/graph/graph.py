@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from slimg._html import as_html
 from slimg.errors import InputError
 from slimg.graph import checks
 from slimg.graph.adjacency import Adjacency, Rule, index_type
@@ -26,6 +27,9 @@ from slimg.graph.relations import Relation, distinct_directions, require_name
 
 if TYPE_CHECKING:
     from slimg.graph.from_edges import Unknown
+
+SHOWN = 12
+"""Classes, relations and notes that a notebook names."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -760,9 +764,13 @@ class Graph:
         return tuple(found)
 
     def _repr_html_(self) -> str:
-        from slimg.report.notebook import graph_html
-
-        return graph_html(self)
+        counts = np.bincount(self.codes[self.labelled], minlength=len(self.classes)).tolist()
+        lines = [repr(self)]
+        if self.relations:
+            named = ", ".join(f"{each.name} ({number_of(each.edges, 'edge')})" for each in self.relations[:SHOWN])
+            lines.append(f"Relations: {named}{' …' if len(self.relations) > SHOWN else ''}.")
+        classes = dict(zip(map(str, self.classes.tolist()[:SHOWN]), map(float, counts), strict=False))
+        return as_html([*lines, *(["Labelled nodes of each class:"] if classes else [])], classes, self.notes[:SHOWN])
 
     def __repr__(self) -> str:
         parts = [number_of(self.n, "node"), number_of(self.edges, "edge")]

@@ -5,20 +5,17 @@ Everything that comes from a user's data is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from slimg.explain.measures import WORDS, format_score
 from slimg.graph.columns import number_of
 from slimg.learn.path import describe_members
 from slimg.report.page import templates
-from slimg.report.plots import MAIN, SECOND
+from slimg.report.plots import MAIN
 
 if TYPE_CHECKING:
-    from slimg.graph.graph import Graph
+    pass
 
 SHOWN = 12
 """Classes and notes that are named."""
@@ -54,45 +51,6 @@ def model_html(model: Any) -> str:
         titles=model.scorer_.titles,
         colour=MAIN,
     )  # fmt: skip
-
-
-def told_html(lines: Sequence[str], parts: Mapping[str, float] | None = None, items: Sequence[str] = ()) -> str:
-    """Lines of text, parts of a sum as bars, and a list.
-
-    Parameters
-    ----------
-    lines : sequence of str
-        The first is the title.
-    parts : mapping of str to float, default=None
-        Name → value, with its sign.
-    items : sequence of str, default=()
-        What is listed below.
-
-    Returns
-    -------
-    str
-        One HTML element.
-    """
-    most = max((abs(value) for value in (parts or {}).values()), default=0.0) or 1.0
-    given = {"lines": lines, "parts": parts or {}, "most": most, "items": items, "colours": (MAIN, SECOND)}
-    return templates().get_template("told.html").render(given)
-
-
-def graph_html(graph: Graph) -> str:
-    """Describe a graph: its sizes, the labels of each class, its relations, and the notes.
-
-    Returns
-    -------
-    str
-        One HTML element.
-    """
-    counts = np.bincount(graph.codes[graph.labelled], minlength=len(graph.classes)).tolist()
-    lines = [repr(graph)]
-    if graph.relations:
-        named = ", ".join(f"{each.name} ({number_of(each.edges, 'edge')})" for each in graph.relations[:SHOWN])
-        lines.append(f"Relations: {named}{' …' if len(graph.relations) > SHOWN else ''}.")
-    classes = dict(zip(map(str, graph.classes.tolist()[:SHOWN]), map(float, counts), strict=False))
-    return told_html([*lines, *(["Labelled nodes of each class:"] if classes else [])], classes, graph.notes[:SHOWN])
 
 
 class Page(str):
