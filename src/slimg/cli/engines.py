@@ -1,7 +1,7 @@
 """Where ``slimg fit`` computes: in memory, in files within a budget, or on a Dask cluster.
 
     auto     memory if the estimate of the files fits into the budget, else mapped
-    mapped   .DIR.work beside the folder of results: work.json (what was asked), nodes.parquet, graph/ and the work files of the
+    mapped   .DIR.work beside the folder of results: work.json (files, options), nodes.parquet, graph/ and the work files of the
              engine; the same command continues there after a kill, another one begins anew; it is removed at the end
 """
 
@@ -137,13 +137,13 @@ def _mapped(args: argparse.Namespace, options: Options, budget: int, progress: P
 
     target = Path(os.path.realpath(args.out))
     work = target.parent / f".{target.name}.work"
-    asked = json.dumps({"files": [_state(source) for source in (*options.edges, *options.nodes)],
-                        "options": repr(options), "seed": args.seed, "slimg": __version__})  # fmt: skip
-    if not (work / "work.json").exists() or (work / "work.json").read_text(encoding="utf-8") != asked:
+    wanted = json.dumps({"files": [_state(source) for source in (*options.edges, *options.nodes)],
+                         "options": repr(options), "seed": args.seed, "slimg": __version__})  # fmt: skip
+    if not (work / "work.json").exists() or (work / "work.json").read_text(encoding="utf-8") != wanted:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         with atomic_write(work / "work.json") as file:
-            file.write(asked)
+            file.write(wanted)
     try:
         with progress.stage("reading"):
             inputs = read_to_disk(options, work, budget, progress)

@@ -345,9 +345,9 @@ def _named(source: Source, names: list[str]) -> str:
     if source.table is None and len(names) == 1:
         return names[0]
     if source.table not in names:
-        asked = f"there is no table {source.table!r}" if source.table else "no table is named"
+        problem = f"there is no table {source.table!r}" if source.table else "no table is named"
         there = f"its tables are {show(names)}" if names else "it has no tables"
-        raise InputError(f"{asked}: {there}; name one as {source.database}:TABLE")
+        raise InputError(f"{problem}: {there}; name one as {source.database}:TABLE")
     return source.table
 
 
