@@ -26,7 +26,7 @@ from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import progress_bar
 from slimg.lab.bench.run import run as run_cells
 from slimg.lab.bench.store import Store
-from slimg.lab.tables import Page, Picture
+from slimg.lab.shared.tables import Page, Picture
 from slimg.system import atomic_write, cores
 
 PRINTED_WIDTH = 160

@@ -32,15 +32,15 @@ from slimg.classifier import UNPENALIZED, SlimG
 from slimg.components.compute import Components
 from slimg.errors import InputError, check_names, choices
 from slimg.graph import Graph, Split
-from slimg.lab.ablations import DEFAULT, NAMES, SHARED, slimg_params
-from slimg.lab.base import best_of
 from slimg.lab.baselines import LINEAR
+from slimg.lab.baselines.ablations import DEFAULT, NAMES, SHARED, slimg_params
+from slimg.lab.baselines.base import best_of
+from slimg.lab.baselines.linear_gnn import LinearGNN
 from slimg.lab.baselines.network import EPOCHS, PATIENCE, current_names, grid_settings
 from slimg.lab.baselines.network import PAPER as PAPER_GRIDS
-from slimg.lab.linear_gnn import LinearGNN
 from slimg.lab.propagators.registry import kind_of
 from slimg.lab.sanity.adapters import as_adapter
-from slimg.lab.user_code import load_object
+from slimg.lab.shared.user_code import load_object
 
 Settings: TypeAlias = dict[str, Any]
 Result = TypeVar("Result")

@@ -29,13 +29,13 @@ from slimg.lab.bench.models import is_reduced
 from slimg.lab.bench.store import Record, canonical
 from slimg.lab.gnnexp.properties import properties
 from slimg.lab.gnnexp.table import MARKS
-from slimg.lab.paper import tables
 from slimg.lab.propagators.registry import names
 from slimg.lab.sanity.case import helps, scaled
 from slimg.lab.sanity.findings import differences_from_paper
 from slimg.lab.sanity.generators import draw_clusters
 from slimg.lab.sanity.report import CaseFacts, SanityReport, mean_and_sd
-from slimg.lab.tables import Entry, Page, Picture, Table
+from slimg.lab.shared.paper import tables
+from slimg.lab.shared.tables import Entry, Page, Picture, Table
 
 OURS = "slimg"
 CLASSES = 4
@@ -305,7 +305,7 @@ def rivals_page(grid: Grid) -> Page:
     recipe = grid.recipe
     columns = [column for column in recipe.data if any(column == place for _, place in grid.records)]
     seconds = {row: [_processor(grid, row, column) for column in columns] for row in grid.rows}
-    complete = [row for row in grid.rows if None not in seconds[row]]
+    complete = [row for row in grid.rows if not np.isnan(seconds[row]).any()]
     page = Page(recipe.title).add(*legend(grid), accuracy_table(grid))
     measured, lines = [], []
     for row in complete:
@@ -328,10 +328,10 @@ def rivals_page(grid: Grid) -> Page:
     return page.add(Picture(f"{recipe.name}{recipe.suffix}.svg", caption, draw))
 
 
-def _processor(grid: Grid, row: str, column: str) -> float | None:
-    """Median over the splits of the processor seconds of a fit: the first of a process bears the start of libraries."""
+def _processor(grid: Grid, row: str, column: str) -> float:
+    """Median over the splits of the processor seconds of a fit, NaN if none has them: the first may load libraries."""
     seconds = [each["processor"] for each in grid.records.get((row, column), ()) if "processor" in each]
-    return float(np.median(seconds)) if seconds else None
+    return float(np.median(seconds)) if seconds else float("nan")
 
 
 def scalability_page(grid: Grid) -> Page:
