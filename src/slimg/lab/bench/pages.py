@@ -300,7 +300,7 @@ def rivals_page(grid: Grid) -> Page:
     Returns
     -------
     Page
-        The table of accuracies, that of means and seconds, and the figure.
+        The table of accuracies, that of means (on the splits that all models have) and seconds, and the figure.
     """
     recipe = grid.recipe
     columns = [column for column in recipe.data if any(column == place for _, place in grid.records)]
@@ -309,14 +309,14 @@ def rivals_page(grid: Grid) -> Page:
     page = Page(recipe.title).add(*legend(grid), accuracy_table(grid))
     measured, lines = [], []
     for row in complete:
-        accuracy = float(np.mean([grid.figures[row, column].mean for column in columns]))
-        fewest = min(len(grid.figures[row, column].accuracies) for column in columns)
+        compared = [grid.paired.get((row, column), grid.figures[row, column]) for column in columns]
+        accuracy, fewest = float(np.mean([each.mean for each in compared])), min(len(each.accuracies) for each in compared)
         title, mean = marked_title(recipe, row), float(np.mean(seconds[row]))
         measured.append(Measured(title, accuracy, mean, None))
         lines.append((accuracy, [title, f"{100 * accuracy:.1f}", f"{mean:.2f}", f"{max(seconds[row]):.2f}", str(fewest)]))
     if not measured:
         return page
-    header = ("", "mean accuracy", "whole fit, s", "slowest graph, s", "splits")
+    header = ("", "mean accuracy", "whole fit, s", "slowest graph, s", "splits in common")
     title = f"{recipe.label}Mean over {', '.join(map(column_title, columns))}"
     page.add(Table(header, [line for _, line in sorted(lines, key=lambda each: -each[0])], title))
     left = [grid.title(row) for row in grid.rows if row not in complete]
