@@ -300,31 +300,35 @@ def rivals_page(grid: Grid) -> Page:
     Returns
     -------
     Page
-        The table of accuracies, that of means (on the splits that all models have) and seconds, and the figure.
+        The table of accuracies; over the graphs on which most models were run, the table of means (on the splits that all
+        models have) and seconds, and the figure.
     """
     recipe = grid.recipe
-    columns = [column for column in recipe.data if any(column == place for _, place in grid.records)]
-    seconds = {row: [_processor(grid, row, column) for column in columns] for row in grid.rows}
-    complete = [row for row in grid.rows if not np.isnan(seconds[row]).any()]
     page = Page(recipe.title).add(*legend(grid), accuracy_table(grid))
+    seconds = {(row, column): _processor(grid, row, column) for row in grid.rows for column in recipe.data}
+    run = {column: sum(seconds[row, column] > 0 for row in grid.rows) for column in recipe.data}
+    columns = [column for column, models in run.items() if models == max(run.values()) > 0]
     measured, lines = [], []
-    for row in complete:
+    for row in grid.rows if columns else ():
+        spent = np.array([seconds[row, column] for column in columns])
+        if np.isnan(spent).any():
+            continue
         compared = [grid.paired.get((row, column), grid.figures[row, column]) for column in columns]
         accuracy, fewest = float(np.mean([each.mean for each in compared])), min(len(each.accuracies) for each in compared)
-        title, mean = marked_title(recipe, row), float(np.mean(seconds[row]))
-        measured.append(Measured(title, accuracy, mean, None))
-        lines.append((accuracy, [title, f"{100 * accuracy:.1f}", f"{mean:.2f}", f"{max(seconds[row]):.2f}", str(fewest)]))
+        title = marked_title(recipe, row)
+        measured.append(Measured(title, accuracy, float(spent.mean()), None))
+        lines.append((accuracy, [title, f"{100 * accuracy:.1f}", f"{spent.mean():.2f}", f"{spent.max():.2f}", str(fewest)]))
     if not measured:
         return page
     header = ("", "mean accuracy", "whole fit, s", "slowest graph, s", "splits in common")
     title = f"{recipe.label}Mean over {', '.join(map(column_title, columns))}"
     page.add(Table(header, [line for _, line in sorted(lines, key=lambda each: -each[0])], title))
-    left = [grid.title(row) for row in grid.rows if row not in complete]
-    page.add(f"Not in the figure, since not all graphs were run: {', '.join(left)}." if left else "")
+    left = [column_title(column) for column in recipe.data if column not in columns]
+    page.add(f"Not in these means, since fewer models were run there yet: {', '.join(left)}." if left else "")
     what = "processor seconds of a whole fit (features, search and prediction)"
     draw = partial(accuracy_against_time, models=measured, title=f"{recipe.label}means over {len(columns)} graphs",
                    seconds="processor, of features, search and prediction")  # fmt: skip
-    caption = f"Accuracy against {what}, means over {len(columns)} graphs"
+    caption = f"Accuracy against {what}, means over {', '.join(map(column_title, columns))}"
     return page.add(Picture(f"{recipe.name}{recipe.suffix}.svg", caption, draw))
 
 
