@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from slimg._html import as_html
 from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array, Engine
 from slimg.errors import InputError
@@ -156,6 +155,8 @@ class Diagnosis:
 
     def _repr_html_(self) -> str:
         scores = {self.evidence.titles[name]: each.value for name, each in self.evidence.alone.items()}
+        from slimg._html import as_html
+
         return as_html([repr(self), *self.verdict], scores, self.advice)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

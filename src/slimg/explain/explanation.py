@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from slimg._html import as_html
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import number_of, show
@@ -168,6 +167,8 @@ class Explanation:
         parts = self.components(against="mean")
         del parts["rounding"]
         first, second, *others = self.text().splitlines()
+        from slimg._html import as_html
+
         return as_html([first, second], parts, others)
 
     @property

@@ -29,8 +29,7 @@ import pyarrow.compute as pc
 
 from slimg.errors import InputError, require, without_password
 from slimg.graph.columns import show
-from slimg.io import Reading, Source
-from slimg.io.guards import SMALL, check_size, is_interrupt
+from slimg.io import SMALL, Reading, Source, check_size, is_interrupt
 from slimg.io.values import distinct_names, frame_of
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"

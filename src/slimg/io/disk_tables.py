@@ -29,12 +29,11 @@ import scipy.sparse as sp
 from slimg.errors import InputError
 from slimg.graph import checks
 from slimg.graph.columns import as_text, number_of, show
-from slimg.io import Reading, Source, unchanged, with_name
+from slimg.io import TEXT, Reading, Source, first_line, guard, unchanged, with_name
 from slimg.io.disk import finish, open_graph
 from slimg.io.external_sort import NpyAppender, Piece, write_adjacency
 from slimg.io.features import FeaturePlan, plan_features, rows_of
-from slimg.io.guards import first_line, guard
-from slimg.io.inputs import Inputs, Joiner, Options
+from slimg.io.inputs import Inputs, Joiner, Options, lacks_header
 from slimg.io.text import Layout, layout_of
 from slimg.io.values import frame_of
 from slimg.progress import SILENT, Progress
@@ -47,7 +46,6 @@ EDGE_BYTES = 300
 DENSE = 1024
 """Columns of features up to which they are dense on disk; more are sparse, in memory."""
 BLOCK = 1 << 22
-TEXT = (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".dat")
 PARQUET = (".parquet", ".pq")
 
 
@@ -277,8 +275,11 @@ def read_to_disk(options: Options, folder: Path, memory: int, progress: Progress
 class _Build:
     def __init__(self, options: Options, text: FileTable, nodes: FileTable, memory: int, progress: Progress):
         self.options, self.nodes, self.memory, self.progress = options, nodes, memory, progress
-        self.edges = FileTable.open(options.edges[0])
-        self.edge_head, self.head = self.edges.head(), nodes.head()
+        self.edges, self.head = FileTable.open(options.edges[0]), nodes.head()
+        self.edge_head = self.edges.head()
+        if lacks_header(self.edges.source, self.edge_head, [self.head], options.id):
+            self.edges = FileTable.open(replace(self.edges.source, header=False))
+            self.edge_head = self.edges.head()
         known = [(self.edges.source, Reading(self.edge_head, notes=self.edges.notes))]
         self.joiner = Joiner(options, known, [(text.source, Reading(self.head, notes=text.notes))])
 
@@ -294,7 +295,7 @@ class _Build:
         with atomic_folder(folder) as part:
             ids = _Ids(self.nodes.column(id_name), [self.edge_head[name] for name in names[:2]], self.options.nodes[0])
             ids.write(part / "ids.npy")
-            labels = joiner.labels(pd.DataFrame({label: self.nodes.column(label)}), label)
+            labels = joiner.labels(pd.DataFrame({label: self.nodes.column(label)}), label, True)
             classes, codes = checks.encode_labels(np.asarray(labels), ids.n)
             np.save(part / "codes.npy", codes.astype(np.int32))
             with self.progress.stage("reading features"):

@@ -73,7 +73,7 @@ def read_schema(options: Options, need_label: bool | None = True, plan: FeatureP
         raise InputError("--db takes edges, nodes and labels from its tables: give it alone, or --edges and --nodes")
     if source.table is not None:
         raise InputError(f"--db takes a whole database: leave out {source.table!r}, or name it with --edges or --nodes")
-    with nullcontext() if source.url is not None else unchanged(source):
+    with nullcontext() if source.is_server else unchanged(source):
         read = with_name(source, _read, source, options, need_label)
     tables = _as_options(read, options, plan is not None)
     inputs = with_name(source, lambda: read_inputs(tables, need_label=need_label, plan=plan))
