@@ -188,7 +188,7 @@ def _rows_in_text(known: Any, columns: Sequence[Any]) -> list[np.ndarray]:
     import pyarrow.compute as pc
 
     texts = [column.__arrow_array__() for column in columns]
-    kind = texts[0].type if len({text.type for text in texts}) == 1 else pa.large_string()
+    kind = known.type if {text.type for text in texts} == {known.type} else pa.large_string()
 
     def rows(part: Sequence[Any]) -> list[np.ndarray]:
         text = pa.chunked_array([chunk for each in part for chunk in each.cast(kind).chunks], kind)

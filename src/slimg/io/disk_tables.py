@@ -28,7 +28,7 @@ import scipy.sparse as sp
 
 from slimg.errors import InputError
 from slimg.graph import checks
-from slimg.graph.columns import as_text, number_of, show
+from slimg.graph.columns import as_text, number_of, rows_in, show, text_column
 from slimg.io import TEXT, Reading, Source, first_line, guard, unchanged, with_name
 from slimg.io.disk import finish, open_graph
 from slimg.io.external_sort import NpyAppender, Piece, write_adjacency
@@ -382,36 +382,29 @@ class _Ids:
             numbers = column.to_numpy(np.int64)
             self.known = None if (numbers == np.arange(self.n)).all() else pd.Index(numbers)
         else:
-            text = self.known.__arrow_array__()
-            self.known = (text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text).cast(pa.large_string())
+            self.known = text_column(self.known.__arrow_array__().cast(pa.large_string()).combine_chunks())
         self.numbers = whole
 
     def places(self, *columns: pd.Series) -> list[np.ndarray]:
         """Row numbers of the ids of each column, −1 where one is not there."""
-        from concurrent.futures import ThreadPoolExecutor
-
-        def find(column: pd.Series) -> np.ndarray:
-            if not self.numbers:
-                text = as_text(column).__arrow_array__().cast(pa.large_string())
-                return pc.fill_null(pc.index_in(text, value_set=self.known), -1).to_numpy()
-            values = column.to_numpy(np.int64, na_value=-1) if column.hasnans else column.to_numpy(np.int64)
-            if self.known is not None:
-                return self.known.get_indexer(values)
-            return np.where((values >= 0) & (values < self.n), values, -1)
-
-        with ThreadPoolExecutor(2) as pool:
-            return list(pool.map(find, columns))
+        if not self.numbers:
+            return rows_in(self.known, "ids", *map(as_text, columns))
+        values = [each.to_numpy(np.int64, na_value=-1) if each.hasnans else each.to_numpy(np.int64) for each in columns]
+        if self.known is not None:
+            return rows_in(self.known, "ids", *values)
+        return [np.where((each >= 0) & (each < self.n), each, -1) for each in values]
 
     def write(self, path: Path) -> None:
         """Write integers, or text of a fixed width, which is mapped and not read."""
         if self.numbers:
             np.save(path, np.arange(self.n) if self.known is None else self.known.to_numpy())
             return
-        width = pc.max(pc.utf8_length(self.known)).as_py() or 1
+        text = self.known.__arrow_array__()
+        width = pc.max(pc.utf8_length(text)).as_py() or 1
         require_room(path.parent, 4 * self.n * width, "writing the ids")
         with NpyAppender(path, np.dtype(f"U{width}")) as out:
             for start in range(0, self.n, PIECE):
-                out.append(self.known.slice(start, PIECE).to_numpy(zero_copy_only=False))
+                out.append(text.slice(start, PIECE).to_numpy())
 
 
 class _Rows:

@@ -39,8 +39,9 @@ from slimg.graph.columns import (
     rows_in,
     show,
 )
-from slimg.graph.from_edges import EdgeTable, NodeTable, as_id_column, check_shared, graph_of
+from slimg.graph.from_edges import NodeTable, as_id_column, check_shared, graph_of, split
 from slimg.graph.graph import Graph
+from slimg.graph.relations import EdgeTable
 from slimg.io import TEXT, Reading, Source, read, with_name
 from slimg.io.features import FeaturePlan, encode_features, raise_all
 from slimg.io.values import MISSING, Column, without
@@ -444,7 +445,7 @@ class Joiner:
         column = self.options.relation
         if column is None or column not in frame.columns:
             return [table]
-        return with_name(source, table.split, Column(column, frame[column], self.options.missing).labels, column)
+        return with_name(source, split, table, Column(column, frame[column], self.options.missing).labels, column)
 
     def _merged(self, ids: list[str]) -> tuple[pd.DataFrame, str]:
         """One table of several types of nodes; the options then name its columns."""
