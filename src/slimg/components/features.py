@@ -46,6 +46,7 @@ from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, Steps, operator, steps
 from slimg.linalg.pca import PCA, SWEEPS, reduced_width
+from slimg.system import require_unchanged
 
 if TYPE_CHECKING:
     from slimg.components.estimate import Sizes
@@ -77,6 +78,7 @@ class FeatureState(NamedTuple):
 
     def prepared(self, graph: Graph, rows: Array) -> Any:
         """Rows of X as they enter propagation, float64, sparse if X is and stays so."""
+        require_unchanged(graph.features)
         return prepared_rows(graph.features[rows], self.preparation).astype(np.float64)  # type: ignore[index]
 
     def raw(self, rows: Any) -> Array:
