@@ -166,8 +166,6 @@ class Diagnosis:
         from slimg._html import as_html
 
         scores = {self.evidence.titles[name]: each.value for name, each in self.evidence.alone.items()}
-        from slimg._html import as_html
-
         return as_html([repr(self), *self.verdict], scores, self.advice)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

@@ -177,8 +177,6 @@ class Explanation:
         parts = self.components(against="mean")
         del parts["rounding"]
         first, second, *others = self.text().splitlines()
-        from slimg._html import as_html
-
         return as_html([first, second], parts, others)
 
     @property
