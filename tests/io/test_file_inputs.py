@@ -173,4 +173,4 @@ def test_an_empty_text_is_no_id():
 
 def test_ids_of_the_edges_are_in_order_if_they_can_be():
     assert distinct([pd.Series([3, 1]), pd.Series([2, 3])]).tolist() == [1, 2, 3]
-    assert distinct([pd.Series(["b", 1], dtype=object), pd.Series(["a", "b"], dtype=object)]).tolist() == ["b", 1, "a"]
+    assert distinct([pd.Series(["b", 1], dtype=object), pd.Series(["a", "b"], dtype=object)]).tolist() == [1, "a", "b"], "as Graph.from_edges"

@@ -69,12 +69,15 @@ def opened(args: argparse.Namespace, options: Options, progress: Progress) -> It
             "--engine dask needs the address of a scheduler: give it with --scheduler, as tcp://HOST:8786" if missing else
             "--scheduler goes with --engine dask: give both, or neither"
         )  # fmt: skip
-    if any(source.is_remote for source in options.sources):
-        from slimg.io.remote import fetched
+    with options.local() as local, _read(args, local, budget, progress) as found:
+        yield found
 
-        with fetched(options) as local, opened(args, local, progress) as found:
-            yield found
-        return
+
+@contextmanager
+def _read(
+    args: argparse.Namespace, options: Options, budget: int | None, progress: Progress
+) -> Iterator[tuple[Inputs, Any, list[str]]]:
+    """Choose the engine, and read files of this computer for it."""
     name, notes = _chosen(args.engine, options, budget)
     if name == "mapped":
         with _mapped(args, options, budget or int(0.8 * (available_memory() or 1 << 32)), progress) as (inputs, engine):

@@ -173,9 +173,7 @@ def reading_record(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
     dict
         Plain values, kept in the file of a model.
     """
-    plan = None if inputs.plan is None else inputs.plan.as_dict()
-    options = {name: _without_passwords(getattr(args, name)) for name in _RECORDED}
-    return {"options": options, "plan": plan, "id": inputs.id, "label": inputs.label, "columns": inputs.columns}
+    return {"options": {name: _without_passwords(getattr(args, name)) for name in _RECORDED}, **inputs.record()}
 
 
 def _without_passwords(given: Any) -> Any:

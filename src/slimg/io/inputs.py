@@ -11,7 +11,8 @@ whose columns are id, type, and those of each file as ``users.age``; features of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -28,6 +29,7 @@ from slimg.graph.columns import (
     SOURCES,
     TARGETS,
     as_text,
+    codes_of,
     edge_columns,
     find_column,
     id_column,
@@ -116,10 +118,22 @@ class Options:
     unknown: str = "fail"
     chosen: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def sources(self) -> list[Source]:
-        """All files."""
-        return [*self.edges, *self.nodes, *(each for each in (self.labels, self.matrix, self.db) if each is not None)]
+    @contextmanager
+    def local(self) -> Iterator[Options]:
+        """Give these options with files of this computer alone; those that lie elsewhere are fetched (`slimg.io.remote`).
+
+        Yields
+        ------
+        Options
+        """
+        others = (each for each in (self.labels, self.matrix, self.db) if each is not None)
+        if not any(source.is_remote for source in (*self.edges, *self.nodes, *others)):
+            yield self
+            return
+        from slimg.io.remote import fetched
+
+        with fetched(self) as found:
+            yield found
 
     def __post_init__(self) -> None:
         for kind, noun in (("edges", "relation"), ("nodes", "type of nodes")):
@@ -184,6 +198,17 @@ class Inputs:
     as_read: bool = False
     stored: Any = None
 
+    def record(self) -> dict[str, Any]:
+        """Describe the columns of tables and their encoding, as plain values.
+
+        Returns
+        -------
+        dict
+            ``plan``, ``id``, ``label`` and ``columns``.
+        """
+        plan = None if self.plan is None else self.plan.as_dict()
+        return {"plan": plan, "id": self.id, "label": self.label, "columns": self.columns}
+
 
 def read_inputs(options: Options, *, need_label: bool | None = True, plan: FeaturePlan | None = None) -> Inputs:
     """Read files into a graph.
@@ -215,15 +240,15 @@ def read_inputs(options: Options, *, need_label: bool | None = True, plan: Featu
     >>> read_inputs(Options(edges=Source(Path("pairs.csv"))), need_label=False).graph
     Graph(3 nodes, 2 edges)
     """
-    if any(source.is_remote for source in options.sources):
-        from slimg.io.remote import fetched
+    with options.local() as local:
+        if local.db is not None:
+            from slimg.io.schema import read_schema
 
-        with fetched(options) as local:
-            return read_inputs(local, need_label=need_label, plan=plan)
-    if options.db is not None:
-        from slimg.io.schema import read_schema
+            return read_schema(local, need_label, plan)
+        return _read_files(local, need_label, plan)
 
-        return read_schema(options, need_label, plan)
+
+def _read_files(options: Options, need_label: bool | None, plan: FeaturePlan | None) -> Inputs:
     if not options.edges and not options.nodes:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both")
     if sum(source.is_stdin for source in (*options.edges, *options.nodes)) > 1:
@@ -677,7 +702,4 @@ def distinct(ends: Sequence[pd.Series]) -> np.ndarray:
     """Return the ids in the edges, in order if they are of one type."""
     if len({pd.api.types.is_integer_dtype(end.dtype) for end in ends}) > 1:
         ends = [pd.Series(as_text(end)) for end in ends]
-    found = pd.unique(pd.concat(list(ends), ignore_index=True))
-    if isinstance(found, np.ndarray) and pd.api.types.infer_dtype(found) not in ("string", "integer", "floating"):
-        return found
-    return np.sort(found) if isinstance(found, np.ndarray) else found[found.argsort()]
+    return codes_of(pd.concat(list(ends), ignore_index=True).array, "ids of the edges")[0]
