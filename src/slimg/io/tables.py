@@ -211,6 +211,7 @@ def _as_table(given: Any, name: str) -> pd.DataFrame:
 def _as_parameters(message: str) -> str:
     """Options of the command line as parameters: ``--ignore born`` becomes ``ignore=['born']``."""
     message = message.replace("--no-weight", "weight=False").replace("--directed keeps", "directed=True keeps")
+    message = re.sub(r"for --(number|category|text|counts):", "for kinds=:", message)
     message = re.sub(r"--unknown (keep|drop)", r"unknown='\1'", message)
     message = re.sub(r"--(ignore) ('[^']+'|[\w]+)", lambda found: f"{found[1]}=[{found[2].strip(chr(39))!r}]", message)
     message = re.sub(r"--text ('[^']+'|\w+)", lambda found: f"kinds={{{found[1].strip(chr(39))!r}: 'text'}}", message)
