@@ -50,7 +50,6 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, models, register_model
 
 from slimg.engine.base import Array, Scaling
-from slimg.engine.blocks import LINE as CACHE_LINE
 
 SUMS = {"reassoc", "contract"}
 """For ``fastmath``: sums may be taken in vectors; infinities and what is no number stay what they are."""
@@ -234,7 +233,7 @@ def _address(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
 
 
 AHEAD = 48
-LINE = CACHE_LINE // 4
+LINE = 16
 """float32 per cache line."""
 MOST_LANES = 64
 

@@ -1,7 +1,20 @@
-"""Row matrices as numpy arrays (or scipy CSR), their blocks computed by a pool of threads (`slimg.engine.blocks`)."""
+"""Row matrices as numpy arrays (or scipy CSR), their blocks computed by a pool of threads (`slimg.engine.blocks`).
+
+Large arrays whose memory is reused once they are no longer referenced.
+
+A fresh gigabyte costs the system between 0.2 s and 2 s of page faults, as much as a pass over a graph: an algorithm that
+makes and drops row matrices pays it every time. Here the engine keeps a reference to the memory of each large array that it
+returns. numpy keeps such a reference in every view as well, so the reference count shows when only the engine's own is left,
+and the next array of about that size gets the memory.
+
+Rows begin where cache lines do, as far as their width allows: a row of 32 float32 is two lines, but three when it begins
+within one, and a pass that gathers rows takes that much longer.
+"""
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -15,7 +28,6 @@ from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.engine.blocks import (
     DRAWN_ROWS,
     PART_ROWS,
-    Buffers,
     Run,
     Threads,
     balanced_blocks,
@@ -53,9 +65,9 @@ class ThreadedEngine(Engine):
 
     def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
         row_matrices = (a,) if b is None else (a, b)
-        return (
-            self._sparse_gram(a, b) if sparse.issparse(a) else self._sum(block_gram, row_matrices, gram_blocks(row_matrices))
-        )
+        if sparse.issparse(a):
+            return self._sparse_gram(a, b)
+        return self._sum(block_gram, row_matrices, gram_blocks(row_matrices))
 
     def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
         return self._sum(fn, row_matrices, row_blocks(row_matrices))
@@ -219,3 +231,80 @@ def block_gram(a: Any, b: Array | None = None) -> Array:
     """aᵀb of one block of rows (aᵀa without b), in float64."""
     left = (a.toarray() if sparse.issparse(a) else a).astype(np.float64)
     return self_gram(left) if b is None else matmul(left.T, b.astype(np.float64))
+
+
+def sparse_product(a: Any, b: Any) -> Array:
+    """aᵀb (j × k, float64) of rows that are read block by block: CSR of a (n × j), dense of b (n × k)."""
+    out = np.zeros((a.shape[1], b.shape[1]))
+    for start, stop in row_blocks((a, b)):
+        part = a[start:stop]
+        kernels.scatter(part.indptr, part.indices, part.data, b[start:stop], out, 0, b.shape[1])
+    return out
+
+
+LARGE = 1 << 25
+"""Bytes from which memory is reused."""
+WASTE = 1.25
+"""How many times larger than needed reused memory may be."""
+LINE = 4 * kernels.LINE
+"""Bytes of a cache line."""
+
+
+class Buffers:
+    """Uninitialised float32 matrices; the memory of unreferenced ones is kept until one of another size is needed."""
+
+    def __init__(self) -> None:
+        self._places: list[Array] = []
+        self._lock = threading.Lock()
+        self._alone = _references([np.empty(0)])[0]
+
+    def take(self, rows: int, columns: int) -> Array:
+        """An uninitialised rows × columns matrix."""
+        size = 4 * rows * columns
+        if size < LARGE:
+            return aligned(rows, columns)
+        with self._lock:
+            idle = self._idle()
+            fitting = [place for place in idle if size <= place.nbytes - LINE <= WASTE * size]
+            if fitting:
+                place = fitting[0]
+            else:
+                self._forget(idle)
+                del idle
+                place = np.empty(size + LINE, np.uint8)
+                self._places.append(place)
+        return _matrix_in(place, rows, columns)
+
+    def made(self, array: Array) -> bool:
+        """Whether this is a whole matrix from `take`, and not other memory."""
+        with self._lock:
+            return any(array.base is place for place in self._places)
+
+    def release_unused(self) -> None:
+        """Free the memory of unreferenced matrices."""
+        with self._lock:
+            self._forget(self._idle())
+
+    def _idle(self) -> list[Array]:
+        """Memory that only this object references."""
+        counts = _references(self._places)
+        return [place for place, count in zip(self._places, counts, strict=True) if count <= self._alone]
+
+    def _forget(self, idle: list[Array]) -> None:
+        gone = {id(place) for place in idle}
+        self._places = [place for place in self._places if id(place) not in gone]
+
+
+def aligned(rows: int, columns: int) -> Array:
+    """An uninitialised float32 matrix that begins with a cache line."""
+    return _matrix_in(np.empty(4 * rows * columns + LINE, np.uint8), rows, columns)
+
+
+def _matrix_in(place: Array, rows: int, columns: int) -> Array:
+    begin = -place.ctypes.data % LINE
+    return place[begin : begin + 4 * rows * columns].view(np.float32).reshape(rows, columns)
+
+
+def _references(places: list[Array]) -> list[int]:
+    """Reference counts, including the list's own and those of the call (how many depends on the interpreter)."""
+    return [sys.getrefcount(place) for place in places]

@@ -46,7 +46,7 @@ from scipy.optimize import isotonic_regression
 
 from slimg.engine.base import Array, Engine
 from slimg.engine.blas import char, integer, matmul, mirror_upper, one_thread, pointer, routine
-from slimg.engine.files import FileMatrix
+from slimg.engine.blocks import FileMatrix
 from slimg.explain.measures import draws, measure
 from slimg.graph.graph import Graph
 
@@ -132,7 +132,7 @@ def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
 
 
 def _labelled_edges(graph: Graph, rng: np.random.Generator) -> tuple[Array, Array]:
-    rows, found = FileMatrix(graph.adjacency, digested=False), [np.empty((2, 0), np.int64)]
+    rows, found = FileMatrix(graph.adjacency), [np.empty((2, 0), np.int64)]
     for start, stop in rows.blocks():
         indptr, indices, _ = rows.read(start, stop)
         row = np.repeat(np.arange(start, stop), np.diff(indptr))
