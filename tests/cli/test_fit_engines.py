@@ -154,7 +154,7 @@ def test_a_cluster_of_processes_fits_and_predicts_as_memory(files, slimg, schedu
     assert run.returncode == 0, run.stderr
     assert (predictions("memory")["prediction"] == predictions("dask")["prediction"]).mean() >= 0.99
     assert not list(Path("shared").iterdir()), "work files are removed"
-    code, _, err = slimg("predict", "--model", "dask/model.slimg", "--out", "again.csv")
+    code, _, err = slimg("predict", "--model", "dask/model.slimg", *FIT[1:5], "--out", "again.csv")
     assert code == 0, err
     assert (pd.read_csv("again.csv")["prediction"] == predictions("dask")["prediction"]).all()
 
