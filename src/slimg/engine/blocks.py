@@ -22,7 +22,7 @@ from slimg.engine.base import Array, RowMatrix, Sparse
 from slimg.engine.blas import one_thread
 from slimg.errors import InputError
 from slimg.progress import SILENT, Progress
-from slimg.system import cores
+from slimg.system import check_stamp, cores, require_unchanged, stamp
 
 BLOCKS = 16
 """Blocks that a row matrix is cut into, unless they would be too small for a task or too large for the cache."""
@@ -75,15 +75,19 @@ READ_ROWS = 1 << 14
 
 @dataclass(frozen=True)
 class FileArray:
-    """A vector or matrix of any type stored row-major from a byte of a file on; its slices are those of the flattened array."""
+    """A vector or matrix of any type stored row-major from a byte of a file on; its slices are those of the flattened array.
+
+    A file with a ``stamp`` must not change.
+    """
 
     path: Path
     dtype: str
     offset: int = 0
+    stamp: tuple[int, ...] | None = None
 
     def __getitem__(self, entries: slice) -> Array:
         out = np.empty(entries.stop - entries.start, self.dtype)
-        read_into(out, self.path, self.offset + entries.start * out.itemsize)
+        read_into(out, self.path, self.offset + entries.start * out.itemsize, self.stamp)
         return out
 
 
@@ -116,7 +120,7 @@ def reader(array: Array) -> FileArray | Array:
     Pages of a mapped file count as memory of the process, those of the system's cache do not.
     """
     stored = stored_at(array)
-    return array if stored is None else FileArray(stored[0], array.dtype.str, stored[1])
+    return array if stored is None else FileArray(stored[0], array.dtype.str, stored[1], stamp(stored[0]))
 
 
 def stored_at(array: Array) -> tuple[Path, int] | None:
@@ -126,6 +130,7 @@ def stored_at(array: Array) -> tuple[Path, int] | None:
         owner = getattr(owner, "base", None)
     if owner is None or not array.flags.c_contiguous:
         return None
+    require_unchanged(owner)
     while isinstance(owner.base, np.memmap):  # a view's own offset is that of the whole
         owner = owner.base
     if owner.filename is None:
@@ -134,16 +139,23 @@ def stored_at(array: Array) -> tuple[Path, int] | None:
     return Path(owner.filename), owner.offset + distance
 
 
-def read_into(out: Array, path: Path, offset: int) -> None:
-    """Fill a contiguous array from a byte of a file on."""
+def read_into(out: Array, path: Path, offset: int, before: tuple[int, ...] | None = None) -> None:
+    """Fill a contiguous array from a byte of a file on, which must be as it was ``before``."""
     view, done = out.reshape(-1).view(np.uint8).data, 0
-    with open(path, "rb", buffering=0) as file:
-        file.seek(offset)
-        while done < len(view):
-            count = file.readinto(view[done:])
-            if not count:
-                raise InputError(f"{path} ends at byte {offset + done}, but {len(view) - done} more are needed: it was cut off")
-            done += count
+    try:
+        with open(path, "rb", buffering=0) as file:
+            file.seek(offset)
+            while done < len(view):
+                count = file.readinto(view[done:])
+                if not count:
+                    lacking = len(view) - done
+                    raise InputError(f"{path} ends at byte {offset + done}, but {lacking} more are needed: it was cut off")
+                done += count
+            if before is not None:
+                check_stamp(path, path, before)
+    except FileNotFoundError:
+        advice = "start the run again, on a cluster in a folder that all workers share"
+        raise InputError(f"{path} is gone or cannot be seen from here: {advice}") from None
 
 
 def entry_blocks(indptr: Array) -> list[Run]:

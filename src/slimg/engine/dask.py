@@ -252,7 +252,7 @@ class DaskEngine(Engine):
             require_room(self._place, array.nbytes, "handing an array to the workers")
             stored = FileArray(self._place / f"{next(self._numbers)}.bin", array.dtype.str)
             np.ascontiguousarray(array).tofile(stored.path)
-        stored = replace(stored, path=stored.path.absolute())
+        stored = replace(stored, path=stored.path.absolute(), stamp=None)  # which differs from machine to machine
         self._stored[id(array)] = weakref.ref(array), stored
         return stored
 

@@ -52,7 +52,8 @@ NAME = "slimg-work"
 class FileRowMatrix:
     """A dense row matrix in a file, in panels of ``panel`` columns.
 
-    ``key`` identifies it within its run; ``released`` is called with its path when it is no longer referenced.
+    ``key`` identifies it within its run; ``released`` is called with its path when it is no longer referenced. A file with a
+    ``stamp`` must not change.
     """
 
     path: Path
@@ -61,6 +62,7 @@ class FileRowMatrix:
     offset: int = 0
     key: str = ""
     released: Callable[[Path], None] | None = None
+    stamp: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         self.panel = max(1, min(self.panel, self.shape[1]))
@@ -77,11 +79,7 @@ class FileRowMatrix:
         for left, right, offset in self._panels(first, last):
             whole = left >= first and right <= last and right - left == out.shape[1] and out.flags.c_contiguous
             panel = out if whole else np.empty((stop - start, right - left), np.float32)
-            try:
-                read_into(panel, self.path, offset + 4 * start * (right - left))
-            except FileNotFoundError:
-                advice = "start the run again, on a cluster in a folder that all workers share"
-                raise InputError(f"{self.path} is gone or cannot be seen from here: {advice}") from None
+            read_into(panel, self.path, offset + 4 * start * (right - left), self.stamp)
             if not whole:
                 a, b = max(left, first), min(right, last)
                 out[:, a - first : b - first] = panel[:, a - left : b - left]

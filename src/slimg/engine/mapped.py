@@ -123,7 +123,8 @@ class MappedEngine(ThreadedEngine):
         stored = reader(array) if isinstance(array, np.ndarray) and array.dtype == np.float32 else None
         if isinstance(stored, FileArray):
             key = content(stored, array.size) if self._work.journaled else ""
-            return FileRowMatrix(stored.path, (array.shape[0], array.shape[1]), array.shape[1], stored.offset, key)
+            shape = array.shape[0], array.shape[1]
+            return FileRowMatrix(stored.path, shape, shape[1], stored.offset, key, stamp=stored.stamp)
         array = np.asarray(array)
         rows, blocks = lambda start, stop: array[start:stop], row_blocks([array])
         return self._filled("row_matrix", [self._digest(array)], (array.shape[0], array.shape[1]), rows, blocks)
