@@ -315,8 +315,11 @@ class _State:
         """Row j of W minus the a_j that minimises λ₁ Σ_k|w_jk − a| + λ₂/(2‖W_g‖) Σ_k (w_jk − a)².
 
         The minimiser is the median of the c weights and of the c + 1 points where the slope of the quadratic part takes
-        the values −λ₁c, −λ₁(c−2), …, λ₁c. Adding a constant over classes changes no probability.
+        the values −λ₁c, −λ₁(c−2), …, λ₁c; without λ₁ it is the mean. Adding a constant over classes changes no probability.
         """
+        if self.penalty.l1 == 0:
+            self.weights = self.weights - self.weights.mean(axis=1, keepdims=True)
+            return
         norms = self.penalty.of_rows(self.penalty.norms(self.weights))
         nonzero = np.flatnonzero((norms[:, 0] > 0) & (self.weights != 0).any(axis=1))
         if not len(nonzero):
