@@ -6,7 +6,8 @@ A mutation changes bytes, numbers or slices of a small valid file; half of those
 .xlsx, .mat) are made within, and packed again with the right checksums; nine of ten of DuckDB's get the checksums of their
 blocks. Files are read in a child that ends by a signal after five seconds, and may take 1 GiB beyond what it has when it
 begins; every eighth file that is read goes on to the graph. Mutation k of a seed is always the same, so that what is found
-can be made again: ``--keep`` writes it to a folder. ``--record`` adds the counts to benchmarks/results/fuzz.json.
+can be made again: ``--keep`` writes it to a folder. ``--record`` puts the counts of the seed into benchmarks/results/fuzz.json,
+in the place of earlier ones of the same seed; the counts of a reader are the sums over its seeds.
 """
 
 from __future__ import annotations
@@ -363,9 +364,11 @@ def record(name: str, counts: Counter[str], wrong: list[tuple[int, str]], slowes
 
     told = {each: records.read("fuzz").get(each, {}) for each in ("readers", "model file")}
     kinds = Counter(re.sub(r"\d+|'.*?'|\(.*", "#", what)[:90] for _, what in wrong)
-    numbers = {each: counts[each] for each in ("read", "refused", "wrong")}
-    seconds = {"slowest seconds": round(slowest, 2), "seed": seed}
-    told["readers"][name] = {"files": sum(counts.values()), **numbers, **seconds, "kinds of wrong": dict(kinds)}
+    numbers = {"files": sum(counts.values())} | {each: counts[each] for each in ("read", "refused", "wrong")}
+    runs = told["readers"].get(name, {}).get("seeds", {})
+    runs[str(seed)] = {**numbers, "slowest seconds": round(slowest, 2), "kinds of wrong": dict(kinds)}
+    totals = {each: sum(run[each] for run in runs.values()) for each in numbers}
+    told["readers"][name] = {**totals, "slowest seconds": max(run["slowest seconds"] for run in runs.values()), "seeds": runs}
     records.write("fuzz", told)
 
 

@@ -149,6 +149,45 @@ def release_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+def map_npy(path: Path) -> np.ndarray:
+    """Map an .npy file; `require_unchanged` can tell later whether it is still the same.
+
+    Returns
+    -------
+    array
+    """
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    array.stamp = stamp(path)
+    return array
+
+
+def stamp(file: Path | int) -> tuple[int, ...]:
+    """Return what tells a file, given by its path or descriptor, from another one and from itself after a change."""
+    found = os.stat(file)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def require_unchanged(array: Any) -> None:
+    """Raise an error if the file that an array was mapped from by `map_npy` is another one now.
+
+    Entries of a file that was cut off cannot be touched: the system would end the process with SIGBUS.
+    """
+    while array is not None and not hasattr(array, "stamp"):
+        array = getattr(array, "base", None)
+    if array is not None:
+        check_stamp(Path(array.filename), array.filename, array.stamp)
+
+
+def check_stamp(file: Path | int, path: Any, before: tuple[int, ...]) -> None:
+    """Raise an error if a file is not as it was."""
+    try:
+        same = stamp(file) == before
+    except OSError:
+        same = False
+    if not same:
+        raise InputError(f"{path} was changed or replaced while it was in use: open the graph again, and start anew")
+
+
 def require_room(folder: Path, size: int, what: str) -> None:
     """Raise an error if the disk of a folder cannot hold ``size`` bytes."""
     free = shutil.disk_usage(folder).free

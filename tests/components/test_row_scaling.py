@@ -7,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from slimg import Graph
+from slimg.components import PropagatedFeatures, Target, compute_components
 from slimg.components.row_scaling import preparation_of, prepare_features, unit_rows, without_noise
 from slimg.engine import MemoryEngine
+from slimg.engine.mapped import MappedEngine
 
 ENGINE = MemoryEngine(threads=2)
 numbers = st.floats(0, 100, width=32).map(lambda value: 0.0 if value < 1e-3 else value)
@@ -80,6 +83,29 @@ def test_rows_of_noise_become_zero():
     block = np.array([[3e-8, 4e-8], [3, 4]], np.float32)
     np.testing.assert_array_equal(without_noise(block, 1e-7), [[0, 0], [3, 4]])
     np.testing.assert_array_equal(without_noise(block, 1e-8), block)
+
+
+@pytest.mark.parametrize("options", [{"normalize": "row"}, {"normalize": "standard"}, {"normalize": "standard", "pca": False}])
+@pytest.mark.parametrize("engine", [MemoryEngine(threads=1), MappedEngine("2GB")], ids=["memory", "mapped"])
+def test_a_row_of_features_that_is_only_rounding_is_zero_everywhere(options, engine):
+    leaves = 999  # of each of three hubs; the mean of their features is that of the hubs, so that hubs have average neighbours
+    unit = np.tile(np.eye(3), (leaves // 3, 1))
+    hubs = np.array([[1, 1, 1], [1.3, 0.7, 1], [0.7, 1.3, 1]]) / 3
+    edges = [(hub, 3 + hub * leaves + leaf) for hub in range(3) for leaf in range(leaves)]
+    graph = Graph.from_edges(edges, np.arange(3 + 3 * leaves), features=np.vstack([hubs, unit, unit, unit]))
+    component = PropagatedFeatures(steps=1, **options)
+    parts = compute_components(graph, engine, components=[component])
+    rows, fitted = engine.to_array(parts.blocks[component.name]), parts.fitted[component.name]
+    average = np.arange(3 + leaves)  # the hubs, and the leaves of the first
+    assert not rows[average].any()
+    np.testing.assert_allclose(np.linalg.norm(rows[3 + leaves :], axis=1), 1, rtol=1e-5)
+    target = Target(graph, np.arange(3 + 3 * leaves))
+    assert not fitted.rows(target)[0][average].any()
+    weights = np.ones((rows.shape[1], 2))
+    for found in component.attribute(fitted.state, weights, Target(graph, average[:5])):
+        assert found.length == 0 and not found.scores.any() and not found.source_scores.any() and not found.features.any()
+    again = component.from_arrays(component.to_arrays(fitted.state))
+    assert not component.project(again, target)[average].any()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 from pyarrow import parquet, table
 
+from slimg import SlimG
+from slimg.engine.files import FileMatrix
+from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.io.disk import EdgeFile, build, open_graph, suffix_of
@@ -168,3 +171,36 @@ def test_suffixes_are_known_or_refused(tmp_path):
     assert suffix_of(tmp_path / "A.CSV.GZ") == ".csv.gz"
     with pytest.raises(InputError, match=r"a\.xlsx"):
         suffix_of(tmp_path / "a.xlsx")
+
+
+@pytest.mark.parametrize("name", ["indices", "weights", "features"])
+@pytest.mark.parametrize("how", ["truncated", "replaced", "overwritten"])
+def test_a_file_that_changes_underneath_is_refused(tmp_path, data, how, name):
+    """Before: SIGBUS, SIGSEGV in a compiled kernel, or a model of two graphs."""
+    pairs, features, labels = data
+    frame = pd.DataFrame(pairs, columns=["source", "target"]).assign(weight=1.5 + np.arange(len(pairs)) % 3)
+    frame.to_parquet(tmp_path / "edges.parquet")
+    np.save(tmp_path / "x.npy", features)
+    graph = build(tmp_path / "g", tmp_path / "edges.parquet", features=tmp_path / "x.npy", labels=labels, weight="weight")
+    path = tmp_path / "g" / f"{name}.npy"
+
+    def change():
+        raw = path.read_bytes()
+        if how == "replaced":
+            (tmp_path / "other").write_bytes(raw[:128] + raw[:127:-1])
+            (tmp_path / "other").replace(path)
+        else:
+            path.write_bytes(raw[:128] + (b"" if how == "truncated" else raw[:127:-1]))
+
+    with MappedEngine("2GB", threads=1) as engine:
+        model = SlimG(engine=engine, grid=[(1e-3, 1e-2)], cv=2, average=1)
+        rows, held = engine.row_matrix(graph.features), FileMatrix(graph.adjacency, digested=False)
+        whole = model.propagate(graph)
+        change()
+        calls = [lambda: model.fit(graph), lambda: model.fit(graph, propagated=whole).save(tmp_path / "model.slimg")]
+        if how != "replaced":  # an open file stays what it was
+            calls.append(lambda: rows.read(0, 2) if name == "features" else held.read(0, 2))
+        for call in calls:
+            with pytest.raises(InputError, match=rf"{name}\.npy"):
+                call()
+    assert not (tmp_path / "model.slimg").exists()

@@ -46,7 +46,7 @@ def test_scores_are_those_of_scikit_learn(n, d, rank):
 def test_then_is_applied_to_rows_in_the_same_pass():
     b = separated(60, 8)
     _, plain = principal_components(ENGINE, b, 4)
-    _, halved = principal_components(ENGINE, b, 4, lambda block: block / 2)
+    _, halved = principal_components(ENGINE, b, 4, lambda block, length: block / 2)
     np.testing.assert_array_equal(halved, plain / 2)
 
 

@@ -30,7 +30,15 @@ from slimg.components.component import (
 from slimg.components.diffusion import Diffusion
 from slimg.components.features import FeatureComponent, Features, FeatureState, PropagatedFeatures
 from slimg.components.paths import PathFeatures
-from slimg.components.row_scaling import Preparation, dense_rows, preparation_of, prepared_rows, range_names, unit_rows
+from slimg.components.row_scaling import (
+    ROUNDING,
+    Preparation,
+    dense_rows,
+    preparation_of,
+    prepared_rows,
+    range_names,
+    unit_rows,
+)
 from slimg.components.screening import Screening
 from slimg.components.structure import Structure
 from slimg.engine.base import Array, Engine, RowMatrix
@@ -411,13 +419,19 @@ def _solve(
 ) -> None:
     """g of what a component is made from."""
     engine, name = result.engine, component.name
-    names = _range_names(context.graph, preparation)
+    names, least = _range_names(context.graph, preparation), preparation.length
+
+    def unit(block: Array, length: float = 0.0) -> Array:
+        return unit_rows(block, ROUNDING * max(least, length))
+
     if not component.pca:
-        state, rows = FeatureState(preparation, names=names), engine.map_rows(unit_rows, source, overwrite_input=spare)
+        rows = engine.map_rows(unit, source, overwrite_input=spare)
+        state = FeatureState(preparation, names=names, floor=ROUNDING * least)
     else:
         rank = context.resolve(component.rank)
-        pca, rows = _timed(result, name, principal_components, engine, source, rank, unit_rows, spare)
-        state = FeatureState(preparation, pca, reduction.basis, reduction.means.get(name, pca.mean), names)
+        pca, rows = _timed(result, name, principal_components, engine, source, rank, unit, spare)
+        mean, floor = reduction.means.get(name, pca.mean), ROUNDING * max(least, pca.length)
+        state = FeatureState(preparation, pca, reduction.basis, mean, names, floor)
     result.fitted[name], result.blocks[name] = FittedComponent(component, state), rows
 
 

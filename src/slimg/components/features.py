@@ -39,13 +39,14 @@ from slimg.components.component import (
     check_rank,
     check_whole,
 )
-from slimg.components.row_scaling import BINS, NORMALIZATIONS, Preparation, dense_rows, prepared_rows
+from slimg.components.row_scaling import BINS, NORMALIZATIONS, Preparation, dense_rows, prepared_rows, without_noise
 from slimg.engine.base import Array, RowMatrix
 from slimg.errors import InputError, choices
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, Steps, operator, steps
 from slimg.linalg.pca import PCA, SWEEPS, reduced_width
+from slimg.system import require_unchanged
 
 if TYPE_CHECKING:
     from slimg.components.estimate import Sizes
@@ -60,13 +61,15 @@ FEW = 4
 
 
 class FeatureState(NamedTuple):
-    """How rows of X are prepared, the fitted PCA (None: features as they are), V (None: the identity), μ, ranges."""
+    """How rows of X are prepared, the fitted PCA (None: features as they are), V (None: the identity), μ, ranges, and the
+    length up to which a row is only rounding."""
 
     preparation: Preparation
     pca: PCA | None = None
     basis: Array | None = None
     mean: Array | None = None
     names: tuple[str, ...] | None = None
+    floor: float = 0.0
 
     @property
     def shift(self) -> Array | float:
@@ -75,6 +78,7 @@ class FeatureState(NamedTuple):
 
     def prepared(self, graph: Graph, rows: Array) -> Any:
         """Rows of X as they enter propagation, float64, sparse if X is and stays so."""
+        require_unchanged(graph.features)
         return prepared_rows(graph.features[rows], self.preparation).astype(np.float64)  # type: ignore[index]
 
     def raw(self, rows: Any) -> Array:
@@ -234,12 +238,14 @@ class FeatureComponent(Component):
         """Compute (F x − μ) V Cᵀ of the nodes, touching only their neighbourhood."""
         graph, rows, _ = target
         way = self._steps(graph, rows)
+        far = state.prepared(graph, rows if way is None else way.reached)
         if way is None:
-            return state.raw(state.prepared(graph, rows)) - state.shift
-        far = state.prepared(graph, way.reached)
-        if FEW * len(rows) < len(way.reached):
-            return state.raw(way.paths() @ far) - state.shift
-        return way.apply(state.raw(far)) - state.shift
+            raw = state.raw(far)
+        elif FEW * len(rows) < len(way.reached):
+            raw = state.raw(way.paths() @ far)
+        else:
+            raw = way.apply(state.raw(far))
+        return without_noise(raw - state.shift, state.floor)
 
     def loadings(self, state: FeatureState, weights: Array) -> Array:
         """Compute β = V Cᵀ W."""
@@ -254,7 +260,7 @@ class FeatureComponent(Component):
         values = dense_rows(paths @ prepared)
         mean, beta = state.loadings(weights)
         centred = values - mean
-        raw = state.raw(centred)
+        raw = without_noise(state.raw(centred), state.floor)
         lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
         own = prepared @ beta - mean @ beta
         found = []
@@ -301,6 +307,8 @@ class FeatureComponent(Component):
         """Mean (d), V (d × l), directions (r × l), singular values (r), and how X is prepared."""
         _, shifted, mean, scale, edges = state.preparation
         kept = {"shifted": np.array(shifted)}
+        if state.floor:
+            kept["floor"] = np.array(state.floor)
         if mean is not None and scale is not None:
             kept |= {"column_mean": mean, "column_scale": scale}
         if edges is not None and state.names is not None:
@@ -321,12 +329,13 @@ class FeatureComponent(Component):
         names = None if text is None else tuple(text)
         if (self.normalize == "bins") != (names is not None and len(names) == BINS * len(arrays["edges"])):
             raise InputError(f"{self.name} needs the ends of its ranges and a name for each")
+        floor = float(arrays.get("floor", 0.0))
         if not self.pca:
-            return FeatureState(preparation, names=names)
+            return FeatureState(preparation, names=names, floor=floor)
         mean, basis = arrays["mean"], arrays.get("basis")
         reduced = mean if basis is None else mean @ basis
         pca = PCA(reduced, arrays["components"], arrays["singular_values"])
-        return FeatureState(preparation, pca, basis, mean, names)
+        return FeatureState(preparation, pca, basis, mean, names, floor)
 
     def _steps(self, graph: Graph, rows: Array) -> Steps | None:
         return steps(self.operators(graph), rows, self.coefficients) if self.hops else None

@@ -31,6 +31,10 @@ BINS = 8
 """Ranges of a column of numbers; a column with fewer distinct values has one for each, and the others are empty."""
 SAMPLE = 20_000
 """Rows, evenly spaced, that quantiles are taken from."""
+ROUNDING = 1e-5
+"""Length up to which a row of features is rounding, as a share of the root mean square of their lengths before the mean is
+subtracted. Rows that equal the mean in exact arithmetic have up to 6e-7 of it (320 columns, 30,000 neighbours), so that the
+direction of a row that stays is known to a few percent; on seven published graphs no row is shorter than 6e-2."""
 SPARSE = 0.5
 """Share of entries that are not zero below which non-negative features count as counts."""
 
@@ -55,6 +59,11 @@ class Preparation(NamedTuple):
     mean: Array | None = None
     scale: Array | None = None
     edges: Array | None = None
+
+    @property
+    def length(self) -> float:
+        """Root mean square of the lengths of standardised rows, whose sums may cancel; 0 for others, which are not negative."""
+        return 0.0 if self.scale is None else float(np.sqrt(np.count_nonzero(np.isfinite(self.scale))))
 
 
 def prepare_features(engine: Engine, features: Rows, normalize: str | None = "row") -> RowMatrix:

@@ -23,6 +23,7 @@ import numpy as np
 from slimg.engine.base import Array, Sparse
 from slimg.engine.blocks import Run, runs
 from slimg.errors import InputError
+from slimg.system import check_stamp, require_unchanged, stamp
 
 READ_ENTRIES = 1 << 20
 """Indices of A, or entries of a row matrix, that a thread reads at a time."""
@@ -33,7 +34,7 @@ DIGEST_BYTES = 1 << 24
 
 
 class FileArray:
-    """A vector or matrix of any type stored row-major from a byte of a file on."""
+    """A vector or matrix of any type stored row-major from a byte of a file on, which must not change from now on."""
 
     path: Path
     dtype: np.dtype[Any]
@@ -42,6 +43,7 @@ class FileArray:
     def __init__(self, path: Path, dtype: Any, offset: int = 0):
         self.path, self.dtype, self.offset = path, np.dtype(dtype), offset
         self._descriptor = os.open(path, os.O_RDONLY)
+        self._stamp = stamp(self._descriptor)
 
     def __del__(self) -> None:
         if hasattr(self, "_descriptor"):
@@ -55,13 +57,15 @@ class FileArray:
         """Entries [start, stop) of the flattened array."""
         out = np.empty(stop - start, self.dtype)
         read_into(self._descriptor, out, self.offset + start * self.dtype.itemsize, self.path)
+        check_stamp(self._descriptor, self.path, self._stamp)
         return out
 
 
 class FileRowMatrix:
     """A dense row matrix in a file, in panels of ``panel`` columns.
 
-    ``key`` identifies it within its run; ``released`` is called with its path when it is no longer referenced.
+    ``key`` identifies it within its run; ``released`` is called with its path when it is no longer referenced. A file that is
+    ``fixed`` must not change from now on.
     """
 
     path: Path
@@ -79,11 +83,13 @@ class FileRowMatrix:
         writable: bool = False,
         released: Callable[[Path], None] | None = None,
         key: str = "",
+        fixed: bool = False,
     ):
         self.path, self.shape, self.panel, self.offset = path, shape, max(1, min(panel, shape[1])), offset
         self._released, self.key = released, key
         self._descriptor: int | None = None
         self._mode = os.O_RDWR | os.O_CREAT if writable else os.O_RDONLY
+        self._stamp = stamp(self._open()) if fixed else None
 
     def read(self, start: int, stop: int, first: int = 0, last: int | None = None, out: Array | None = None) -> Array:
         """Rows [start, stop) and columns [first, last) as an array."""
@@ -99,6 +105,8 @@ class FileRowMatrix:
             read_into(self._open(), panel, place, self.path)
             a, b = max(left, first), min(right, last)
             out[:, a - first : b - first] = panel[:, a - left : b - left]
+        if self._stamp is not None:
+            check_stamp(self._open(), self.path, self._stamp)
         return out
 
     def write(self, start: int, rows: Array, first: int = 0) -> None:
@@ -148,6 +156,7 @@ def stored_at(array: Array) -> tuple[Path, int] | None:
         owner = getattr(owner, "base", None)
     if owner is None or not array.flags.c_contiguous:
         return None
+    require_unchanged(owner)
     while isinstance(owner.base, np.memmap):  # a view's own offset is that of the whole
         owner = owner.base
     if owner.filename is None:

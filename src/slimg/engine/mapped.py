@@ -111,7 +111,7 @@ class MappedEngine(ThreadedEngine):
         if stored is not None:
             path, offset = stored
             key = content(FileArray(path, np.float32, offset), array.size) if self._work.journaled else ""
-            return FileRowMatrix(path, (array.shape[0], array.shape[1]), array.shape[1], offset, key=key)
+            return FileRowMatrix(path, (array.shape[0], array.shape[1]), array.shape[1], offset, key=key, fixed=True)
         array = np.asarray(array)
         rows, blocks = lambda start, stop: array[start:stop], row_blocks([array])
         return self._filled("row_matrix", [self._digest(array)], (array.shape[0], array.shape[1]), rows, blocks)

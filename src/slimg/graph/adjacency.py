@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from slimg.errors import InputError, choices
 from slimg.graph.columns import number_of
+from slimg.system import require_unchanged
 
 Rule = Literal["max", "sum"]
 RULES = ("max", "sum")
@@ -205,6 +206,7 @@ class Adjacency:
         """
         if self.weights is None:
             return np.diff(self.indptr).astype(np.float64)
+        require_unchanged(self.weights)
         degree = np.zeros(self.n)
         nonempty = np.flatnonzero(np.diff(self.indptr))
         if len(nonempty):

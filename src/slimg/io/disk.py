@@ -31,7 +31,7 @@ from slimg.graph.columns import as_column
 from slimg.graph.graph import Graph
 from slimg.io.external_sort import EdgeSource, NpyAppender, Piece, write_adjacency
 from slimg.progress import Progress, progress_for
-from slimg.system import as_bytes, atomic_folder, atomic_write, require_room
+from slimg.system import as_bytes, atomic_folder, atomic_write, map_npy, require_room
 
 FORMAT = 1
 SUFFIXES = (".npy", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -320,7 +320,7 @@ def read_table(path: Path, columns: list[str] | None, entries: int) -> Iterator[
 def open_npy(path: Path) -> np.ndarray:
     """Return the array of an .npy file, memory-mapped."""
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        return map_npy(path)
     except (ValueError, OSError) as error:
         raise InputError(f"{path} cannot be read as an .npy file: {str(error).splitlines()[0]}") from None
 

@@ -43,6 +43,7 @@ from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.files import FileMatrix
 from slimg.errors import choices
 from slimg.graph.adjacency import Adjacency
+from slimg.system import require_unchanged
 
 
 @dataclass(frozen=True)
@@ -436,6 +437,8 @@ def gathered(adjacency: Adjacency, rows: Array) -> csr_array:
     csr_array of shape (m, n)
         The rows, float64.
     """
+    require_unchanged(adjacency.indices)
+    require_unchanged(adjacency.weights)
     starts = adjacency.indptr[rows]
     counts = adjacency.indptr[np.asarray(rows) + 1] - starts
     indptr = np.concatenate([[0], np.cumsum(counts)])

@@ -40,7 +40,7 @@ SPARE, SWEEPS = 64, 2
 WORTH = 1.25
 """Times by which d exceeds the columns of V before the reduction costs less than it saves."""
 
-RowMap = Callable[[Array], Array]
+RowMap = Callable[[Array, float], Array]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class PCA:
         Orthonormal directions; the entry of largest magnitude in each is positive.
     singular_values : ndarray of shape (r,)
         Of the centred B, in descending order.
+    length : float
+        Root mean square of the lengths of the rows of B, of which rounding is a share.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class PCA:
     mean: Array
     components: Array
     singular_values: Array
+    length: float = 0.0
 
 
 def reduced_width(n: int, d: int, rank: int) -> int | None:
@@ -155,7 +158,7 @@ def principal_components(
     rank : int
         Components to keep; fewer are returned where B has fewer directions above rounding.
     then : callable, optional
-        A function of blocks of scores, row by row independent, that is applied to them.
+        A function of blocks of scores and of `PCA.length`, row by row independent, that is applied to them.
     overwrite_input : bool, default False
         B is not needed any more: the scores may be written over it.
 
@@ -189,8 +192,9 @@ def principal_components(
     values, vectors = values[keep], vectors[:, keep]
     components = np.ascontiguousarray((vectors * _signs(vectors)).T, np.float32)
     shift = (components @ mean).astype(np.float32)
-    scores = engine.map_rows(_Scores(components, shift, then), row_matrix, overwrite_input=overwrite_input)
-    return PCA(mean, components, np.sqrt(values)), scores
+    length = float(np.sqrt(norm / max(n, 1)))
+    scores = engine.map_rows(_Scores(components, shift, length, then), row_matrix, overwrite_input=overwrite_input)
+    return PCA(mean, components, np.sqrt(values), length), scores
 
 
 def _eigenpairs(gram: Array, rank: int) -> tuple[Array, Array]:
@@ -270,12 +274,13 @@ class _Scores:
 
     components: Array
     shift: Array
+    length: float
     then: RowMap | None
 
     def __call__(self, block: Array) -> Array:
         out = matmul(block, self.components.T)
         out -= self.shift
-        return out if self.then is None else self.then(out)
+        return out if self.then is None else self.then(out, self.length)
 
 
 def _floor(squared_norm: float) -> float:
