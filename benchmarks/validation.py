@@ -3,9 +3,9 @@
 A labelled set is a stratified share of the nodes, drawn by seed. Two thirds of it are to learn and choose the penalties on
 (a third of them chooses; with ``--folds`` five folds do, as in a fit without validation rows), the last third compares the
 variants; labels of all other nodes are never read. Components do not depend on labels and are computed once for each graph.
-A variant's gain is the mean over graphs of its paired differences from the default, each graph counting once; its error is that
-of this mean over the seeds. The score is the accuracy in percent, and the average precision where one of two classes is rare
-(Reddit).
+A variant's gain is the mean over graphs of its paired differences from the default list for few labels, each graph counting
+once; its error is that of this mean over the seeds. The score is the accuracy in percent, and the average precision where one
+of two classes is rare (Reddit).
 
     python benchmarks/validation.py [--graphs cora,squirrel] [--shares 5,48] [--variants default,hop] [--folds]
 """
@@ -40,10 +40,12 @@ SEEDS = {"cora": 10, "citeseer": 10, "chameleon": 10, "squirrel": 8, "actor": 6,
 """Seeds at shares up to 10 %; three for the other graphs, and fewer for larger shares, whose errors are smaller."""
 DEFAULT = tuple(each.name for each in default_components())
 WIDE = 512
+BASE = "few labels"
+"""The variant that the others are compared with: the default list for few labels, whatever their number."""
 
 
 class Variant(NamedTuple):
-    """Names of blocks (`blocks_of`), options of the search, and constants of `slimg.learn` by module."""
+    """Names of blocks (`blocks_of`; none: the default for the number of labels), options of the search, and constants."""
 
     blocks: tuple[str, ...] = DEFAULT
     options: Mapping[str, Any] = MappingProxyType({})
@@ -51,7 +53,8 @@ class Variant(NamedTuple):
 
 
 VARIANTS = {
-    "default": Variant(),
+    "few labels": Variant(),
+    "by labels": Variant(()),
     "hop": Variant((*DEFAULT, "A_row^1 X")),
     "own scale": Variant((*DEFAULT, "X raw")),
     "both": Variant((*DEFAULT, "A_row^1 X", "X raw")),
@@ -79,7 +82,8 @@ def main() -> None:
     results = read("validation").get(block, {})
     for name in options.graphs:
         graph = load(name)
-        blocks = blocks_of(graph, {block for each in options.variants for block in VARIANTS[each].blocks})
+        named = [VARIANTS[each].blocks or (*DEFAULT, "A_row^1 X", f"U {WIDE}") for each in options.variants]
+        blocks = blocks_of(graph, set().union(*named))
         for share in options.shares:
             record = results.setdefault(name, {}).setdefault(f"{share:g} %", {})
             compare(graph, blocks, share, _seeds(name, share, options.seeds), options.variants, options.folds, record)
@@ -125,17 +129,27 @@ def score(
     present, codes = np.unique(graph.codes[train], return_inverse=True)
     code_of = np.full(len(graph.classes) + 1, -1)
     code_of[present] = np.arange(len(present))
-    widths = {name: blocks[name].shape[1] for name in variant.blocks}
-    rows, others = (np.hstack([blocks[name][index] for name in variant.blocks]) for index in (train, rest))
+    taken = _taken(blocks, variant.blocks, len(train))
+    widths = {name: block.shape[1] for name, block in taken.items()}
+    rows, others = (np.hstack([block[index] for block in taken.values()]) for index in (train, rest))
     validation = None
     if val is not None:
-        validation = np.hstack([blocks[name][val] for name in variant.blocks]), code_of[graph.codes[val]]
+        validation = np.hstack([block[val] for block in taken.values()]), code_of[graph.codes[val]]
     labelled = Labelled(rows, codes, len(present), np.ones(len(train)), widths, MemoryEngine())
     module, values = variant.constants or (None, {})
     context: AbstractContextManager[Any] = nullcontext() if module is None else patch.multiple(module, **values)
     with context:
         found = search.search(search.SearchConfig(**variant.options), labelled, validation)
     return METRICS[found.scoring](code_of[graph.codes[rest]], found.solution.scores(others))
+
+
+def _taken(blocks: dict[str, Any], names: tuple[str, ...], labels: int) -> dict[str, Any]:
+    """Blocks by name; without names those of the default for a number of labels, U being the leading columns of a wide one."""
+    if names:
+        return {name: blocks[name] for name in names}
+    structure, *others = default_components(labels)
+    leading = unit_rows(np.ascontiguousarray(blocks[f"U {WIDE}"][:, : structure.rank]))
+    return {"U": leading} | {each.name: blocks[each.name] for each in others if each.name in blocks}
 
 
 def blocks_of(graph: Graph, wanted: set[str]) -> dict[str, Any]:
@@ -208,7 +222,7 @@ def table(results: dict[str, Any]) -> str:
     variants = list(dict.fromkeys(name for graph in results.values() for share in graph.values() for name in share))
     lines = [f"| variant | {' | '.join(shares)} | all | CPU |", "|---" * (len(shares) + 3) + "|"]
     for name in variants:
-        if name == "default":
+        if name == BASE:
             continue
         cells = [gain([graph.get(share, {}) for graph in results.values()], name) for share in shares]
         every = gain([share for graph in results.values() for share in graph.values()], name)
@@ -220,10 +234,10 @@ def gain(entries: list[dict[str, Any]], name: str) -> str:
     """Mean paired difference from the default over entries that have both, ± its standard error."""
     means, variances = [], []
     for entry in entries:
-        if name not in entry or "default" not in entry:
+        if name not in entry or BASE not in entry:
             continue
-        count = min(len(entry[each]["scores"]) for each in (name, "default"))
-        differences = np.subtract(entry[name]["scores"][:count], entry["default"]["scores"][:count])
+        count = min(len(entry[each]["scores"]) for each in (name, BASE))
+        differences = np.subtract(entry[name]["scores"][:count], entry[BASE]["scores"][:count])
         means.append(differences.mean())
         variances.append(differences.var(ddof=1) / count if count > 1 else np.nan)
     if not means:
@@ -232,8 +246,8 @@ def gain(entries: list[dict[str, Any]], name: str) -> str:
 
 
 def _cpu_ratio(results: dict[str, Any], name: str) -> float:
-    both = [entry for graph in results.values() for entry in graph.values() if name in entry and "default" in entry]
-    ours, base = (sum(np.mean(entry[each]["cpu_seconds"]) for entry in both) for each in (name, "default"))
+    both = [entry for graph in results.values() for entry in graph.values() if name in entry and BASE in entry]
+    ours, base = (sum(np.mean(entry[each]["cpu_seconds"]) for entry in both) for each in (name, BASE))
     return ours / base if both else np.nan
 
 
