@@ -58,6 +58,7 @@ VARIANTS = {
     "hop": Variant((*DEFAULT, "A_row^1 X")),
     "own scale": Variant((*DEFAULT, "X raw")),
     "both": Variant((*DEFAULT, "A_row^1 X", "X raw")),
+    "U 128": Variant(("U 128", *DEFAULT[1:])),
     "U 256": Variant(("U 256", *DEFAULT[1:])),
     "U 512": Variant(("U 512", *DEFAULT[1:])),
     "U 64 and 512": Variant((*DEFAULT, "U 512")),
@@ -162,7 +163,7 @@ def blocks_of(graph: Graph, wanted: set[str]) -> dict[str, Any]:
         fitted = parts.fitted["X"]
         raw = np.vstack([fitted.component.project(fitted.state, Target(graph, some)) for some in _pieces(graph.n)])
         found["X raw"] = (raw / np.sqrt(np.einsum("ij,ij->", raw, raw) / len(raw))).astype(np.float32)
-    columns = {f"U {k}": k for k in (256, WIDE) if f"U {k}" in wanted}
+    columns = {f"U {k}": k for k in (128, 256, WIDE) if f"U {k}" in wanted}
     if columns:
         wide = compute_components(graph, components=[Structure(rank=max(columns.values()))]).blocks["U"]
         found |= {name: unit_rows(np.ascontiguousarray(wide[:, :k])) for name, k in columns.items()}

@@ -58,6 +58,8 @@ TASK_NODES = 1 << 13
 
 WIDEST_STRUCTURE, STRUCTURE_ENTRIES = 512, 1 << 24
 """The most columns of U by default, and the most entries of it beyond `STRUCTURE_RANK` columns."""
+LABELS_PER_COLUMN = 4
+"""Labels for each column of U beyond `STRUCTURE_RANK`."""
 MANY_LABELS = FEATURE_RANK
 """Labels from which on direct neighbours have a component of their own by default: as many as it has columns."""
 
@@ -97,8 +99,8 @@ PAPER_COMPONENTS = paper_components()
 def default_components(labels: int = 0, nodes: int = 0) -> tuple[Component, ...]:
     """Make the default list: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(S X), each with its default rank.
 
-    With more labels to learn from, more can be learned: U has a column for each of them, between 64 and 512, and from 256
-    labels on g(A_row X), the mean features of direct neighbours, is a component too.
+    With more labels to learn from, more can be learned: U has a column for every four of them, between 64 and 512, and from
+    256 labels on g(A_row X), the mean features of direct neighbours, is a component too.
 
     Parameters
     ----------
@@ -119,9 +121,9 @@ def default_components(labels: int = 0, nodes: int = 0) -> tuple[Component, ...]
     ['U', 'X', 'A_row^2 X', 'A_sym^2 X', 'S^10 X']
     >>> structure, _, near, *_ = default_components(labels=600)
     >>> structure.rank, near.name
-    (512, 'A_row^1 X')
+    (150, 'A_row^1 X')
     """
-    rank = max(STRUCTURE_RANK, min(labels, WIDEST_STRUCTURE, STRUCTURE_ENTRIES // max(nodes, 1)))
+    rank = max(STRUCTURE_RANK, min(labels // LABELS_PER_COLUMN, WIDEST_STRUCTURE, STRUCTURE_ENTRIES // max(nodes, 1)))
     near = (PropagatedFeatures(steps=1),) if labels >= MANY_LABELS else ()
     far = (PropagatedFeatures(kind=kind) for kind in ("row", "sym"))
     return Structure(rank=rank), Features(), *near, *far, Diffusion()

@@ -31,7 +31,7 @@ from slimg.engine.blas import one_thread
 from slimg.errors import InputError
 from slimg.learn.labelled import Problem
 from slimg.learn.objective import Fit, SparseGroup, soft
-from slimg.learn.quadratic import newton_step
+from slimg.learn.quadratic import NEGLIGIBLE, newton_step
 
 ACCURACY, FINE, FINER = 0.3, 1e-3, 0.1
 """The relative accuracy of a Newton step: the slope of its model falls to this share. From a gap of ``FINE`` on it is
@@ -268,10 +268,15 @@ class _State:
         return _Certified(self.weights, self.fit.intercept, self.objective, gap)
 
     def activate_groups(self) -> None:
-        """Move each zero group for which zero is not optimal along −S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖)."""
+        """Move each zero group for which zero is not optimal along −S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖).
+
+        What rounding left of a group becomes zero first: the model of a step takes it as zero, so that it could not move.
+        """
+        zero = self.penalty.norms(self.weights) < NEGLIGIBLE
+        self.weights = np.where(self.penalty.of_rows(zero), 0, self.weights)
         shrunk = soft(self.gradient, self.penalty.l1)
         sizes = self.penalty.norms(shrunk)
-        excess = np.where(self.penalty.norms(self.weights) == 0, sizes - self.penalty.group, 0.0)
+        excess = np.where(zero, sizes - self.penalty.group, 0.0)
         inactive = (excess > 0) & (excess >= FIRST * excess.max(initial=0.0))
         for which in np.flatnonzero(inactive):
             mine = np.flatnonzero(self.penalty.group_of == which)
