@@ -21,7 +21,7 @@ from slimg.engine.base import Array
 from slimg.explain.evidence import wilson
 from slimg.explain.leave_one_out import Gain
 from slimg.explain.measures import WORDS, draws, format_difference, format_score, interval, measure
-from slimg.inference.calibration import calibrate
+from slimg.inference.predictions import calibrate
 from slimg.learn.labelled import Labelled, class_weights, stratified_folds
 from slimg.learn.objective import ROUNDING, softmax
 from slimg.learn.path import rounded

@@ -34,8 +34,7 @@ from slimg.errors import InputError
 from slimg.explain.evidence import wilson
 from slimg.explain.measures import draws, interval, measure
 from slimg.graph.graph import Graph
-from slimg.inference.calibration import abstention_curve, quantile
-from slimg.inference.predictions import Chances
+from slimg.inference.predictions import Chances, abstention_curve, quantile
 from slimg.learn.objective import softmax
 from slimg.progress import SILENT, Progress
 from slimg.report.comparison import compare
