@@ -25,7 +25,7 @@ from slimg.engine import Scaling
 from slimg.graph import Adjacency
 from slimg.graph.splits import REAL, stratified
 from slimg.lab import datasets
-from slimg.lab.linear_gnn import LinearGNN
+from slimg.lab.baselines.linear_gnn import LinearGNN
 from slimg.lab.propagators.registry import Propagator, kind_of, register
 
 DATASETS = ("cora", "citeseer", "pubmed", "computers", "photo", "chameleon", "squirrel", "actor")

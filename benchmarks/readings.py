@@ -35,7 +35,7 @@ from slimg.engine import MemoryEngine
 from slimg.graph import Graph
 from slimg.graph.splits import REAL, SYNTHETIC, Split, stratified
 from slimg.lab import datasets, sanity
-from slimg.lab.linear_gnn import WEIGHT_DECAYS
+from slimg.lab.baselines.linear_gnn import WEIGHT_DECAYS
 from slimg.lab.propagators import get
 from slimg.lab.propagators.registry import Propagator, kind_of, register, together
 from slimg.lab.sanity.case import CASES, parts

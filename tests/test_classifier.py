@@ -15,7 +15,7 @@ from slimg import Graph, SlimG
 from slimg.components import EnergyRank, Features, PropagatedFeatures, Structure, paper_components
 from slimg.errors import InputError
 from slimg.graph.splits import REAL, stratified
-from slimg.lab.ablations import slimg_components, slimg_params
+from slimg.lab.baselines.ablations import slimg_components, slimg_params
 from slimg.learn import SparseGroupLogisticRegression
 from slimg.learn.path import Record, best
 

@@ -11,7 +11,7 @@ from explain_graphs import planted
 from slimg import NodeClassifier, SlimG, SlimGFeatures
 from slimg.components import Structure, paper_components
 from slimg.errors import InputError
-from slimg.lab.ablations import slimg_components
+from slimg.lab.baselines.ablations import slimg_components
 from slimg.learn import SparseGroupLogisticRegression
 
 PAIR = [(1e-4, 1e-3)]

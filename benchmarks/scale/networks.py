@@ -37,8 +37,8 @@ from scale import rivals
 from slimg import SlimG
 from slimg.graph import Graph
 from slimg.io.disk import open_graph
+from slimg.lab.baselines.linear_gnn import LinearGNN
 from slimg.lab.bench.environment import peak_memory
-from slimg.lab.linear_gnn import LinearGNN
 from slimg.lab.propagators.catalog import DGC
 from slimg.system import available_memory
 

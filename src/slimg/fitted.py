@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from slimg.explain.counterfactual import Counterfactual
-    from slimg.explain.explainer import Summary
-    from slimg.explain.explanation import Explanation
+    from slimg.explain.explanation import Explanation, Summary
     from slimg.inference.fold_in import FittedNodes, FoldIn, Scorer, View
     from slimg.inference.kept_graph import FittedGraph
     from slimg.inference.predictions import Calibration
@@ -440,7 +439,7 @@ class FittedModel(BaseNodeClassifier):
         return self._explain_rows(view, view.graph.positions(list(nodes), "node"))
 
     def _explain_rows(self, view: View, rows: Sequence[int] | Array) -> list[Explanation]:
-        from slimg.explain.explainer import explain_rows
+        from slimg.explain.explanation import explain_rows
 
         return [replace(each, temperature=self.temperature_) for each in explain_rows(self.scorer_, view, rows)]
 
@@ -517,7 +516,7 @@ class FittedModel(BaseNodeClassifier):
         Summary
             Weights of the components, and the features that speak most for and against each class.
         """
-        from slimg.explain.explainer import Summary
+        from slimg.explain.explanation import Summary
 
         return Summary.of(self.scorer_, self.feature_names_)
 

@@ -23,7 +23,7 @@ from slimg.components.component import LEAST_STRUCTURE_RANK
 from slimg.engine import MemoryEngine, blocks
 from slimg.errors import InputError
 from slimg.graph import Graph
-from slimg.lab.ablations import slimg_components, with_normalize
+from slimg.lab.baselines.ablations import slimg_components, with_normalize
 from slimg.linalg import pca
 
 PAPER = paper_components(normalize="row")

@@ -7,7 +7,7 @@ from explain_graphs import dense_scores, planted
 from slimg import SlimG
 from slimg.components import Target, paper_components
 from slimg.graph.splits import REAL, stratified
-from slimg.lab.ablations import slimg_params
+from slimg.lab.baselines.ablations import slimg_params
 
 PAIR = [(1e-4, 1e-3)]
 OPTIONS = [

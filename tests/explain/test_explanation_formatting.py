@@ -8,7 +8,7 @@ import pytest
 
 from explain_graphs import planted
 from slimg import SlimG
-from slimg.lab.ablations import slimg_components
+from slimg.lab.baselines.ablations import slimg_components
 
 
 @pytest.fixture(scope="module")

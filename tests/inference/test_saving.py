@@ -13,7 +13,7 @@ from explain_graphs import planted
 from slimg import Graph, SlimG
 from slimg.errors import InputError
 from slimg.inference.saving import decode, encode
-from slimg.lab.ablations import slimg_params
+from slimg.lab.baselines.ablations import slimg_params
 
 OPTIONS = [
     {},

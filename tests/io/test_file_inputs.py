@@ -7,8 +7,9 @@ import scipy.io
 import scipy.sparse as sp
 
 from slimg.errors import InputError
-from slimg.io import Source, write_table
+from slimg.io import Source
 from slimg.io.inputs import Options, comparable, distinct, read_inputs
+from slimg.io.write import write_table
 
 EDGES = pd.DataFrame({"from": ["a", "b", "c"], "to": ["b", "c", "d"], "weight": [1.0, 2.5, 1.0], "when": ["x", "y", "z"]})
 NODES = pd.DataFrame({"key": ["a", "b", "c", "d"], "kind": ["p", "q", "", "p"], "x": [1, 2, 3, 4]})
@@ -114,7 +115,7 @@ def test_edges_to_unknown_ids(sources):
 @pytest.mark.parametrize(
     ("nodes", "more", "told"),
     [
-        (pd.concat([NODES, NODES[:1].assign(x=9)]), {"label": "kind"}, "ids of the nodes must be distinct, but 1 value is"),
+        (pd.concat([NODES, NODES[:1].assign(x=9)]), {"label": "kind"}, "'key' must be distinct, but 1 value is"),
         (NODES, {}, "with --label: the columns are key, kind, x"),
         (NODES, {"label": "sort"}, "there is no column 'sort' for --label: the columns are key, kind, x"),
         (NODES, {"label": "key"}, "column 'key' cannot be both id and label"),

@@ -5,8 +5,8 @@ import unicodedata
 
 import pytest
 
-from slimg.lab import tables
-from slimg.lab.tables import Entry, Page, Picture, Table, escape_latex
+from slimg.lab.shared import tables
+from slimg.lab.shared.tables import Entry, Page, Picture, Table, escape_latex
 
 
 def page(columns=2):

@@ -69,6 +69,12 @@ def opened(args: argparse.Namespace, options: Options, progress: Progress) -> It
             "--engine dask needs the address of a scheduler: give it with --scheduler, as tcp://HOST:8786" if missing else
             "--scheduler goes with --engine dask: give both, or neither"
         )  # fmt: skip
+    if any(source.is_remote for source in options.sources):
+        from slimg.io.remote import fetched
+
+        with fetched(options) as local, opened(args, local, progress) as found:
+            yield found
+        return
     name, notes = _chosen(args.engine, options, budget)
     if name == "mapped":
         with _mapped(args, options, budget or int(0.8 * (available_memory() or 1 << 32)), progress) as (inputs, engine):
@@ -101,13 +107,13 @@ def _without_table(inputs: Inputs, options: Options) -> Inputs:
 
 def _chosen(name: str, options: Options, budget: int | None) -> tuple[str, list[str]]:
     """The name of the engine, and a note if the estimate decided."""
+    stored = sum(path.stat().st_size for source in (*options.edges, *options.nodes) for path in source.files if path.is_file())
+    if name in ("memory", "dask") or (name == "auto" and budget is None and stored < SMALL):
+        return ("memory" if name == "auto" else name), []
     from slimg.io.disk_tables import check_options
 
     if name == "mapped":
         check_options(options)
-    stored = sum(path.stat().st_size for source in (*options.edges, *options.nodes) for path in source.files if path.is_file())
-    if name in ("memory", "dask") or (name == "auto" and budget is None and stored < SMALL):
-        return ("memory" if name == "auto" else name), []
     from slimg.cli.estimate import measured
     from slimg.components.estimate import estimate
     from slimg.engine.rates import Rates

@@ -55,8 +55,8 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group(
         "files",
         "CSV, TSV, JSON lines, Parquet, Excel, npz, Matrix Market, GraphML, GEXF, SQLite, DuckDB, PostgreSQL; text as .gz, .zst,"
-        " .zip;"
-        " folders of Parquet; patterns such as 'edges/*.csv'; - for CSV from the standard input",
+        " .zip; folders of Parquet; patterns such as 'edges/*.csv'; s3://… and other addresses of fsspec; - for CSV from the"
+        " standard input",
     )
     files.add_argument("--edges", metavar="FILE", action="append",
                        help="edges; FILE:TABLE or FILE:QUERY for a database, as shop.db:orders or postgresql://HOST/NAME:'SELECT"
@@ -399,7 +399,7 @@ def write_predictions(
     import pandas as pd
 
     from slimg.inference.predictions import prediction_columns
-    from slimg.io import FORMULA_STARTS, write_table
+    from slimg.io.write import FORMULA_STARTS, write_table
 
     prefix, formulas = "", 0
 

@@ -14,9 +14,9 @@ import scipy.sparse as sp
 from slimg.errors import InputError, choices, require
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import as_column, from_torch, number_of, show, text_of
-from slimg.graph.from_edges import EdgeTable, side_by_side
+from slimg.graph.from_edges import side_by_side, split
 from slimg.graph.graph import Graph
-from slimg.graph.relations import Ends, connect
+from slimg.graph.relations import EdgeTable, connect
 
 
 def from_networkx(
@@ -40,8 +40,8 @@ def from_networkx(
     source, target = np.array([(row[u], row[v]) for u, v, _ in edges], np.int64).reshape(-1, 2).T
     weights, notes = _edge_weights(edges, weight)
     table = EdgeTable(source, target, weights, mutual=not graph.is_directed())
-    tables = [table] if relation is None else table.split(_edge_relations(graph, edges, relation), relation)
-    adjacency, relations, told = _connect(tables, len(ids), directed, rules)
+    tables = [table] if relation is None else split(table, _edge_relations(graph, edges, relation), relation)
+    adjacency, relations, told = connect(tables, len(ids), directed, **rules)
     matrix, names = _node_features(graph, features)
     labels = None if label is None else _node_labels(graph, label)
     built = Graph(adjacency, matrix, labels, ids, names, {}, unlabelled, (*notes, *told), relations)
@@ -62,11 +62,11 @@ def from_pyg(
         tables = [table]
         if edge_type is not None:
             names = getattr(data, "edge_type_names", None)
-            tables = table.split(_named(edge_type, names, "edge_type"), "edge_type")
+            tables = split(table, _named(edge_type, names, "edge_type"), "edge_type")
         types = _member(data, "node_type")
         types = None if types is None else _named(types, getattr(data, "node_type_names", None), "node_type")
         parts = _Parts(tables, n, _member(data, "x"), None, _member(data, "y"), _pyg_masks(data), ids, types, notes)
-    adjacency, relations, told = _connect(parts.tables, parts.n, directed, rules)
+    adjacency, relations, told = connect(parts.tables, parts.n, directed, **rules)
     graph = Graph(adjacency, parts.features, parts.labels, parts.ids if ids is None else ids, parts.names, parts.masks,
                   unlabelled, (*parts.notes, *told), relations, parts.types)  # fmt: skip
     return _only_labels(graph.with_notes(*graph.warnings()), keep_labels)
@@ -166,11 +166,6 @@ class _Parts:
     ids: Any
     types: np.ndarray | None
     notes: list[str]
-
-
-def _connect(tables: list[EdgeTable], n: int, directed: Any, rules: dict[str, Any]) -> Any:
-    ends = [Ends(table.name, table.source, table.target, table.weight, table.mutual) for table in tables]
-    return connect(ends, n, directed, **rules)
 
 
 def _hetero(data: Any, label_type: str | None) -> _Parts:

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from slimg.components.component import FittedComponent, Target
+from slimg.components.component import Target
 from slimg.components.features import FeatureComponent
-from slimg.components.structure import Structure
+from slimg.components.structure import Structure, StructureState
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency, as_adjacency, index_type
@@ -290,18 +290,18 @@ def drift_of(scorer: Scorer, new: Target, old: Target) -> Drift | None:
         spread = max(float(there.var(axis=0).sum()), 1e-30)
         square = ((here.mean(axis=0) - there.mean(axis=0)) ** 2).sum() / spread
         shift = float(np.sqrt(max(square - 1 / len(here) - 1 / len(there), 0.0)))
-    structure = next((each for each in used if isinstance(each.component, Structure)), None)
     share = None
-    if structure is not None:
-        mine, others = (_energy(structure, each) for each in few)
-        share = None if mine is None or others is None else mine / max(others, 1e-30)
+    for fitted in used:
+        if share is None and isinstance(fitted.component, Structure):
+            mine, others = (_energy(fitted.component, fitted.state, each) for each in few)
+            share = None if mine is None or others is None else mine / max(others, 1e-30)
     return Drift(len(new.rows) / len(old.rows), float(degree), shift, share)
 
 
-def _energy(fitted: FittedComponent, target: Target) -> float | None:
+def _energy(structure: Structure, state: StructureState, target: Target) -> float | None:
     """Mean of ‖A_i V‖² / ‖A_i‖² over nodes with edges."""
-    raw = fitted.component.project(fitted.state, target)
-    links = gathered(target.graph.adjacency, target.rows)
+    raw = structure.project(state, target)
+    links = gathered(structure.matrix(target.graph), target.rows)
     whole = np.asarray(links.multiply(links).sum(axis=1)).ravel()
     return float(((raw**2).sum(axis=1)[whole > 0] / whole[whole > 0]).mean()) if whole.any() else None
 

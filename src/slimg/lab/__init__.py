@@ -19,10 +19,10 @@ __all__ = ["LinearGNN", "baselines", "bench", "datasets", "gnnexp", "propagators
 
 if TYPE_CHECKING:
     from slimg.lab import baselines, bench, datasets, gnnexp, propagators, sanity
-    from slimg.lab.linear_gnn import LinearGNN
+    from slimg.lab.baselines.linear_gnn import LinearGNN
 else:
     from slimg._lazy import lazy_names
 
-    homes = {**{name: f"slimg.lab.{name}" for name in __all__}, "LinearGNN": "slimg.lab.linear_gnn"}
+    homes = {**{name: f"slimg.lab.{name}" for name in __all__}, "LinearGNN": "slimg.lab.baselines.linear_gnn"}
     __getattr__, __dir__ = lazy_names(__name__, homes)
     del lazy_names, homes

@@ -195,6 +195,55 @@ def plan_svd(
     return KrylovSVD(engine, matrix, reduction, rule, tolerance, random_state, adjacency, expected)
 
 
+def directed_svd(
+    engine: Engine, out: Sparse, into: Sparse, rank: int, random_state: int = 0
+) -> tuple[Array, RowMatrix, RowMatrix]:
+    """Decompose a matrix D that need not be symmetric: D ≈ U Σ Vᵀ, from the leading eigenpairs (σ², u) of D Dᵀ.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the vectors live.
+    out, into : Adjacency
+        D and Dᵀ, n × n.
+    rank : int
+        Singular values to keep; those below a thousandth of the first are rounding of σ² and dropped.
+    random_state : int, default 0
+        Seed of block Lanczos.
+
+    Returns
+    -------
+    singular_values : ndarray of shape (r,), float64
+        In descending order.
+    left, right : RowMatrix of shape (n, r)
+        U, orthonormal to the tolerance of the iteration, and V = Dᵀ U Σ⁻¹.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> from slimg.engine import MemoryEngine
+    >>> from slimg.linalg import directed_svd
+    >>> edges = Graph.from_edges([("a", "b"), ("a", "c"), ("d", "e")], directed=True).relations[0]
+    >>> directed_svd(MemoryEngine(threads=1), edges.out, edges.into, 2)[0].round(3)
+    array([1.414, 1.   ])
+    """
+
+    def apply(block: RowMatrix) -> RowMatrix:
+        (far,) = engine.products(into, block, [Scaling()])
+        return engine.products(out, far, [Scaling()])[0]
+
+    n = len(out.indptr) - 1
+    rule = RankRule(np.inf, min(rank, n))
+    values, left = leading_eigenpairs(engine, apply, n, rule, TOLERANCES[n > DENSE_AT_MOST], random_state)
+    count = int(np.count_nonzero(values > 1e-6 * max(values[0], 1e-30)))
+    sigma = np.sqrt(values[:count])
+    if count < len(values):
+        left = engine.map_rows(lambda block: np.ascontiguousarray(block[:, :count]), left)
+    inverse = (1 / sigma).astype(np.float32)
+    (far,) = engine.products(into, left, [Scaling()])
+    return sigma, left, engine.map_rows(lambda block: block * inverse, far, overwrite_input=True)
+
+
 def squared_norm(weights: Array | None, count: int) -> float:
     """‖A‖_F² from the stored entries."""
     return float(count) if weights is None else float(np.square(weights, dtype=np.float64).sum())

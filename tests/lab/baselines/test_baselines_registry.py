@@ -13,8 +13,8 @@ from slimg import SlimG
 from slimg.errors import InputError
 from slimg.graph import splits
 from slimg.lab import baselines
+from slimg.lab.baselines.linear_gnn import LinearGNN
 from slimg.lab.baselines.network import Network
-from slimg.lab.linear_gnn import LinearGNN
 
 GRAPH = communities(120)
 TEXT = GRAPH.with_labels(np.array(["no", "yes"])[GRAPH.labels])

@@ -13,6 +13,7 @@ from slimg import Graph
 from slimg.engine import MemoryEngine
 from slimg.errors import InputError, MissingExtra
 from slimg.graph import splits
+from slimg.lab.baselines.linear_gnn import LinearGNN
 from slimg.lab.baselines.smoothing import (
     CLASSIFIERS,
     CorrectAndSmooth,
@@ -22,7 +23,6 @@ from slimg.lab.baselines.smoothing import (
     one_hot,
     spread,
 )
-from slimg.lab.linear_gnn import LinearGNN
 
 ENGINE = MemoryEngine(1)
 

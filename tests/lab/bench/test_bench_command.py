@@ -15,7 +15,7 @@ from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import _batches, run_batch
 from slimg.lab.bench.store import Store
 from slimg.lab.sanity.case import CASES, EMPTY
-from slimg.lab.tables import Picture
+from slimg.lab.shared.tables import Picture
 
 
 def test_real_quick_prints_and_writes_the_papers_figures_beside_ours(data_dir, tmp_path):
@@ -161,14 +161,14 @@ def test_show_prints_writes_and_counts_what_failed(recipe, store, tmp_path, caps
 def test_rivals_have_one_figure_of_mean_accuracy_against_the_seconds_of_a_whole_fit(tmp_path):
     cases = {name: {"case": name, "n": 120} for name in ("random-uniform", "semantic-homophily")}
     recipe = Recipe("rivals", "Rivals", cases, MODELS, seeds=1)
-    seconds = {"features": 1.0, "tuning": 2.0, "training": 50.0, "prediction": 0.5}
+    processor = iter([3.0, 4.0, 1.0])
     with Store(tmp_path / "s.jsonl").writing() as store:
         for row, column, accuracy in zip(["lr", "lr", "sgc"], [*cases, "random-uniform"], [0.2, 0.6, 0.9], strict=True):
             key = recipe.cell(row, column, 0).key
-            store.append({"key": key, "status": "ok", "accuracy": accuracy, "seconds": seconds})
+            store.append({"key": key, "status": "ok", "accuracy": accuracy, "processor": next(processor)})
     page = EXPERIMENTS["rivals"](Grid.of(recipe, store)).draw(tmp_path)
     means = page.parts[-3]
-    assert [entry.lines[0] for entry in means.rows[0]] == ["LR", "40.0", "1.00", "2.00", "3.50", "3.50", "1"]
+    assert [entry.lines[0] for entry in means.rows[0]] == ["LR", "40.0", "3.50", "4.00", "1"]
     assert len(means.rows) == 1 and "SGC" in page.parts[-2]  # it was not run on all graphs
     assert "LR" in (tmp_path / "rivals.svg").read_text()
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from slimg.lab import paper
 from slimg.lab.bench.command import EXPERIMENTS
 from slimg.lab.bench.grid import OOM, Grid, accuracy_table, column_title, legend, marked_title, row_title, signed
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.store import Store
 from slimg.lab.datasets import names
 from slimg.lab.sanity.case import CASES
+from slimg.lab.shared import paper
 
 PAPERS_SLIPS = {("sanity", "s2gc"): (7.1, 3.4), ("sanity", "gprgnn"): (3.3, 2.3)}
 """Ranks that the paper prints otherwise than its own table gives them."""
@@ -55,7 +55,7 @@ def test_the_papers_ranks_follow_from_its_own_table(tmp_path, experiment, column
 
 def test_the_papers_slimg_is_the_only_model_without_red_cells_on_real_graphs():
     rows, columns = list(paper.tables()["accuracy"]["real"]), names()[:13]
-    from slimg.lab.paper import red_cells
+    from slimg.lab.shared.paper import red_cells
 
     figures = [[paper.accuracy("real", row, column) for column in columns] for row in rows]
     means, spreads = (np.array([[np.nan if isinstance(f, str) else f[i] for f in line] for line in figures]) for i in (0, 1))

@@ -123,7 +123,7 @@ def test_what_is_timed_runs_before_everything_else(mine, tmp_path):
     (tmp_path / "other").mkdir()
     timed, other = recipe_file(tmp_path, {"a": slow}), recipe_file(tmp_path / "other", {"b": fast})
     timed.write_text(json.dumps({**json.loads(timed.read_text()), "alone": True}))
-    arguments = SimpleNamespace(jobs=2, quick=False, memory=None, minutes=float("inf"), retry=False)
+    arguments = SimpleNamespace(jobs=2, quick=False, memory=None, minutes=float("inf"), retry=None)
     store = Store(tmp_path / "s.jsonl")
     _run_missing(arguments, [Recipe.read(other), Recipe.read(timed)], store)
     assert [each["model"]["kind"].split(":")[1] for each in store.records.values()] == ["Majority"] * 2 + ["Cheats"] * 2
@@ -148,7 +148,7 @@ def test_wanting_too_much_memory_is_oom_and_failures_are_run_again_on_request(mi
     (record,) = store.records.values()
     assert record["status"] == "oom" and record["error"] == "more than 1.00 GiB were needed"
     assert run(recipe.cells(), store) == 0
-    assert run(recipe.cells(), store, retry=True, memory=1 << 30) == 1
+    assert run(recipe.cells(), store, retry="failed", memory=1 << 30) == 1
 
 
 def test_out_of_time_nothing_is_begun(mine, tmp_path):

@@ -2,13 +2,13 @@
 
 import pytest
 
-from slimg.lab import paper
 from slimg.lab.bench.grid import Grid
 from slimg.lab.bench.pages import MARKS, _untrained, agreement, predictions, survival_table
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.gnnexp.table import table
 from slimg.lab.sanity.case import CASES, helps
 from slimg.lab.sanity.report import CaseFacts, Cell, SanityReport
+from slimg.lab.shared import paper
 
 
 def said(recipe):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from slimg.lab import paper
 from slimg.lab.sanity.case import CASES, EMPTY, helps
 from slimg.lab.sanity.report import CaseFacts, Cell, SanityReport
+from slimg.lab.shared import paper
 
 FIGURES = {model: tuple(map(tuple, row.values())) for model, row in paper.tables()["accuracy"]["sanity"].items()}
 """The paper's table, in the order of `CASES`."""

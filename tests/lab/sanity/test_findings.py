@@ -3,9 +3,9 @@
 import pytest
 from sanity_reports import FIGURES, paper_report, report
 
-from slimg.lab import paper
 from slimg.lab.sanity import CASES
 from slimg.lab.sanity.report import Cell
+from slimg.lab.shared import paper
 
 ALL = dict.fromkeys(CASES, 90.0) | {"structural-uniform": 25.0, "random-uniform": 25.0}
 

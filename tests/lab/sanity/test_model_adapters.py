@@ -11,7 +11,7 @@ from slimg.components import paper_components
 from slimg.errors import InputError
 from slimg.lab import baselines
 from slimg.lab.baselines import LINEAR
-from slimg.lab.linear_gnn import LinearGNN
+from slimg.lab.baselines.linear_gnn import LinearGNN
 from slimg.lab.sanity import check, from_sklearn, make, scaled
 from slimg.lab.sanity.adapters import ModelAdapter, as_adapter, as_adapters
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sanity_reports import FIGURES
 
-from slimg.lab import paper as ranking
+from slimg.lab.shared import paper as ranking
 
 MEANS = np.array([[90.0], [85.0], [80.0], [77.9], [78.1], [np.nan]])
 SPREADS = np.array([[9.0], [9.0], [1.0], [9.0], [9.0], [np.nan]])

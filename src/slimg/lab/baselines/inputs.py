@@ -38,8 +38,8 @@ from slimg.engine.base import Array, Engine
 from slimg.engine.blas import one_thread
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
-from slimg.lab.base import Learned, Targets
-from slimg.lab.gnnexp.linearize import two_hop_neighbours
+from slimg.lab.baselines.base import Learned, Targets
+from slimg.lab.propagators.evaluation import two_hop_neighbours
 from slimg.linalg.operators import Operator, operator
 
 SPARSE_BELOW = 0.15

@@ -27,7 +27,7 @@ import numpy as np
 from slimg.base import check_whole_number
 from slimg.errors import InputError, check_names, choices, require
 from slimg.graph.graph import Graph
-from slimg.lab.base import Baseline, Learned, Targets, WithHyperparameters
+from slimg.lab.baselines.base import Baseline, Learned, Targets, WithHyperparameters
 
 if TYPE_CHECKING:
     from slimg.lab.baselines.inputs import Inputs
@@ -73,7 +73,7 @@ class Network(WithHyperparameters, Baseline):
     Attributes
     ----------
     model_ : torch.nn.Module
-        The network with the weights of the epoch kept; for others see `slimg.lab.base.Baseline`.
+        The network with the weights of the epoch kept; for others see `slimg.lab.baselines.base.Baseline`.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.errors import InputError, check_names, require
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
-from slimg.lab.base import Baseline, Learned, Targets, WithHyperparameters, one_or_several
+from slimg.lab.baselines.base import Baseline, Learned, Targets, WithHyperparameters, one_or_several
 from slimg.lab.propagators.evaluation import solve
 from slimg.linalg.operators import operator
 

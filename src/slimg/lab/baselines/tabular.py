@@ -24,7 +24,7 @@ from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
 from slimg.errors import InputError, check_names, require
 from slimg.graph.graph import Graph
-from slimg.lab.base import Baseline, Learned, Targets, one_or_several
+from slimg.lab.baselines.base import Baseline, Learned, Targets, one_or_several
 from slimg.lab.baselines.smoothing import log_probabilities, one_hot
 from slimg.linalg.operators import gathered, operator, steps
 

@@ -26,7 +26,7 @@ from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import progress_bar
 from slimg.lab.bench.run import run as run_cells
 from slimg.lab.bench.store import Store
-from slimg.lab.tables import Page, Picture
+from slimg.lab.shared.tables import Page, Picture
 from slimg.system import atomic_write, cores
 
 PRINTED_WIDTH = 160
@@ -85,7 +85,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add("--jobs", type=int, help="processes at a time (1; --quick: one per core), but for what is timed")
     add("--memory", type=float, metavar="GIB", help="memory that a process may take; more is O.O.M.")
     add("--minutes", type=float, default=float("inf"), help="begin nothing new after this long")
-    add("--retry", action="store_true", help="run cells again that failed")
+    add("--retry", nargs="?", const="failed", choices=("failed", "all"), help="run cells again that failed, or all")
     add("--no-run", action="store_true", help="only print and write what is recorded")
     add("--recipe", metavar="FILE", action="append", default=[],
         help="of `page`: a recipe in the place of the experiment of its name, or added")  # fmt: skip

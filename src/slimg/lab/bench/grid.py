@@ -18,7 +18,7 @@ from itertools import product
 
 import numpy as np
 
-import slimg.lab.paper as paper
+import slimg.lab.shared.paper as paper
 from slimg.graph.columns import number_of
 from slimg.lab.baselines import LINEAR
 from slimg.lab.bench.models import is_reduced, protocol
@@ -29,7 +29,7 @@ from slimg.lab.propagators.registry import kind_of
 from slimg.lab.sanity.case import EMPTY
 from slimg.lab.sanity.report import Cell as Figures
 from slimg.lab.sanity.report import mean_and_sd
-from slimg.lab.tables import Entry, Table
+from slimg.lab.shared.tables import Entry, Table
 
 OOM = "O.O.M."
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -32,15 +32,13 @@ from slimg.classifier import UNPENALIZED, SlimG
 from slimg.components.compute import Components
 from slimg.errors import InputError, check_names, choices
 from slimg.graph import Graph, Split
-from slimg.lab.ablations import DEFAULT, NAMES, SHARED, slimg_params
-from slimg.lab.base import best_of
 from slimg.lab.baselines import LINEAR
+from slimg.lab.baselines.ablations import DEFAULT, NAMES, SHARED, slimg_params
+from slimg.lab.baselines.base import best_of
 from slimg.lab.baselines.network import EPOCHS, PATIENCE, current_names, grid_settings
 from slimg.lab.baselines.network import PAPER as PAPER_GRIDS
-from slimg.lab.linear_gnn import LinearGNN
-from slimg.lab.propagators.registry import kind_of
 from slimg.lab.sanity.adapters import as_adapter
-from slimg.lab.user_code import load_object
+from slimg.lab.shared.user_code import load_object
 
 Settings: TypeAlias = dict[str, Any]
 Result = TypeVar("Result")
@@ -72,15 +70,15 @@ class Kind:
     """A family of models; kinds of one family that share a graph run in one process."""
 
     name: str
-    family: ClassVar[str] = ""
+
+    @property
+    def family(self) -> str:
+        """Name of the family."""
+        raise NotImplementedError
 
     def check(self, settings: Settings) -> None:
         """`InputError` when it has no such setting."""
-        check_names(f"setting of the model {self.name}", current_names(settings), self.known())
-
-    def known(self) -> set[str]:
-        """Names of its settings."""
-        return set()
+        raise NotImplementedError
 
     def sharing(self, settings: Settings) -> Settings:
         """Cells of a graph for which this is equal share features."""
@@ -93,8 +91,7 @@ class Kind:
 
 def kind(name: str) -> Kind:
     """The kind of that name, or of a user's file."""
-    known: dict[str, type[Kind]] = dict.fromkeys(baselines.names(), BaselineKind)
-    known |= {**dict.fromkeys(LINEAR, LinearKind), "slimg": SlimGKind}
+    known: dict[str, type[Kind]] = {**dict.fromkeys(baselines.names(), EstimatorKind), "slimg": SlimGKind}
     if name not in known and ":" not in name:
         raise choices("model", name, {*known, "FILE.py:NAME"})
     return known.get(name, UserKind)(name)
@@ -108,8 +105,8 @@ class SlimGKind(Kind):
 
     family = "slimg"
 
-    def known(self) -> set[str]:
-        return {*SlimG().get_params(), "timed", "sparsity", *SHARED}
+    def check(self, settings: Settings) -> None:
+        check_names("setting of the model slimg", settings, {*SlimG().get_params(), "timed", "sparsity", *SHARED})
 
     def sharing(self, settings: Settings) -> Settings:
         found = {key: settings[key] for key in SHARED if key in settings}
@@ -138,44 +135,36 @@ class SlimGKind(Kind):
         return run
 
 
-class LinearKind(Kind):
-    """A propagator with logistic regression; all settings of its grid are propagated once per graph."""
+class EstimatorKind(Kind):
+    """Any other model of `slimg.lab.baselines`.
 
-    family = "linear"
+    The settings of a propagator's grid are propagated once per graph. Networks on one graph are one batch, since starting
+    torch takes long.
+    """
 
-    def known(self) -> set[str]:
-        return set(kind_of(self.name).hyperparameters()) | set(LinearGNN().get_params()) - {"propagator"}
-
-    def sharing(self, settings: Settings) -> Settings:
-        own = current_names(settings)
-        return {key: value for key, value in own.items() if key not in ("weight_decay", "epochs", "patience")}
-
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
-        fixed = {**self.sharing(several[0]), "normalize_features": normalize}
-        propagated, features = _timed(lambda: LinearGNN(self.name, **fixed).propagate(graph))
-
-        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
-            model = LinearGNN(self.name, random_state=seed, **{**fixed, **current_names(settings)})
-            model.fit(seen, train=split.train, val=split.val, propagated=propagated)
-            return _result(model, features, "epoch")
-
-        return run
-
-
-class BaselineKind(Kind):
-    """Any other model of `slimg.lab.baselines`; all of them on one graph are one batch, since starting torch takes long."""
-
-    family = "baselines"
+    @property
+    def family(self) -> str:
+        return "linear" if self.name in LINEAR else "baselines"
 
     def check(self, settings: Settings) -> None:
         baselines.get(self.name, **settings)
 
+    def sharing(self, settings: Settings) -> Settings:
+        own = current_names(settings) if self.name in LINEAR else {}
+        return {key: value for key, value in own.items() if key not in ("weight_decay", "epochs", "patience")}
+
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
-        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
+        def make(settings: Settings, seed: int = 0) -> Any:
             model = baselines.get(self.name, **settings)
-            baselines.set_known_params(model, random_state=seed, normalize_features=normalize)
-            model.fit(seen, train=split.train, val=split.val)
-            return _result(model, model.seconds_["features"], "epochs")
+            return baselines.set_known_params(model, random_state=seed, normalize_features=normalize)
+
+        shared, features = {}, 0.0
+        if self.name in LINEAR:
+            shared["propagated"], features = _timed(lambda: make(self.sharing(several[0])).propagate(graph))
+
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
+            model = make(settings, seed).fit(seen, train=split.train, val=split.val, **shared)
+            return _result(model, features or model.seconds_["features"])
 
         return run
 
@@ -210,9 +199,10 @@ def _timed(compute: Callable[[], Result]) -> tuple[Result, float]:
     return result, time.perf_counter() - begun
 
 
-def _result(model: Any, features: float, steps: str) -> RunResult:
-    """The result of a fitted baseline with its best setting; ``steps`` names the iterations there."""
+def _result(model: Any, features: float) -> RunResult:
+    """The result of a fitted baseline with its best setting."""
     best = model.selection_[best_of(model.selection_)]
+    steps = "epochs" if "epochs" in best else "epoch"
     predicted, prediction = _timed(model.predict)
     seconds = {"features": features, "tuning": model.seconds_["learning"], "training": best["seconds"]}
     chosen = {key: value for key, value in best.items() if key not in ("seconds", steps)}

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from slimg.classifier import SlimG
 from slimg.graph import Graph, splits
 from slimg.lab.baselines.process import POLL_SECONDS, MonitoredProcess, end_with_parent, ran_out_of_memory, reason
 from slimg.lab.bench import graphs
@@ -43,7 +44,7 @@ Report = Callable[[Cell, Record, int], None]
 
 def run(
     cells: Iterable[Cell], store: Store, *, jobs: int = 1, memory: int | None = None, minutes: float = float("inf"),
-    retry: bool = False, report: Report | None = None,
+    retry: str | None = None, report: Report | None = None,
 ) -> int:  # fmt: skip
     """Run the cells that are not recorded.
 
@@ -59,8 +60,8 @@ def run(
         Bytes of a process that may be resident; a model that takes more gets an O.O.M. cell.
     minutes : float, default=inf
         No batch is begun after this long.
-    retry : bool, default=False
-        Whether cells that failed are run again.
+    retry : {"failed", "all"} or None, default=None
+        Which recorded cells are run again.
     report : callable or None, default=None
         Called after each cell with the cell, its record and the number of cells.
 
@@ -114,8 +115,8 @@ def progress_bar(what: str = "cells") -> Iterator[Report]:
         yield report
 
 
-def _missing(cells: Iterable[Cell], store: Store, retry: bool) -> list[Cell]:
-    done = {key for key, record in store.records.items() if record["status"] == "ok" or not retry}
+def _missing(cells: Iterable[Cell], store: Store, retry: str | None) -> list[Cell]:
+    done = {key for key, record in store.records.items() if retry is None or (retry == "failed" and record["status"] == "ok")}
     return list({cell.key: cell for cell in cells if cell.key not in done}.values())
 
 
@@ -193,12 +194,14 @@ def run_batch(cells: list[Cell]) -> Iterator[Record]:
     normalize = graphs.normalization(cells[0].data)
     for name in dict.fromkeys(cell.model["kind"] for cell in cells):
         own = [cell for cell in cells if cell.model["kind"] == name]
+        begun = time.process_time()
         try:
             run = kind(name).begin(graph.with_labels(None), normalize, [cell.settings for cell in own])
         except Exception as error:  # a model may fail in any way
             yield from (failure(cell, error) for cell in own)
         else:
-            yield from (_run_cell(cell, graph, run) for cell in own)
+            shared = time.process_time() - begun
+            yield from (_run_cell(cell, graph, run, shared) for cell in own)
 
 
 def failure(cell: Cell, error: BaseException | str, out_of_memory: bool = False) -> Record:
@@ -221,8 +224,9 @@ def failure(cell: Cell, error: BaseException | str, out_of_memory: bool = False)
     return _record(cell, "oom" if out_of_memory else "failed", error=error)
 
 
-def _run_cell(cell: Cell, graph: Graph, run: Run) -> Record:
-    begun = time.perf_counter()
+def _run_cell(cell: Cell, graph: Graph, run: Run, shared: float) -> Record:
+    """Run a cell; ``shared`` are the processor seconds of what it shares with others."""
+    begun, worked = time.perf_counter(), time.process_time()
     reset_peak()
     try:
         split = splits.stratified(graph, cell.split, cell.seed)
@@ -233,7 +237,7 @@ def _run_cell(cell: Cell, graph: Graph, run: Run) -> Record:
         return failure(cell, error)
     facts: dict[str, Any] = {} if result.weights is None else {"weights": result.weights}
     return _record(
-        cell, "ok", accuracy=share, wall=time.perf_counter() - begun,
+        cell, "ok", accuracy=share, wall=time.perf_counter() - begun, processor=shared + time.process_time() - worked,
         seconds={key: round(value, 4) for key, value in result.seconds.items()}, iterations=result.iterations,
         chosen=result.chosen, tried=result.grid, peak_memory=peak_memory(), **facts,
     )  # fmt: skip
@@ -250,12 +254,20 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
+def _warm_up() -> None:
+    """Fit SlimG to a small graph, so that the first cell of a process does not bear the loading of compiled kernels."""
+    graph = graphs.load({"case": "semantic-homophily", "n": 400})
+    split = splits.stratified(graph, (0.2, 0.2, 0.6), 0)
+    SlimG().fit(graph, train=split.train, val=split.val).predict()
+
+
 def main() -> None:
     """Run the cells of standard input and write their records to standard output."""
     cells = [Cell.of(identity) for identity in json.loads(sys.stdin.readline())]
     end_with_parent()
     records = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what models print must not end up among the records
+    _warm_up()
     for record in run_batch(cells):
         print(json.dumps(record, ensure_ascii=False, default=_plain), file=records, flush=True)
 

@@ -20,7 +20,7 @@ from typing import Any
 import slimg.lab.datasets as datasets
 from slimg.errors import InputError
 from slimg.lab.datasets import files
-from slimg.lab.tables import Table
+from slimg.lab.shared.tables import Table
 
 SIZES = ("nodes", "edges", "features", "classes")
 LEGEND = (

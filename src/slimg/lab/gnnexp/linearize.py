@@ -28,6 +28,7 @@ from slimg.lab.gnnexp.rules import Note
 from slimg.lab.gnnexp.values import ONES, TWO_HOP, Value
 from slimg.lab.gnnexp.writing import block_text, propagator_latex, propagator_text
 from slimg.lab.propagators import registry
+from slimg.lab.propagators.evaluation import two_hop_neighbours
 from slimg.lab.propagators.expressions import Concatenation, Expression, Hop, chain, identity
 from slimg.linalg.operators import OPERATORS
 
@@ -282,19 +283,6 @@ def _combined(polynomial: Polynomial, term: Callable[[Word], Any]) -> Any:
     """Σ c_w · term(w)."""
     first, *rest = (term(word) if share == 1 else float(share) * term(word) for word, share in polynomial.items())
     return sum(rest, start=first)
-
-
-def two_hop_neighbours(adjacency: sp.csr_array) -> sp.csr_array:
-    """The pairs of nodes at distance exactly two.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of shape (n, n)
-        With entries 0 and 1.
-    """
-    pattern = sp.csr_array(adjacency != 0, dtype=float)
-    near = pattern + sp.eye_array(pattern.shape[0], format="csr")
-    return sp.csr_array((pattern @ pattern > 0) > (near > 0), dtype=float)
 
 
 def _symbols(blocks: Sequence[Polynomial]) -> list[Any]:

@@ -26,7 +26,7 @@ from slimg.lab.propagators.expressions import operators_of
 from slimg.lab.propagators.registry import Propagator, get, names
 from slimg.lab.propagators.spectrum import INTERVALS, coefficients, response
 from slimg.lab.sanity.case import CASES
-from slimg.lab.tables import Entry, Table
+from slimg.lab.shared.tables import Entry, Table
 from slimg.report.plots import figure_style, new_figure, save_figure
 
 FORMATS = ("text", "markdown", "latex", "json")

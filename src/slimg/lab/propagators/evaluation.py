@@ -248,3 +248,16 @@ def check_size(engine: Engine, needed: int, what: str) -> None:
         sizes = f"{needed / 2**30:,.1f} GiB of memory and {free / 2**30:,.1f} GiB are free"
         advice = "ask for fewer hops or columns, or use an engine that keeps its arrays in files"
         raise TooLarge(f"{what} needs {sizes}: {advice}")
+
+
+def two_hop_neighbours(adjacency: sparse.csr_array) -> sparse.csr_array:
+    """The pairs of nodes at distance exactly two.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n, n)
+        With entries 0 and 1.
+    """
+    pattern = sparse.csr_array(adjacency != 0, dtype=float)
+    near = pattern + sparse.eye_array(pattern.shape[0], format="csr")
+    return sparse.csr_array((pattern @ pattern > 0) > (near > 0), dtype=float)

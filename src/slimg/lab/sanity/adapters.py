@@ -132,7 +132,7 @@ def from_torch(
     options: dict[str, Any] = {"lr": learning_rate, "weight_decay": weight_decay, "epochs": epochs, "patience": patience}
 
     def predict(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
-        from slimg.lab.base import Targets
+        from slimg.lab.baselines.base import Targets
         from slimg.lab.baselines.inputs import train as learn
 
         classes = len(graph.classes)

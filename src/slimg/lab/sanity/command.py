@@ -13,7 +13,7 @@ from typing import Any
 from slimg.lab.sanity.adapters import as_adapter
 from slimg.lab.sanity.report import PAPER_NODES, PAPER_SEEDS, Cell
 from slimg.lab.sanity.runner import SMALL, check
-from slimg.lab.user_code import load_object
+from slimg.lab.shared.user_code import load_object
 
 FULL = {"n": PAPER_NODES, "seeds": PAPER_SEEDS}
 QUICK = {"n": SMALL, "seeds": 2}

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-import slimg.lab.paper as paper
+import slimg.lab.shared.paper as paper
 from slimg.graph.columns import number_of
 from slimg.lab.sanity.case import CASES
 

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slimg.errors import check_names
-from slimg.lab import paper
 from slimg.lab.sanity import findings
-from slimg.lab.tables import Entry, Page, Table
+from slimg.lab.shared import paper
+from slimg.lab.shared.tables import Entry, Page, Table
 from slimg.system import atomic_write
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class SanityReport:
         Returns
         -------
         {"gold", "silver", "bronze", None}
-            By `slimg.lab.paper`.
+            By `slimg.lab.shared.paper`.
         """
         return self._ranked.get((model, case), (None, False))[0]
 
@@ -205,7 +205,7 @@ class SanityReport:
         Returns
         -------
         bool
-            By `slimg.lab.paper`.
+            By `slimg.lab.shared.paper`.
         """
         return self._ranked.get((model, case), (None, False))[1]
 

@@ -25,7 +25,7 @@ from slimg.components.estimate import choose_engine
 from slimg.engine.base import Array, check_engine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
-from slimg.lab.base import Learned, Targets, WithHyperparameters, one_or_several, select
+from slimg.lab.baselines.base import Learned, Targets, WithHyperparameters, one_or_several, select
 from slimg.lab.propagators.registry import Propagator, get, kind_of, together
 from slimg.learn.early_stopping import EPOCHS, PATIENCE, Stopped, fit_stopped
 
@@ -79,7 +79,7 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
     Examples
     --------
     >>> from slimg import Graph
-    >>> from slimg.lab.linear_gnn import LinearGNN
+    >>> from slimg.lab.baselines.linear_gnn import LinearGNN
     >>> x = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
     >>> graph = Graph.from_edges([(0, 1), (1, 2), (3, 4), (4, 5)], features=x, labels=["a", "a", None, "b", "b", None])
     >>> LinearGNN("sgc", K=1).fit(graph).predict().tolist()

@@ -49,7 +49,7 @@ def slimg_components(
 
     Examples
     --------
-    >>> from slimg.lab.ablations import slimg_components
+    >>> from slimg.lab.baselines.ablations import slimg_components
     >>> [component.name for component in slimg_components(["X", "row"], k_row=[2, 4])]
     ['X', 'A_row^2 X', 'A_row^4 X']
     """

@@ -3,8 +3,8 @@
 import pytest
 from sklearn.base import clone
 
+from slimg.lab.baselines.linear_gnn import LinearGNN
 from slimg.lab.baselines.network import Network
-from slimg.lab.linear_gnn import LinearGNN
 
 
 @pytest.mark.parametrize("make", [lambda: LinearGNN("gcnii", K=4, alpha=0.2), lambda: Network("gcnii", K=4, alpha=0.2)])

@@ -12,7 +12,7 @@ from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph import Graph
 from slimg.graph.splits import REAL, stratified
-from slimg.lab.linear_gnn import LinearGNN
+from slimg.lab.baselines.linear_gnn import LinearGNN
 from slimg.lab.propagators import get, names, register, registry
 from slimg.lab.propagators.expressions import A_row, identity
 from slimg.learn.early_stopping import fit_stopped
@@ -145,7 +145,7 @@ def test_threads_do_not_change_a_bit():
 def test_an_engine_by_name_is_the_same_to_the_bit(monkeypatch):
     expected = fitted("s2gc").decision_function()
     made = []
-    monkeypatch.setattr("slimg.lab.linear_gnn.choose_engine", lambda *a: made.append(choose_engine(*a)) or made[-1])
+    monkeypatch.setattr("slimg.lab.baselines.linear_gnn.choose_engine", lambda *a: made.append(choose_engine(*a)) or made[-1])
     model = fitted("s2gc", engine="mapped", memory="8GB")
     assert isinstance(model.components_.engine, MappedEngine) and len(made) == 1
     assert np.array_equal(model.decision_function(), expected)

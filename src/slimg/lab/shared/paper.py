@@ -34,7 +34,7 @@ def tables() -> dict[str, Any]:
     dict
         Its content as it is.
     """
-    return json.loads(files("slimg.lab").joinpath("paper.json").read_text(encoding="utf-8"))
+    return json.loads(files("slimg.lab.shared").joinpath("paper.json").read_text(encoding="utf-8"))
 
 
 def accuracy(experiment: str, row: str, column: str) -> tuple[float, float] | str | None:
