@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slimg import Graph
-from slimg.explain.leave_one_out import agreement
+from slimg.explain.evidence import agreement
 
 
 def block_graph(inside, outside, n=200, c=4, seed=0, labelled=1.0, pairs=False):
@@ -74,6 +74,6 @@ def test_nothing_to_test():
 
 
 def test_many_edges_are_sampled(monkeypatch):
-    monkeypatch.setattr("slimg.explain.leave_one_out.EDGES_AT_MOST", 100)
+    monkeypatch.setattr("slimg.explain.evidence.EDGES_AT_MOST", 100)
     graph = block_graph(0.2, 0.05)
     assert agreement(graph).edges == 100 and agreement(graph).share == pytest.approx(graph.edge_homophily(), abs=0.2)

@@ -6,7 +6,8 @@ import pytest
 from explain_graphs import planted
 from slimg import Graph
 from slimg.components.compute import compute_components
-from slimg.explain.evidence import gather, wilson
+from slimg.explain.evidence import gather
+from slimg.explain.held_out import wilson
 
 
 @pytest.fixture(scope="module")

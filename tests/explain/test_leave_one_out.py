@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from slimg.engine.memory import MemoryEngine
-from slimg.explain.leave_one_out import (
+from slimg.explain.held_out import (
     ALPHAS,
     Gain,
+    HeldOut,
     LearningCurve,
     Point,
     Ridge,
     _divide,
-    gain,
     learning_curve,
     monotone,
 )
@@ -146,11 +146,11 @@ def test_signal_is_above_permuted_labels_and_noise_is_not():
     rng = np.random.default_rng(0)
     matrix, codes = rows_and_codes(m=150, signal=1.5)
     ridge = Ridge(matrix @ matrix.T)
-    assert ridge.held_out(codes, 3).accuracy > ridge.by_chance(codes, 3, rng).max()
+    assert ridge.held_out(codes, 3).score > ridge.by_chance(codes, 3, rng).max()
     matrix, codes = rows_and_codes(m=150, signal=0.0)
     ridge = Ridge(matrix @ matrix.T)
     chance = ridge.by_chance(codes, 3, rng)
-    assert chance.min() <= ridge.held_out(codes, 3).accuracy <= chance.max() + 0.05
+    assert chance.min() <= ridge.held_out(codes, 3).score <= chance.max() + 0.05
     assert chance.mean() == pytest.approx(1 / 3, abs=0.06)
 
 
@@ -158,7 +158,7 @@ def test_permutations_are_evaluated_like_the_labels_themselves():
     matrix, codes = rows_and_codes()
     ridge, rng = Ridge(matrix @ matrix.T), np.random.default_rng(3)
     order = np.random.default_rng(3).permutation(len(codes))
-    assert ridge.by_chance(codes, 3, rng, permutations=1)[0] == ridge.held_out(codes[order], 3).accuracy
+    assert ridge.by_chance(codes, 3, rng, permutations=1)[0] == ridge.held_out(codes[order], 3).score
 
 
 def test_a_gain_must_be_above_its_error():
@@ -169,7 +169,8 @@ def test_a_gain_is_of_the_same_rows():
     rng = np.random.default_rng(0)
     less = rng.random(400) < 0.6
     more = less | (rng.random(400) < 0.2)
-    found = gain(more, less)
+    codes = np.zeros(400, np.int64)
+    found = HeldOut(np.eye(2)[1 - more], codes).gain(HeldOut(np.eye(2)[1 - less], codes))
     assert found.value == pytest.approx(more.mean() - less.mean())
     draws = [rng.choice(400, 400) for _ in range(2000)]
     assert found.error == pytest.approx(np.std([(more[rows] * 1.0 - less[rows]).mean() for rows in draws]), rel=0.1)

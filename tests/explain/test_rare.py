@@ -10,8 +10,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.explain import evidence
 from slimg.explain.evidence import _p_of_any, _sample, gather
-from slimg.explain.leave_one_out import Ridge, learning_curve
-from slimg.explain.measures import draws, interval, measure
+from slimg.explain.held_out import Ridge, draws, interval, learning_curve, measure
 from slimg.learn.objective import METRICS, softmax
 
 
@@ -120,7 +119,7 @@ def test_the_curve_of_average_precision_rises_with_labels():
     kernel = rows @ rows.T
     whole = Ridge(kernel).held_out(codes, 2, "average_precision")
     curve = learning_curve(kernel, whole, 2, rng, MemoryEngine())
-    assert curve.points[-1].score == pytest.approx(metrics.average_precision_score(codes, whole.shares[:, 1]))
+    assert curve.points[-1].score == pytest.approx(metrics.average_precision_score(codes, whole.chances[:, 1]))
     assert [point.labels for point in curve.points] == [150, 300, 600, 1200]
     assert curve.points[0].score < curve.points[-1].score and curve.doubling.error > 0
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from slimg.explain.diagnosis import format_numbers, format_recommendations, format_verdict
-from slimg.explain.evidence import Evidence, Score, SuspectLabel
-from slimg.explain.leave_one_out import Agreement, Gain, LearningCurve, Point
+from slimg.explain.evidence import Agreement, Evidence, Score, SuspectLabel
+from slimg.explain.held_out import Gain, LearningCurve, Point
 
 CLASSES = {"a": 60, "b": 40}
 TITLES = {"U": "its place in the network", "X": "its own features"}

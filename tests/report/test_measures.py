@@ -8,8 +8,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from slimg import Graph, SlimG
 from slimg.errors import InputError
+from slimg.explain.held_out import HeldOut, wilson
 from slimg.learn.objective import softmax
-from slimg.report.record import confusion, held_out, per_class, reliability, summary, wilson
+from slimg.report.scores import confusion, held_out, per_class, reliability, summary
 
 
 @pytest.mark.parametrize(("correct", "total"), [(0, 5), (5, 5), (7, 10), (384, 500)])
@@ -48,7 +49,7 @@ def test_probabilities_that_are_right_are_on_the_line():
 
 
 def test_summary_of_certain_predictions():
-    found = summary(np.array([0, 0, 1]), np.array([[1.0, 0], [1, 0], [1, 0]]))
+    found = summary(HeldOut(np.array([[1.0, 0], [1, 0], [1, 0]]), np.array([0, 0, 1])))
     assert found["accuracy"] == pytest.approx(2 / 3)
     assert found["majority"] == pytest.approx(2 / 3)
     assert found["confusion"] == [[2, 0], [1, 0]]

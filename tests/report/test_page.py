@@ -90,11 +90,25 @@ def test_an_explanation_adds_up_and_its_neighbours_are_drawn(page, record):
     assert np.isclose(told["bias"] + parts, told["score"], atol=1e-3)
     for part in told["parts"]:
         if part.get("features"):
-            total = sum(value for _, value in part["features"]) + part["other_features"][1]
+            total = sum(value for _, value, _ in part["features"])
             assert np.isclose(total, part["value"], atol=1e-3)
     assert page.run("document.querySelectorAll('#detail circle').length") >= len(told["neighbours"])
     names = page.run("document.querySelector('#detail .around svg').getAttribute('aria-label')")
     assert all(name in names for name, *_ in told["neighbours"])
+
+
+def test_without_scripts_explanations_can_be_read(fitted, record):
+    """Every explained node with its parts and neighbours, in the page as it was written; with scripts they are hidden."""
+    text = (fitted / "report.html").read_text(encoding="utf-8")
+    static = text[text.index('id="explanations"') : text.index('id="browser"')]
+    assert static.count("<details>") == len(record["explained"]) > 5
+    for told in record["explained"].values():
+        assert str(escape(told["id"])) in static and f"{told['score']:+.2f}".replace("-", "−") in static
+        assert all(str(escape(name)) in static for part in told["parts"] for name, *_ in part["features"])
+
+
+def test_with_scripts_they_are_hidden(page):
+    assert page.run("document.getElementById('explanations').hidden && !document.getElementById('browser').hidden")
 
 
 def test_a_node_without_explanation_names_the_command(browser, record, tmp_path):
@@ -395,4 +409,4 @@ def test_the_map_shows_every_class_and_leads_to_a_node(browser, typed):
 def test_without_scripts_the_findings_the_scores_and_the_map_are_there(record):
     html = re.sub("<script.*?</script>", "", render(record), flags=re.S)
     assert all(escape(each["text"]) in html for each in record["findings"])
-    assert html.count("<svg") >= 6 and "<noscript>" in html
+    assert html.count("<svg") >= 6 and 'id="explanations"' in html

@@ -42,9 +42,9 @@ def closed():
 
 def test_components_are_bars_of_their_norms(model):
     ax = model.plot.components()
-    heights = [bar.get_height() for bar in ax.patches]
-    assert heights == pytest.approx(list(model.component_weights().values()))
-    assert sum(text.get_text() == "removed" for text in ax.texts) == len(model.zero_components_)
+    widths = [bar.get_width() for bar in ax.patches]
+    assert widths == pytest.approx(list(model.component_weights().values()))
+    assert sum(text.get_text().strip() == "removed" for text in ax.texts) == len(model.zero_components_)
 
 
 def test_the_path_holds_every_pair_and_the_chosen_one(model):
@@ -57,7 +57,7 @@ def test_the_path_holds_every_pair_and_the_chosen_one(model):
 def test_features_are_the_summarys(model):
     ax = model.plot.features("oak", "X", k=3)
     terms = model.summary().top_features("X", "oak", 3)
-    assert [label.get_text() for label in ax.get_yticklabels()][::-1] == [term.name for term in terms]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [term.name for term in terms]
 
 
 def test_an_explanation_on_axes_of_ones_own(model):

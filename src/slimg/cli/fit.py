@@ -190,8 +190,8 @@ def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[st
 
 def _print_summary(record: dict[str, Any], files: dict[str, Path], verbose: bool) -> None:
     """Five lines; the rest, which the page has too, if it is asked for."""
-    from slimg.report.findings import lines_of
-    from slimg.report.ranking import format_first
+    from slimg.report.record import lines_of
+    from slimg.report.scores import format_first
 
     echo(*lines_of(record, files["page"]))
     if not verbose:

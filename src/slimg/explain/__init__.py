@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from slimg.explain.counterfactual import Counterfactual
     from slimg.explain.diagnosis import Diagnosis, diagnose
-    from slimg.explain.explainer import Summary
-    from slimg.explain.explanation import Explanation, Part, Term
+    from slimg.explain.explanation import Explanation, Part, Summary, Term
 else:
     from slimg._lazy import lazy_names
 
-    _HOMES = {"counterfactual": ("Counterfactual",), "diagnosis": ("Diagnosis", "diagnose"), "explainer": ("Summary",),
-              "explanation": ("Explanation", "Part", "Term")}  # fmt: skip
+    _HOMES = {"counterfactual": ("Counterfactual",), "diagnosis": ("Diagnosis", "diagnose"),
+              "explanation": ("Explanation", "Part", "Summary", "Term")}  # fmt: skip
     __getattr__, __dir__ = lazy_names(
         __name__, {name: f"slimg.explain.{home}" for home, names in _HOMES.items() for name in names}
     )

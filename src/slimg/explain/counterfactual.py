@@ -3,9 +3,6 @@
 The propagation is done again on the graph without them, with PCA, singular vectors and weights as they were fitted; the
 node's row of U is that of its remaining edges, A_new V. Nothing is estimated: the scores are those of that graph.
 
-A change of an edge is felt within ``reach`` hops, and the degrees of nodes at that distance count too, so all of it happens
-inside the ball of reach + 1 hops around the node.
-
 `search` removes edges of the node one after the other, each time the one that lowers the margin most among the few with
 the largest contributions (`Component.neighbour_scores`), and then
 tries to put back each of them: what is left changes the class, and no edge of it can be spared.
@@ -24,11 +21,10 @@ from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.explain.explanation import above_mean
 from slimg.explain.what_if import with_edge
-from slimg.graph.columns import number_of, show
+from slimg.graph.columns import number_of
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import Scorer, View
 from slimg.learn.objective import softmax
-from slimg.linalg.operators import around
 
 Pair = tuple[int, int]
 """Rows of the two ends of an edge."""
@@ -134,7 +130,9 @@ def without(scorer: Scorer, view: View, row: int, pairs: Iterable[Pair]) -> Coun
     Counterfactual
         Scores before and after.
     """
-    return _Ball(scorer, view, row).counterfactual(list(pairs))
+    pairs, name, before = list(pairs), view.graph.ids.item, view.scores[row].astype(np.float64)
+    removed = tuple((name(u), name(v)) for u, v in pairs)
+    return Counterfactual(name(row), removed, scorer.classes, before, _scores(scorer, view, row, pairs))
 
 
 def search(scorer: Scorer, view: View, row: int, at_most: int = 5, target: int | None = None) -> Counterfactual | None:
@@ -158,17 +156,30 @@ def search(scorer: Scorer, view: View, row: int, at_most: int = 5, target: int |
     Counterfactual or None
         None if no such edges were found.
     """
-    ball, own = _Ball(scorer, view, row), int(view.scores[row].argmax())
+    own = int(view.scores[row].argmax())
+
+    def margin(pairs: Sequence[Pair]) -> float:
+        """How far the class is above the best other; with a target, how far the best other is above the target."""
+        scores, chosen = _scores(scorer, view, row, pairs), own if target is None else target
+        above = float(scores[chosen] - np.delete(scores, chosen).max())
+        return above if target is None else -above
+
     removed: list[Pair] = []
     while len(removed) < at_most:
-        scored = [(_margin(ball.scores([*removed, pair]), own, target), pair) for pair in ball.promising(removed, own)]
-        if not scored:
+        tried = [(margin([*removed, pair]), pair) for pair in _promising(scorer, view, row, removed, own)]
+        if not tried:
             return None
-        margin, pair = min(scored)
+        least, pair = min(tried)
         removed.append(pair)
-        if margin < 0:
-            return ball.counterfactual(_spare(ball, removed, own, target))
-    return None
+        if least < 0:
+            break
+    else:
+        return None
+    for pair in list(removed):  # those that need not be removed
+        fewer = [other for other in removed if other != pair]
+        if fewer and margin(fewer) < 0:
+            removed = fewer
+    return without(scorer, view, row, removed)
 
 
 def edges_of(graph: Graph, row: int, without_edges: Sequence[Any], without_neighbours: Sequence[Any]) -> list[Pair]:
@@ -193,86 +204,42 @@ def edges_of(graph: Graph, row: int, without_edges: Sequence[Any], without_neigh
     Raises
     ------
     InputError
-        If an edge does not exist, or none is given.
+        If none is given, or a node does not exist.
     """
     flat = [end for edge in without_edges for end in _ends(edge)]
     rows = graph.positions(flat, "without_edges").reshape(-1, 2) if flat else np.empty((0, 2), np.int64)
     pairs = [(int(u), int(v)) for u, v in rows]
     if len(without_neighbours):
         pairs += [(row, int(v)) for v in graph.positions(list(without_neighbours), "without_neighbours")]
-    for u, v in pairs:
-        if v not in graph.adjacency.neighbours(u):
-            raise InputError(f"there is no edge between {show(graph.ids[[u]])} and {show(graph.ids[[v]])} to leave out")
     if not pairs:
         raise InputError("name at least one edge (without_edges) or neighbour (without_neighbours) to leave out")
     return pairs
 
 
-class _Ball:
-    """The nodes around a node, among which edges are removed."""
-
-    def __init__(self, scorer: Scorer, view: View, row: int) -> None:
-        self.scorer, self.view, self.row = scorer, view, row
-        self.ball = around(view.graph.adjacency, np.array([row]), scorer.reach + 1)
-        part = view.graph.subgraph(self.ball)
-        self.local = Graph(part.adjacency, part.features, relations=part.relations)
-        self.known = self.ball if view.known is None else view.known[self.ball]
-        self.centre = np.searchsorted(self.ball, [row])
-
-    def scores(self, pairs: Sequence[Pair]) -> Array:
-        return self.scorer.scores(Target(self._cut(pairs), self.centre, self.known))[0]
-
-    def promising(self, removed: Sequence[Pair], own: int) -> list[Pair]:
-        """Edges of the node that are left and contribute most to its class."""
-        cut = self._cut(removed)
-        neighbours = cut.adjacency.neighbours(int(self.centre[0]))
-        gain = self._contributions(cut, neighbours, own)
-        chosen = np.argsort(-gain, kind="stable")[:TRIED]
-        return [(self.row, int(self.ball[neighbours[k]])) for k in chosen]
-
-    def counterfactual(self, pairs: Sequence[Pair]) -> Counterfactual:
-        name, before = self.view.graph.ids.item, self.view.scores[self.row].astype(np.float64)
-        removed = tuple((name(u), name(v)) for u, v in pairs)
-        return Counterfactual(name(self.row), removed, self.scorer.classes, before, self.scores(pairs))
-
-    def _cut(self, pairs: Sequence[Pair]) -> Graph:
-        """The ball without edges; those that do not lie inside it are not felt."""
-        ends = np.asarray(pairs, np.int64).reshape(-1, 2)
-        inside = np.searchsorted(self.ball, ends[np.isin(ends, self.ball).all(axis=1)])
-        graph = self.local
-        for u, v in np.unique(np.sort(inside), axis=0).tolist():
-            graph = with_edge(graph, u, v, 0.0)
-        return graph
-
-    def _contributions(self, graph: Graph, neighbours: Array, own: int) -> Array:
-        """Σ over components of what the edge to each neighbour carries to the class."""
-        total = np.zeros(len(neighbours))
-        target = Target(graph, self.centre, self.known)
-        for name in self.scorer.used:
-            fitted, weights = self.scorer.components[name], self.scorer.weights[name].astype(np.float64)
-            contrast = weights @ above_mean(weights.shape[1], own)
-            found, scores = fitted.component.neighbour_scores(fitted.state, contrast, target)
-            if len(found):
-                _, length = fitted.rows(target)
-                _, mine, there = np.intersect1d(neighbours, found, return_indices=True)
-                total[mine] += scores[there] / max(length[0], 1e-12)
-        return total
+def _scores(scorer: Scorer, view: View, row: int, pairs: Sequence[Pair]) -> Array:
+    return scorer.scores(Target(_cut(view.graph, pairs), np.array([row]), view.known))[0]
 
 
-def _spare(ball: _Ball, removed: list[Pair], own: int, target: int | None) -> list[Pair]:
-    """The edges without those that need not be removed."""
-    for pair in list(removed):
-        fewer = [other for other in removed if other != pair]
-        if fewer and _margin(ball.scores(fewer), own, target) < 0:
-            removed = fewer
-    return removed
+def _cut(graph: Graph, pairs: Sequence[Pair]) -> Graph:
+    """The graph without edges."""
+    for u, v in {frozenset(pair): pair for pair in pairs}.values():
+        graph = with_edge(graph, u, v, 0.0)
+    return graph
 
 
-def _margin(scores: Array, own: int, target: int | None) -> float:
-    """How far the class is above the best other; with a target, how far the best other is above the target."""
-    if target is not None:
-        return float(np.delete(scores, target).max() - scores[target])
-    return float(scores[own] - np.delete(scores, own).max())
+def _promising(scorer: Scorer, view: View, row: int, removed: Sequence[Pair], own: int) -> list[Pair]:
+    """Edges of the node that are left and carry most to its class, summed over components."""
+    target = Target(_cut(view.graph, removed), np.array([row]), view.known)
+    neighbours = target.graph.adjacency.neighbours(row)
+    total = np.zeros(len(neighbours))
+    for name in scorer.used:
+        fitted, weights = scorer.components[name], scorer.weights[name].astype(np.float64)
+        found, scores = fitted.component.neighbour_scores(fitted.state, weights @ above_mean(weights.shape[1], own), target)
+        if len(found):
+            _, length = fitted.rows(target)
+            _, mine, there = np.intersect1d(neighbours, found, return_indices=True)
+            total[mine] += scores[there] / max(length[0], 1e-12)
+    return [(row, int(neighbours[k])) for k in np.argsort(-total, kind="stable")[:TRIED]]
 
 
 def _ends(edge: Any) -> tuple[Any, Any]:

@@ -19,13 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from slimg._html import as_html
 from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array, Engine
 from slimg.errors import InputError
-from slimg.explain.evidence import GAIN, SURE, Evidence, Score, gather
-from slimg.explain.leave_one_out import Agreement, Gain, LearningCurve, agreement
-from slimg.explain.measures import SHARES, WORDS, format_chance, format_difference, format_gain, format_range, format_score
+from slimg.explain.evidence import GAIN, SURE, Agreement, Evidence, Score, agreement, gather
+from slimg.explain.held_out import (
+    SHARES,
+    WORDS,
+    Gain,
+    LearningCurve,
+    format_chance,
+    format_difference,
+    format_gain,
+    format_range,
+    format_score,
+)
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 from slimg.learn.objective import RARE as RARE_SHARE
@@ -105,7 +113,7 @@ class Diagnosis:
         Parameters
         ----------
         models : sequence of mapping
-            ``models`` of `slimg.report.comparison.compare`: the fit, features alone, the network alone, boosted trees.
+            ``models`` of `slimg.report.scores.compare`: the fit, features alone, the network alone, boosted trees.
         baseline : float
             Score of predicting the shares of the classes for every node.
 
@@ -155,6 +163,8 @@ class Diagnosis:
         return self.text()
 
     def _repr_html_(self) -> str:
+        from slimg._html import as_html
+
         scores = {self.evidence.titles[name]: each.value for name, each in self.evidence.alone.items()}
         return as_html([repr(self), *self.verdict], scores, self.advice)
 

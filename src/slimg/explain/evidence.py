@@ -2,7 +2,7 @@
 
 `Ridge` predicts each labelled row from the others. Together, components are weighted by their score above chance alone,
 as the group penalty would: one that predicts nothing does not spoil the rest. The score is the accuracy or another measure
-(`explain.measures`), that of the fit.
+(`explain.held_out`), that of the fit.
 
 The permutation test of a component compares its score with those of permuted labels. Under the accuracy each component is
 tested by itself. Other scores have long tails by chance where a class is rare, and several components are as many chances:
@@ -13,6 +13,19 @@ rows of each class, as far as there are so many, and rows are weighted by how ma
 
     restated   share of the variance of g(X) inside the span of the singular vectors of A, less what r random directions
                of n would hold:  (R² − r/n) / (1 − r/n)
+
+What the edges between labelled nodes say about classes, and whether chance says as much.
+
+    h      share of these edges whose ends are of one class
+    h_adj  (h − Σ_k D_k²) / (1 − Σ_k D_k²),   D_k = share of the ends of these edges that are of class k
+           0: as often as by chance given how many edges each class has; 1: always; below 0: they avoid each other
+    I      mutual information of the classes of the two ends, over the entropy of one: how far a neighbour's class
+           predicts a node's own, equal or not
+    rarest share of the neighbours of the rarest class's nodes that are of that class; h says little where classes differ
+           in size, since most edges join two nodes of the largest
+
+The test permutes the labels among the labelled nodes, so that edges, degrees and class sizes stay what they are. Intervals
+(95 %) resample nodes: an edge counts as often as both its ends were drawn.
 """
 
 from __future__ import annotations
@@ -26,15 +39,14 @@ import numpy as np
 
 from slimg.components.compute import Components
 from slimg.engine.base import Array, Engine
-from slimg.explain.leave_one_out import PERMUTATIONS, Gain, LearningCurve, LeaveOneOut, Ridge, gain, learning_curve, p_value
-from slimg.explain.measures import interval, measure
+from slimg.engine.blocks import FileMatrix
+from slimg.explain.held_out import PERMUTATIONS, Gain, HeldOut, LearningCurve, Ridge, learning_curve
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import feature_digests
 from slimg.linalg.operators import twins
 
 SURE, GAIN = 0.01, 0.02
 """p-value and score above chance from which a component counts as informative."""
-Z = 1.959963984540054
 PERMUTATIONS_OF_ANY = 199
 """Permutations that all components share."""
 ROWS_AT_MOST = 1_500
@@ -43,10 +55,18 @@ ROWS_OF_CLASS = 150
 """Rows of each class that a sample has at least where the score is not the accuracy."""
 DOUBT = 0.5
 """How far the estimated share of another class must be above that of a node's label to call it suspect."""
+Judged = tuple[Array, int, str, Array | None]
+"""Classes of the rows (m), their number, what is measured, and weights of the rows (m)."""
 MINORITY, RECOGNISED, LIFT = 0.1, 0.95, 3.0
 """A class with fewer labels than this share of the largest class's is expected to be missed: one of its labels is doubted
 only where so many of them are recognised, with an estimated share of `LIFT` times the class's own, and it has less than
 that share once."""
+
+
+EDGE_PERMUTATIONS = 199
+EDGES_AT_MOST = 500_000
+"""Labelled edges above which a sample is taken."""
+
 
 
 @dataclass(frozen=True)
@@ -154,21 +174,42 @@ def gather(graph: Graph, parts: Components, random_state: int = 0, scoring: str 
     rng = np.random.default_rng(random_state)
     rows, weights = _sample(graph, rng, scoring)
     present, codes = np.unique(graph.codes[rows], return_inverse=True)
-    kernels = {name: _kernel(parts, name, rows) for name in parts.names}
-    evaluation = _Evaluation(kernels, LeaveOneOut(np.empty(0), codes, scoring, weights), rng, parts.engine, random_state)
-    everything = evaluation.held_out[tuple(parts.names)]
+    names = tuple(parts.names)
+    judged = codes, len(present), scoring, weights
+    kernels = {name: _kernel(parts, name, rows) for name in names}
+    held, alone = _alone(kernels, judged, rng, parts.engine, random_state)
+
+    def kernel(used: Sequence[str]) -> Array:
+        """Components weighted by their score above chance."""
+        above = [max(alone[name].value - alone[name].by_chance, 0.0) for name in used]
+        shares = np.array(above) / sum(above) if sum(above) else np.full(len(used), 1 / len(used))
+        return np.tensordot(shares, [kernels[name] for name in used], axes=1)
+
+    def predicted(used: Sequence[str]) -> HeldOut:
+        return Ridge(kernel(used)).held_out(*judged)
+
+    but = {name: tuple(other for other in names if other != name) for name in names if len(names) > 1}
+    references = {what: (name,) for what, name in (("graph", "X"), ("features", "U")) if {name} < set(names)}
+    sets = [used for used in dict.fromkeys([names, *but.values()]) if used not in held]
+    together = parts.engine.concurrently(*(partial(predicted, used) for used in sets))
+    held |= zip(sets, together, strict=True)
+    everything, baseline = held[names], held[names].baseline
+
+    def score(used: tuple[str, ...]) -> Score:
+        return Score(held[used].score, held[used].interval, baseline, min(alone[name].p or 0.0 for name in used))
+
     return Evidence(
         titles=parts.titles,
         examined=len(rows),
         scoring=scoring,
-        majority=evaluation.majority,
-        baseline=evaluation.baseline,
-        alone=evaluation.alone,
-        all=evaluation.score(tuple(parts.names)),
-        without={name: evaluation.score(others) for name, others in evaluation.but.items()},
-        gains={what: evaluation.gain(everything, others) for what, others in evaluation.references.items()},
+        majority=float(everything.shares.max()),
+        baseline=baseline,
+        alone=alone,
+        all=score(names),
+        without={name: score(others) for name, others in but.items()},
+        gains={what: everything.gain(held[others]) for what, others in references.items()},
         restated=_restated(parts),
-        curve=learning_curve(evaluation.kernel(parts.names), everything, len(present), rng, parts.engine),
+        curve=learning_curve(kernel(names), everything, len(present), rng, parts.engine),
         isolated=tuple(graph.ids[np.diff(graph.adjacency.indptr) == 0].tolist()),
         duplicates=_duplicates(graph),
         suspicious=_suspicious(graph, rows, graph.classes[present], everything),
@@ -192,86 +233,33 @@ def _sample(graph: Graph, rng: np.random.Generator, scoring: str) -> tuple[Array
     return taken, (sizes / np.maximum(wanted, 1))[graph.codes[taken]]
 
 
-class _Evaluation:
-    """Held-out predictions from sets of components, computed concurrently; ``judged`` has codes, score and weights."""
+def _alone(
+    kernels: dict[str, Array], judged: Judged, rng: np.random.Generator, engine: Engine, seed: int
+) -> tuple[dict[tuple[str, ...], HeldOut], dict[str, Score]]:
+    """Each component alone, computed concurrently: its predictions, and its score."""
+    plain = judged[2] == "accuracy"
+    permutations = PERMUTATIONS if plain else PERMUTATIONS_OF_ANY
+    chances = rng.spawn(len(kernels)) if plain else [np.random.default_rng(seed) for _ in kernels]
 
-    def __init__(
-        self, kernels: dict[str, Array], judged: LeaveOneOut, rng: np.random.Generator, engine: Engine, seed: int
-    ):
-        self.kernels, self.codes, self.c, self.seed = kernels, judged.codes, int(judged.codes.max()) + 1, seed
-        self.scoring, self.weights = judged.scoring, judged.weights
-        shares = np.bincount(self.codes, self.weights) / (len(self.codes) if self.weights is None else self.weights.sum())
-        self.majority = float(shares.max())
-        constant = np.broadcast_to(shares, (len(self.codes), self.c))
-        self.baseline = float(measure(self.scoring, self.codes, constant, self.weights))
-        plain = self.scoring == "accuracy"
-        chances = rng.spawn(len(kernels)) if plain else [np.random.default_rng(seed) for _ in kernels]
-        alone = engine.concurrently(*(partial(self._alone, *each) for each in zip(kernels.values(), chances, strict=True)))
-        null = np.array([each for _, each in alone])
-        values = np.array([held_out.score for held_out, _ in alone])
-        p = [p_value(mine >= value) for mine, value in zip(null, values, strict=True)] if plain else _p_of_any(null, values)
-        self.alone = {
-            name: Score(float(value), self._interval(held_out), float(mine.mean()), each)
-            for name, value, (held_out, mine), each in zip(kernels, values, alone, p, strict=True)
-        }
-        names, references = tuple(kernels), {"graph": ("X",), "features": ("U",)}
-        self.references = {what: others for what, others in references.items() if set(others) < set(kernels)}
-        self.but = {name: tuple(other for other in names if other != name) for name in names if len(names) > 1}
-        self.held_out: dict[tuple[str, ...], LeaveOneOut] = {}
-        self.held_out |= {(name,): held_out for name, (held_out, _) in zip(kernels, alone, strict=True)}
-        sets = [s for s in dict.fromkeys([names, *self.but.values(), *self.references.values()]) if s not in self.held_out]
-        together = engine.concurrently(*(partial(self._together, each) for each in sets))
-        self.held_out |= zip(sets, together, strict=True)
+    def predicted(kernel: Array, chance: np.random.Generator) -> tuple[HeldOut, Array]:
+        """Predictions, and scores with permuted labels."""
+        codes, c, scoring, weights = judged
+        ridge = Ridge(kernel)
+        return ridge.held_out(*judged), ridge.by_chance(codes, c, chance, permutations, scoring, weights)
 
-    def _alone(self, kernel: Array, rng: np.random.Generator) -> tuple[LeaveOneOut, Array]:
-        """A component alone: predictions, and scores with permuted labels."""
-        ridge, number = Ridge(kernel), PERMUTATIONS if self.scoring == "accuracy" else PERMUTATIONS_OF_ANY
-        held_out = ridge.held_out(self.codes, self.c, self.scoring, self.weights)
-        return held_out, ridge.by_chance(self.codes, self.c, rng, number, self.scoring, self.weights)
-
-    def _together(self, names: Sequence[str]) -> LeaveOneOut:
-        return Ridge(self.kernel(names)).held_out(self.codes, self.c, self.scoring, self.weights)
-
-    def _interval(self, held_out: LeaveOneOut) -> tuple[float, float]:
-        if self.scoring != "accuracy":
-            return interval(held_out.drawn(self.seed))
-        return wilson(int(held_out.right.sum()), len(held_out.right))
-
-    def score(self, names: tuple[str, ...]) -> Score:
-        held_out = self.held_out[names]
-        p = min(each.p for name, each in self.alone.items() if name in names and each.p is not None)
-        return Score(held_out.score, self._interval(held_out), self.baseline, p)
-
-    def gain(self, everything: LeaveOneOut, names: tuple[str, ...]) -> Gain:
-        """What all components give beyond some."""
-        less = self.held_out[names]
-        if self.scoring == "accuracy":
-            return gain(everything.right, less.right)
-        return Gain(everything.score - less.score, float((everything.drawn(self.seed) - less.drawn(self.seed)).std()))
-
-    def kernel(self, names: Sequence[str]) -> Array:
-        """Components weighted by their score above chance."""
-        above = {name: max(self.alone[name].value - self.alone[name].by_chance, 0.0) for name in names}
-        total = sum(above.values())
-        shares = [above[name] / total if total else 1 / len(names) for name in names]
-        return np.tensordot(shares, [self.kernels[name] for name in names], axes=1)
+    found = engine.concurrently(*(partial(predicted, *each) for each in zip(kernels.values(), chances, strict=True)))
+    null, values = np.array([each for _, each in found]), np.array([held.score for held, _ in found])
+    p = [p_value(mine >= value) for mine, value in zip(null, values, strict=True)] if plain else _p_of_any(null, values)
+    scores = {
+        name: Score(held.score, held.interval, float(mine.mean()), each)
+        for name, (held, mine), each in zip(kernels, found, p, strict=True)
+    }
+    return {(name,): held for name, (held, _) in zip(kernels, found, strict=True)}, scores
 
 
-def wilson(correct: int, total: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share; (0, 1) if nothing was counted.
-
-    centre (k + z²/2)/(n + z²), half-width z √(k(n − k)/n + z²/4)/(n + z²)
-
-    Returns
-    -------
-    tuple of float
-        The lower and the upper end.
-    """
-    if total == 0:
-        return 0.0, 1.0
-    centre = (correct + Z * Z / 2) / (total + Z * Z)
-    half = Z * np.sqrt(correct * (total - correct) / total + Z * Z / 4) / (total + Z * Z)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+def p_value(as_extreme: Array) -> float:
+    """The share of permutations that are as extreme, the data itself counted as one."""
+    return float((1 + np.count_nonzero(as_extreme)) / (1 + len(as_extreme)))
 
 
 def _p_of_any(null: Array, values: Array) -> list[float]:
@@ -314,16 +302,135 @@ def _duplicates(graph: Graph) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(graph.ids[mine].tolist()) for mine in members if len(mine) > 1)
 
 
-def _suspicious(graph: Graph, rows: Array, classes: Array, held_out: LeaveOneOut) -> tuple[SuspectLabel, ...]:
-    best = held_out.shares.argmax(axis=1)
+def _suspicious(graph: Graph, rows: Array, classes: Array, held_out: HeldOut) -> tuple[SuspectLabel, ...]:
+    best = held_out.chances.argmax(axis=1)
     every = np.arange(len(rows))
-    margin = held_out.shares[every, best] - held_out.shares[every, held_out.codes]
+    margin = held_out.chances[every, best] - held_out.chances[every, held_out.codes]
     sizes = np.bincount(held_out.codes)
-    lift = held_out.shares[every, held_out.codes] * len(rows) / sizes[held_out.codes]
+    lift = held_out.chances[every, held_out.codes] * len(rows) / sizes[held_out.codes]
     recognised = np.bincount(held_out.codes, lift >= LIFT) >= RECOGNISED * sizes
     doubted = (sizes >= MINORITY * sizes.max())[held_out.codes] | recognised[held_out.codes] & (lift < 1)
     doubtful = np.flatnonzero((margin >= DOUBT) & doubted)
     doubtful = doubtful[np.argsort(-margin[doubtful], kind="stable")]
     names, found, given = graph.ids[rows].tolist(), classes[best].tolist(), classes[held_out.codes].tolist()
-    confidence = np.clip(held_out.shares[every, best], 0, 1).tolist()
+    confidence = np.clip(held_out.chances[every, best], 0, 1).tolist()
     return tuple(SuspectLabel(names[k], given[k], found[k], confidence[k]) for k in doubtful)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Classes at both ends of the edges between labelled nodes, with p-values from permuted labels.
+
+    Attributes
+    ----------
+    edges : int
+        Edges between labelled nodes that were counted.
+    share : float
+        h, with ``interval`` and ``by_chance``, what it would be if ends of edges were joined at random.
+    adjusted : float
+        h_adj, with ``adjusted_interval``.
+    p_more, p_less : float
+        How often permuted labels give an h_adj as high, or as low.
+    information : float
+        I; ``p_information`` is how often permuted labels give as much.
+    minority : int
+        Edges with an end outside the largest class.
+    rarest : Any
+        The class with the fewest labelled nodes; ``rarest_share`` of its nodes' neighbours are of it, and
+        ``rarest_by_chance`` with permuted labels (None if no edge has one of its nodes).
+    """
+
+    edges: int
+    share: float
+    interval: tuple[float, float]
+    by_chance: float
+    adjusted: float
+    adjusted_interval: tuple[float, float]
+    p_more: float
+    p_less: float
+    information: float
+    p_information: float
+    minority: int
+    rarest: Any
+    rarest_share: float | None
+    rarest_by_chance: float | None
+
+
+def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
+    """Test the edges between labelled nodes.
+
+    Returns
+    -------
+    agreement : Agreement or None
+        None without such edges, or with a single class.
+    """
+    rng = np.random.default_rng(random_state)
+    u, v = _labelled_edges(graph, rng)
+    nodes = graph.labelled
+    if len(u) == 0 or len(np.unique(graph.codes[nodes])) < 2:
+        return None
+    c, codes = len(graph.classes), graph.codes.copy()
+    table = _table(codes, u, v, c)
+    share, adjusted, information = _measures(table)
+    null, total = np.empty((EDGE_PERMUTATIONS, 3)), np.zeros((c, c))
+    for k in range(EDGE_PERMUTATIONS):
+        codes[nodes] = rng.permutation(graph.codes[nodes])
+        permuted = _table(codes, u, v, c)
+        null[k], total = _measures(permuted), total + permuted
+    drawn = np.array([_measures(_resampled(graph, u, v, c, rng)) for _ in range(EDGE_PERMUTATIONS)])
+    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+    intervals = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    sizes = np.bincount(graph.codes[nodes], minlength=c)
+    rarest, largest = int(np.where(sizes > 0, sizes, len(nodes)).argmin()), int(sizes.argmax())
+    return Agreement(
+        edges=len(u), share=share, interval=intervals[0], by_chance=float(np.square(table.sum(axis=1)).sum()),
+        adjusted=adjusted, adjusted_interval=intervals[1],
+        p_more=p_value(null[:, 1] >= adjusted), p_less=p_value(null[:, 1] <= adjusted),
+        information=information, p_information=p_value(null[:, 2] >= information),
+        minority=int(np.count_nonzero((graph.codes[u] != largest) | (graph.codes[v] != largest))),
+        rarest=graph.classes.tolist()[rarest],
+        rarest_share=_own_share(table, rarest), rarest_by_chance=_own_share(total, rarest),
+    )  # fmt: skip
+
+
+def _labelled_edges(graph: Graph, rng: np.random.Generator) -> tuple[Array, Array]:
+    rows, found = FileMatrix(graph.adjacency), [np.empty((2, 0), np.int64)]
+    for start, stop in rows.blocks():
+        indptr, indices, _ = rows.read(start, stop)
+        row = np.repeat(np.arange(start, stop), np.diff(indptr))
+        chosen = (row < indices) & (graph.codes[row] >= 0) & (graph.codes[indices] >= 0)
+        found.append(np.array([row[chosen], indices[chosen]], np.int64))
+    edges = np.hstack(found)
+    if edges.shape[1] > EDGES_AT_MOST:
+        edges = edges[:, np.sort(rng.choice(edges.shape[1], EDGES_AT_MOST, replace=False))]
+    return edges[0], edges[1]
+
+
+def _table(codes: Array, u: Array, v: Array, c: int, weights: Array | None = None) -> Array:
+    """Shares of edges by the classes of their ends (c × c, symmetric, summing to one)."""
+    counts = np.bincount(codes[u] * c + codes[v], weights, minlength=c * c).reshape(c, c)
+    both = counts + counts.T
+    return both / max(both.sum(), 1e-300)
+
+
+def _own_share(table: Array, code: int) -> float | None:
+    """Share of the neighbours of a class's nodes that are of it."""
+    ends = table[code].sum()
+    return float(table[code, code] / ends) if ends > 0 else None
+
+
+def _measures(table: Array) -> tuple[float, float, float]:
+    """h, h_adj and I."""
+    share, ends = float(np.trace(table)), table.sum(axis=1)
+    expected = float(ends @ ends)
+    independent = np.outer(ends, ends)
+    positive = table > 0
+    shared = float((table[positive] * np.log(table[positive] / independent[positive])).sum())
+    entropy = -float((ends[ends > 0] * np.log(ends[ends > 0])).sum())
+    adjusted = (share - expected) / (1 - expected) if expected < 1 else 0.0  # one class only: undefined
+    return share, adjusted, shared / entropy if entropy > 0 else 0.0
+
+
+def _resampled(graph: Graph, u: Array, v: Array, c: int, rng: np.random.Generator) -> Array:
+    drawn = np.bincount(rng.choice(graph.labelled, len(graph.labelled)), minlength=graph.n).astype(np.float64)
+    return _table(graph.codes, u, v, c, drawn[u] * drawn[v])

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from slimg._html import as_html
 from slimg.errors import InputError
 from slimg.graph import checks
 from slimg.graph.adjacency import Adjacency, Rule, index_type
@@ -764,6 +763,8 @@ class Graph:
         return tuple(found)
 
     def _repr_html_(self) -> str:
+        from slimg._html import as_html
+
         counts = np.bincount(self.codes[self.labelled], minlength=len(self.classes)).tolist()
         lines = [repr(self)]
         if self.relations:

@@ -25,16 +25,15 @@ import pyarrow.compute as pc
 from slimg.components.component import Target
 from slimg.engine.base import Array
 from slimg.errors import InputError, check_names
-from slimg.explain.explainer import explain_rows
-from slimg.explain.explanation import Explanation, Term, above_mean
+from slimg.explain.explanation import Term, above_mean, explain_rows, numbered
 from slimg.explain.what_if import entry, with_edge, with_features
 from slimg.graph.columns import as_text, list_names, show
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import View
 from slimg.inference.predictions import prediction_columns
-from slimg.io.binary import write_csv
 from slimg.io.features import FeaturePlan
 from slimg.io.inputs import Inputs
+from slimg.io.write import write_csv
 from slimg.learn.objective import softmax
 
 SUGGESTED, PAGE, NEIGHBOURS, TERMS, NEW, CHANGES = 8, 25, 60, 8, 200, 50
@@ -93,8 +92,7 @@ class Answers:
         columns = prediction_columns(np.arange(len(self.classes)), self.chances, probabilities=False)
         each = {f"p({name})": column for name, column in zip(self.classes, self.chances.T, strict=True)}
         self.columns: dict[str, Array] = {**columns, **each, "label": codes, "id": ranks, "": np.arange(self.graph.n)}
-        numbered = Graph._trusted(**{**self.graph.__getstate__(), "ids": np.arange(self.graph.n)})
-        self._view = View(numbered, model.decision_function())  # sources of an explanation are rows, whatever the ids are
+        self._view = numbered(View(self.graph, model.decision_function()))
 
     def start(self) -> dict[str, Any]:
         """What the page needs before the first question.
@@ -131,14 +129,20 @@ class Answers:
         dict
         """
         row, code = self._row_and_class(question)
-        (told,) = explain_rows(self.model.scorer_, self._view, [row])
-        z, label = above_mean(len(self.classes), code), told.classes.item(code)
-        sums = {"score": told.scores, "bias": told.bias, "rounding": told.rounding}
+        (each,) = explain_rows(self.model.scorer_, self._view, [row])
+        label = each.classes.item(code)
+        told, near = each.told(TERMS, label), each.neighbours(self.graph, row, label)
+        for part in told["parts"]:
+            part |= {name: [self._term(term) for term in part[name]] for name in ("features", "nodes")}
+        neighbours = [
+            {**self._brief(other), "relations": keys, "weight": entry(self.graph.adjacency, row, other), "value": value}
+            for other, keys, value in near[:NEIGHBOURS]
+        ]
         likely = [(self.classes[k], float(self.chances[row, k])) for k in np.argsort(-self.chances[row], kind="stable")[:5]]
+        values = {name: text[row].as_py()[:CUT] for name, text in self.attributes.items()}
         return {
-            **self._brief(row), "class": self.classes[code], **{name: float(part @ z) for name, part in sums.items()},
-            "parts": [self._part(told, part.name, label) for part in told.parts], **self._neighbours(told, row, z),
-            "probabilities": likely, "attributes": {name: text[row].as_py()[:CUT] for name, text in self.attributes.items()},
+            **self._brief(row), "class": self.classes[code], **told, "degree": len(near), "neighbours": neighbours,
+            "probabilities": likely, "attributes": values,
         }  # fmt: skip
 
     def what_if(self, question: Question) -> dict[str, Any]:
@@ -301,34 +305,9 @@ class Answers:
             **{name: float(self.columns[name][row]) for name in ("probability", "margin")},
         }  # fmt: skip
 
-    def _part(self, told: Explanation, name: str, label: Any) -> dict[str, Any]:
-        """A component with its largest features and nodes, and the others as one; both add up to its value."""
-        part, question = told.part(name), {"k": TERMS, "label": label, "against": "mean"}
-        features = told.top_features(name, **question) if part.features is not None else []
-        sources = told.top_sources(name, **question) if part.reach else []
-        return {
-            "name": name, "title": part.title, "removed": part.removed, "value": told.components(label, "mean")[name],
-            "features": [self._term(term) for term in features], "nodes": [self._term(term) for term in sources],
-        }  # fmt: skip
-
     def _term(self, term: Term) -> dict[str, Any]:
         known = self._brief(term.name) if isinstance(term.name, int) else {"name": term.name}
         return {**known, "value": term.contribution}
-
-    def _neighbours(self, told: Explanation, row: int, z: Array) -> dict[str, Any]:
-        """Neighbours with their relations and what all components together have from each, the largest first."""
-        near = self.graph.adjacency.neighbours(row)
-        total = np.zeros(len(near))
-        for part in told.parts:
-            _, mine, there = np.intersect1d(near, part.source_ids, return_indices=True)
-            total[mine] += part.source_scores[there] @ z
-        keys = {key: set(matrix.neighbours(row).tolist()) for key, matrix in self.graph.directions().items()}
-        found = [
-            {**self._brief(other), "relations": [key for key, members in keys.items() if other in members],
-             "weight": entry(self.graph.adjacency, row, other), "value": value}
-            for other, value in ((int(near[k]), float(total[k])) for k in np.argsort(-np.abs(total), kind="stable")[:NEIGHBOURS])
-        ]  # fmt: skip
-        return {"degree": len(near), "neighbours": found}
 
 
 def _hits(match: Any, array: Any, text: str) -> Array:

@@ -6,16 +6,12 @@ Everything that comes from a user's data is escaped.
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from slimg.explain.measures import WORDS, format_score
+from slimg._html import as_html
+from slimg.explain.held_out import WORDS, format_score
 from slimg.graph.columns import number_of
 from slimg.learn.path import describe_members
-from slimg.report.page import templates
-from slimg.report.plots import MAIN
-
-if TYPE_CHECKING:
-    pass
 
 SHOWN = 12
 """Classes and notes that are named."""
@@ -35,22 +31,18 @@ def model_html(model: Any) -> str:
         One HTML element.
     """
     weights, classes = model.component_weights(), [str(label) for label in model.classes_.tolist()]
-    sizes = (number_of(model.data_[f"{noun}s"], noun) for noun in ("node", "edge", "feature"))
+    sizes = ", ".join(number_of(model.data_[f"{noun}s"], noun) for noun in ("node", "edge", "feature"))
     named = f"{', '.join(classes[:SHOWN])}{' …' if len(classes) > SHOWN else ''}"
-    return templates().get_template("notebook.html").render(
-        kind=type(model).__name__,
-        data=model.data_,
-        counts=", ".join(sizes),
-        classes=f"{number_of(len(classes), 'class', 'classes')}: {named}",
-        chosen=describe_members(model.members_),
-        measure=WORDS[model.scoring_],
-        score=format_score(model.scoring_, model.chosen_["val_score"], 1),
-        weights=weights,
-        total=sum(weights.values()) or 1.0,
-        notes=getattr(model, "notes_", ())[:SHOWN],
-        titles=model.scorer_.titles,
-        colour=MAIN,
-    )  # fmt: skip
+    score = f"{WORDS[model.scoring_]} {format_score(model.scoring_, model.chosen_['val_score'], 1)}"
+    chosen = describe_members(model.members_)
+    lines = [
+        f"{type(model).__name__}, fitted on {sizes}, {model.data_['labelled']:,} of the nodes labelled",
+        f"{number_of(len(classes), 'class', 'classes')}: {named}. Chosen: {chosen}; validation {score}.",
+        "Weight of each component, ‖W‖:",
+    ]
+    titled = {f"{name}, {model.scorer_.titles[name]}": value for name, value in weights.items() if value}
+    removed = [f"{name} was removed by the penalty." for name, value in weights.items() if not value]
+    return as_html(lines, titled, [*removed, *getattr(model, "notes_", ())[:SHOWN]])
 
 
 class Page(str):

@@ -31,7 +31,6 @@
   const short = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
   const colour = (code) => `var(--k${code < 8 ? code : 8})`;
   const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
-  const others = (count, what) => `${count.toLocaleString("en")} other ${what}${count === 1 ? "" : "s"}`;
   const chance = (row) => (nodes.probability[row] / 1000).toFixed(2);
   const percent = (share) => (100 * share).toFixed(1) + " %";
   const digits = (value) => String(Number(value.toPrecision(3)));
@@ -139,8 +138,7 @@
     for (const part of ordered) {
       add("part", part.title, signed(part.value));
       if (ordered.indexOf(part) >= DETAILED) continue;
-      for (const [name, value] of part.features || []) add("term", name, signed(value));
-      if (part.other_features && part.other_features[0]) add("other", others(part.other_features[0], "feature"), signed(part.other_features[1]));
+      for (const [name, value, many] of part.features) add(many === 1 ? "term" : "other", name, signed(value));
     }
     const unused = told.parts.length - ordered.length;
     if (unused) add("other", unused === 1 ? "1 component is not used" : `${unused} components are not used`, "0");
@@ -149,11 +147,11 @@
   }
 
   function sources(told) {
-    const used = told.parts.filter((part) => !part.removed && part.name !== "X" && part.sources.length);
+    const used = told.parts.filter((part) => part.nodes.length);
     return used.map((part) => {
-      const list = part.sources.map(([name, value]) => `${titled(name)} ${signed(value)}`).join(", ");
-      const rest = part.other_sources[0] ? `, ${others(part.other_sources[0], "node")} ${signed(part.other_sources[1])}` : "";
-      return make("p", `Contributions of nodes to ${part.title}: ${list}${rest}.`);
+      const terms = part.nodes.filter(([, value, many]) => many || Math.abs(value) >= 0.005);
+      const list = terms.map(([name, value, many]) => `${many === 1 ? titled(name) : name} ${signed(value)}`).join(", ");
+      return make("p", `Contributions of nodes to ${part.title}: ${list}.`);
     });
   }
 
@@ -269,6 +267,7 @@
   }
   byId("map-drawing").addEventListener("click", nearest);
   byId("browser").hidden = false;
+  byId("explanations").hidden = true;  // the same ones
   filter();
   markWide();
   addEventListener("resize", markWide);

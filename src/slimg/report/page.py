@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from slimg.errors import InputError
-from slimg.explain.measures import SHARES, WORDS, format_difference, format_range, format_score
+from slimg.explain.held_out import SHARES, WORDS, format_difference, format_range, format_score
 from slimg.learn.path import describe
-from slimg.report.findings import relation_weights, titled
-from slimg.report.ranking import format_first
+from slimg.report.record import relation_weights, titles
+from slimg.report.scores import format_first
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -130,7 +130,7 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
         "range": lambda ends: format_range(scoring, ends),
         "ahead": lambda gain: format_difference(scoring, gain["value"], gain["interval"]).replace(", 95 % interval ", " (") + ")",
         "named": relation_weights(record),
-        "titled": lambda node: titled(record, node),
+        "titled": titles(record),
         "links": {name: quote(f"{folder}{file}") for name, file in record["read"].get("files", {}).items() if name in WRITTEN},
         "dots": dots(record),
         "relations": {each["direction"]: 100 * each["share"] for each in used(record["read"]["relations"])},
@@ -173,6 +173,7 @@ def templates() -> Environment:
         "percent": lambda share, digits=1: "–" if share is None else f"{share:.{digits}%}",
         "count": lambda number: f"{number:,}",
         "decimals": lambda number, digits: f"{number:.{digits}f}",
+        "signed": lambda number: f"{number:+.2f}".replace("-", "−"),
         "formula": formula,
         "by_column": by_column,
         "plain": lambda text: re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(str(text).split())),

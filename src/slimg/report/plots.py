@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.explain.measures import SHARES, WORDS
+from slimg.explain.held_out import SHARES, WORDS
 from slimg.learn.path import SEPARATE, series_of
 from slimg.system import atomic_write
 
@@ -113,7 +113,7 @@ class Plots:
     >>> matplotlib.use("Agg")
     >>> from slimg import Graph, SlimG
     >>> graph = Graph.from_arrays(None, [[1.0, 0.0], [0.0, 1.0]] * 10, ["a", "b"] * 10)
-    >>> SlimG(grid=[(0.0, 0.01)]).fit(graph).plot.components().get_ylabel()
+    >>> SlimG(grid=[(0.0, 0.01)]).fit(graph).plot.components().get_xlabel()
     '‖W‖'
     """
 
@@ -133,14 +133,7 @@ class Plots:
         matplotlib Axes
             The axes that were drawn on.
         """
-        weights = self._model.component_weights()
-        ax = _axes(ax)
-        ax.bar(list(weights), list(weights.values()), color=MAIN)
-        for place, value in enumerate(weights.values()):
-            if value == 0:
-                ax.annotate("removed", (place, 0), ha="center", va="bottom", color=SECOND)
-        ax.set(ylabel="‖W‖", title="Weight of each component")
-        return ax
+        return _draw_bars(_axes(ax), self._model.component_weights(), "‖W‖", "Weight of each component", zero="removed")
 
     def path(self, ax: Axes | None = None) -> Axes:
         """Plot the validation score of every candidate over λ₂: a line for each λ₁, points for separate components.
@@ -180,11 +173,8 @@ class Plots:
         """
         summary = self._model.summary()
         name = component or max(summary.features, key=lambda each: summary.components[each])
-        terms = summary.top_features(name, label, k)[::-1]
-        ax = _axes(ax)
-        ax.barh([_literal(term.name) for term in terms], [term.contribution for term in terms], color=MAIN)
-        ax.set_title(_literal(f"Features that speak for {label} ({name})"))
-        return ax
+        terms = {_literal(term.name): term.contribution for term in summary.top_features(name, label, k)}
+        return _draw_bars(_axes(ax), terms, "weight", _literal(f"Features that speak for {label} ({name})"))
 
     def explanation(self, node: Any, graph: Graph | None = None, ax: Axes | None = None) -> Axes:
         """Plot what each component contributes to the score of a node's class, relative to the mean of all classes.
@@ -206,29 +196,12 @@ class Plots:
         explanation = self._model.explain(node, graph)
         parts = explanation.components(against="mean")
         parts.pop("rounding")
-        ax = _axes(ax)
-        values = np.array(list(parts.values()))
-        ax.barh(list(parts), values, color=np.where(values >= 0, MAIN, SECOND))
-        ax.axvline(0, color=LINE)
-        ax.invert_yaxis()
-        ax.set_title(_literal(f"Why {node} is {explanation.prediction}"))
-        return ax
+        return _draw_bars(_axes(ax), parts, "contribution", _literal(f"Why {node} is {explanation.prediction}"))
 
 
 def bar_chart(values: Mapping[str, float], title: str, label: str) -> Svg:
     """One horizontal bar per name, with its value beside it."""
-
-    def draw(axes: Axes) -> None:
-        lengths = np.array(list(values.values()))
-        axes.barh(list(values), lengths, color=MAIN, height=0.62)
-        for place, length in enumerate(lengths):
-            axes.text(length, place, f"\u2009{length:.1f}", va="center", color=INK)
-        axes.invert_yaxis()
-        axes.set(xlim=(0, 1.18 * max(lengths.max(initial=0), 1e-9)))
-        axes.set_xlabel(label, loc="right")
-        axes.grid(False, axis="y")
-
-    return _as_svg(draw, title, 0.5 + 0.36 * len(values))
+    return _as_svg(lambda axes: _draw_bars(axes, values, label), title, 0.5 + 0.36 * len(values))
 
 
 def interval_chart(
@@ -275,7 +248,7 @@ def path_chart(
 
 
 def precision_recall_chart(told: Mapping[str, Any], title: str) -> Svg:
-    """Precision over recall of a ranking (`report.ranking`); the dashed line is what chance gives."""
+    """Precision over recall of a ranking (`report.scores.ranking`); the dashed line is what chance gives."""
 
     def draw(axes: Axes) -> None:
         checked, found = np.array(told["checked"]), np.array(told["found"])
@@ -286,6 +259,21 @@ def precision_recall_chart(told: Mapping[str, Any], title: str) -> Svg:
         axes.set_ylabel("precision: share that is of the class")
 
     return _as_svg(draw, title, 3.1)
+
+
+def _draw_bars(axes: Axes, values: Mapping[str, float], label: str, title: str = "", zero: str = "0.0") -> Axes:
+    """A horizontal bar for each name, the first on top, with its value beside it, or ``zero`` where there is none."""
+    lengths = np.array(list(values.values()), float)
+    axes.barh(list(values), lengths, color=np.where(lengths >= 0, MAIN, SECOND), height=0.62)
+    for place, length in enumerate(lengths):
+        shown = f"\u2009{length:.1f}\u2009" if length else f"\u2009{zero}"
+        axes.text(length, place, shown, va="center", ha="right" if length < 0 else "left", color=INK)
+    low, high = min(lengths.min(initial=0), 0), max(lengths.max(initial=0), 1e-9)
+    axes.set(xlim=(1.18 * low, 1.18 * high), title=title)
+    axes.set_xlabel(label, loc="right")
+    axes.invert_yaxis()
+    axes.grid(False, axis="y")
+    return axes
 
 
 def _draw_path(
@@ -335,7 +323,7 @@ def _literal(text: Any) -> str:
     return str(text).replace("$", r"\$")
 
 
-def _as_svg(draw: Callable[[Axes], None], title: str, height: float) -> Svg:
+def _as_svg(draw: Callable[[Axes], Any], title: str, height: float) -> Svg:
     """What ``draw`` puts on its axes, as an <svg> element that is scaled to its box and named for screen readers."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 

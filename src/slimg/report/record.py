@@ -1,10 +1,11 @@
 """The record of a fit: all that a page shows, as plain values that JSON can hold.
 
-findings    three sentences (`report.findings`)
+findings    three sentences, each with the numbers it rests on and the section of the page that shows them: the score beside
+            other models and chance; what counts, and what has a weight of exactly zero; the first thing to be careful of
 read        sizes, relations with the weight of each direction, notes, files, command
-held_out    score of the fit's measure, accuracy, confusion, classes, calibration on held-out labels (`summary`), and the
-            ranking of the rarer of two classes (`report.ranking`), and prediction sets
-comparison  features alone and boosted trees on the same labels (`report.comparison`)
+held_out    score of the fit's measure, accuracy, confusion, classes, calibration on held-out labels, the ranking of the rarer
+            of two classes, and prediction sets (`report.scores`)
+comparison  features alone, the network alone and boosted trees on the same labels (`report.scores`)
 model       weights of components, of features per class, penalties that were tried and the chosen ones
 diagnosis   verdict and the numbers behind it, or None
 map         places of a sample of nodes in two dimensions: the first two principal components of what each component
@@ -12,154 +13,32 @@ map         places of a sample of nodes in two dimensions: the first two princip
 nodes       ids, names, codes of labels (−1: none) and predictions, probabilities in thousandths; as many rows as fit; and
             probabilities of each class (of two: the second) where there is room
 explained   row → explanation and neighbours, for a bounded number of nodes
-
-How good predictions are: held-out probabilities, accuracy with its interval, confusion, classes, calibration.
-
-interval      Wilson's, at 95 %
-precision_c   correct c / predicted c        recall_c   correct c / true c        F1 = 2PR/(P + R)
-calibration   nodes in ten bins of their probability: mean probability beside the share that is correct;
-              the error is Σ_bins (size/n) |share − mean|
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from slimg import __version__
 from slimg.errors import InputError
-from slimg.explain.evidence import wilson
-from slimg.explain.measures import draws, interval, measure
+from slimg.explain.diagnosis import FEW, format_help
+from slimg.explain.explanation import Explanation, Term, numbered
+from slimg.explain.held_out import WORDS, Gain, HeldOut, format_chance, format_range, format_score
+from slimg.graph.columns import list_names, number_of, show
 from slimg.graph.graph import Graph
-from slimg.inference.calibration import abstention_curve, quantile
-from slimg.inference.predictions import Chances
-from slimg.learn.objective import softmax
+from slimg.graph.relations import INTO, OUT
+from slimg.inference.predictions import Chances, abstention_curve, quantile
 from slimg.progress import SILENT, Progress
-from slimg.report.comparison import compare
-from slimg.report.findings import findings
-from slimg.report.ranking import ranking
+from slimg.report.scores import Model, _share, compare, held_out, summary
 
-BINS = 10
-Model = Any
-"""A fitted `SlimG`, whose methods import this package: it is not imported here."""
-
-
-def held_out(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities of the training nodes from models fitted without their labels.
-
-    They come from the folds in which the penalties were chosen. As the penalties are the best of a few on these same
-    labels, measures of these probabilities are slightly optimistic.
-
-    Returns
-    -------
-    rows : ndarray of shape (m,)
-        Rows of the training nodes that a fold held out.
-    probabilities : ndarray of shape (m, c)
-
-    Raises
-    ------
-    InputError
-        If the model was fitted with validation rows, so that there were no folds.
-    """
-    if model.held_out_scores_ is None:
-        raise InputError("the model was fitted with validation rows, so no fold held out its labels: fit without val")
-    seen = np.isfinite(model.held_out_scores_).all(axis=1)  # the only labelled node of a class is never held out
-    return model.trained_on_[seen], softmax(np.divide(model.held_out_scores_[seen], model.temperature_, dtype=np.float64))
-
-
-def confusion(truth: np.ndarray, found: np.ndarray, classes: int) -> np.ndarray:
-    """Counts of true and predicted classes.
-
-    Returns
-    -------
-    ndarray of shape (c, c)
-        Row: the true class. Column: the predicted class.
-    """
-    return np.bincount(truth * classes + found, minlength=classes * classes).reshape(classes, classes)
-
-
-def per_class(counts: np.ndarray) -> list[dict[str, float | None]]:
-    """Precision, recall and F1 of each class, and the number of its nodes.
-
-    Returns
-    -------
-    list of dict
-        None where a share is of nothing.
-    """
-    right, true, predicted = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
-    return [
-        {"precision": _share(r, p), "recall": _share(r, t), "f1": _share(2 * r, t + p), "nodes": int(t)}
-        for r, t, p in zip(right, true, predicted, strict=True)
-    ]
-
-
-def reliability(chances: np.ndarray, right: np.ndarray) -> tuple[list[dict[str, float]], float]:
-    """Bins of the probability of the predicted class.
-
-    Returns
-    -------
-    bins : list of dict
-        Those that hold nodes: mean probability, share of correct predictions with its interval, number of nodes.
-    error : float
-        The calibration error.
-    """
-    which = np.minimum((chances * BINS).astype(int), BINS - 1)
-    bins, error = [], 0.0
-    for number in range(BINS):
-        mine = which == number
-        size = int(mine.sum())
-        if size:
-            mean, share = float(chances[mine].mean()), float(right[mine].mean())
-            low, high = wilson(int(right[mine].sum()), size)
-            bins.append({"probability": mean, "correct": share, "low": low, "high": high, "nodes": size})
-            error += size / len(chances) * abs(mean - share)
-    return bins, error
-
-
-def summary(truth: np.ndarray, chances: np.ndarray, scoring: str = "accuracy", seed: int = 0) -> dict[str, Any]:
-    """All measures, from true codes (m,) and probabilities (m, c); ``score`` is that of ``scoring``, more is better.
-
-    Returns
-    -------
-    dict
-    """
-    found = chances.argmax(axis=1)
-    right = found == truth
-    counts = confusion(truth, found, chances.shape[1])
-    bins, error = reliability(chances.max(axis=1), right)
-    shares = np.bincount(truth, minlength=chances.shape[1]) / len(truth)
-    share_interval = list(wilson(int(right.sum()), len(truth)))
-    score_interval = share_interval
-    if told := ranking(truth, chances, seed):
-        own, off = reliability(chances[:, told["code"]], truth == told["code"])
-        told |= {"reliability": own, "calibration_error": off}
-    if scoring != "accuracy":
-        drawn = (measure(scoring, truth, chances, each) for each in draws(truth, np.random.default_rng(seed)))
-        score_interval = list(interval(np.concatenate(list(drawn))))
-    return {
-        "nodes": len(truth),
-        "scoring": scoring,
-        "score": float(measure(scoring, truth, chances)),
-        "score_interval": score_interval,
-        "baseline": float(measure(scoring, truth, np.broadcast_to(shares, chances.shape))),
-        "ranking": told,
-        "accuracy": float(right.mean()),
-        "interval": share_interval,
-        "majority": float(shares.max()),
-        "confusion": counts.tolist(),
-        "classes": per_class(counts),
-        "reliability": bins,
-        "calibration_error": error,
-    }
-
-
-def _share(part: float, whole: float) -> float | None:
-    return float(part / whole) if whole else None
-
-
+NAMED, LISTED = 4, 8
+"""Components that a finding names with their share; names in a list."""
+OFF = 0.1
+"""Calibration error from which probabilities are said to be off."""
 NODE_BYTES, CHANCE_BYTES = 4_500_000, 1_200_000
 """Room for the table of nodes, and for the probabilities of each class."""
 EXPLAINED = 60
@@ -226,15 +105,17 @@ def fit_record(
     chances, codes = Chances(model._own_scores(), model.temperature_), codes_in_model(model, graph)
     best = chances.best()
     with progress.stage("comparing"):
-        compared = compare(model, codes[model.trained_on_])
+        own = HeldOut(unseen, codes[rows], model.scoring_, seed=model.random_state)
+        compared = compare(model, codes[model.trained_on_], own)
     with progress.stage("diagnosing"):
         found = diagnosis(model, graph, compared)
     with progress.stage("explaining"):
         chosen = nodes_worth_explaining(best, codes, (rows, unseen), explain)
-        parts, view = dict[int, dict[str, Any]](), model._view(None)
+        explained, view = dict[int, dict[str, Any]](), numbered(model._view(None))
         some = max(1, EXPLAINED_BYTES // (8 * max(graph.d, 1) * len(model.classes_) * len(model.coef_)))
         for at in (chosen[start : start + some] for start in range(0, len(chosen), some)):
-            parts |= {row: each.to_dict(TERMS) for row, each in zip(at, model._explain_rows(view, at), strict=True)}
+            each = model._explain_rows(view, at)
+            explained |= {row: _explained(graph, best[0], row, one) for row, one in zip(at, each, strict=True)}
     notes = dict.fromkeys((*(facts or {}).get("notes", ()), *graph.notes, *model.notes_))
     read = {**sizes, "labelled": len(graph.labelled), "weighted": graph.adjacency.weights is not None, **(facts or {})}
     found_all = {
@@ -242,13 +123,13 @@ def fit_record(
         "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "classes": [str(name) for name in model.classes_],
         "read": {**read, "relations": _relations(model, graph), "notes": list(notes)},
-        "held_out": {**summary(codes[rows], unseen, model.scoring_, model.random_state), "sets": _sets(model, chances)},
+        "held_out": {**summary(own), "sets": _sets(model, chances)},
         "comparison": compared,
         "model": _model(model),
         "diagnosis": found,
         "map": _map(model, graph),
         "nodes": _nodes(graph, codes, best, chances, names),
-        "explained": {str(row): _explained(graph, best[0], row, parts[row]) for row in sorted(parts)},
+        "explained": {str(row): explained[row] for row in sorted(explained)},
     }
     return {"findings": findings(found_all), **found_all}
 
@@ -480,50 +361,136 @@ def _chances(chances: Chances, kept: int) -> list[list[float]] | None:
     return [[float(f"{p:.4g}") for p in column] for column in (columns[1:] if c == 2 else columns)]
 
 
-def _explained(graph: Graph, predicted: np.ndarray, row: int, explanation: dict[str, Any]) -> dict[str, Any]:
-    """Contributions to the predicted class relative to the mean of all classes, and the neighbours that are drawn."""
-    place = int(np.argmax(explanation["scores"]))
+def _explained(graph: Graph, predicted: np.ndarray, row: int, each: Explanation) -> dict[str, Any]:
+    """Contributions to the predicted class against the mean of all, and neighbours that are drawn, with edges among them."""
 
-    def contrast(scores: Sequence[float]) -> float:
-        return round(float(scores[place] - np.mean(scores)), 4)
+    def plain(terms: Sequence[Term]) -> list[list[Any]]:
+        return [[str(graph.ids[name]) if isinstance(name, int) else name, round(value, 4), many] for name, value, many in terms]
 
-    parts = []
-    for part in explanation["components"]:
-        entry: dict[str, Any] = {key: part[key] for key in ("name", "title", "removed")}
-        if not part["removed"]:
-            entry["value"] = contrast(part["scores"])
-            for kind, name in (("features", "name"), ("sources", "id")):
-                if kind in part:
-                    others = part[f"other_{kind}"]
-                    entry[kind] = [[str(term[name]), contrast(term["scores"])] for term in part[kind]]
-                    entry[f"other_{kind}"] = [others["count"], contrast(others["scores"])]
-        parts.append(entry)
+    told, near = each.told(TERMS), each.neighbours(graph, row)
+    parts = [{**part, **{name: plain(part[name]) for name in ("features", "nodes")}, "value": round(part["value"], 4)}
+             for part in told["parts"]]  # fmt: skip
+    place = {other: k for k, (other, *_) in enumerate(near[:NEIGHBOURS])}
+    inside = {other: [int(third) for third in graph.adjacency.neighbours(other) if int(third) in place] for other in place}
     return {
         "id": str(graph.ids[row]),
-        "score": contrast(explanation["scores"]),
-        "bias": contrast(explanation["bias"]),
-        "probabilities": [round(float(value), 4) for value in explanation["probabilities"]],
+        "score": round(told["score"], 4),
+        "bias": round(told["bias"], 4),
+        "probabilities": [round(float(value), 4) for value in each.probabilities],
         "parts": parts,
-        **_neighbourhood(graph, predicted, row, parts),
+        "degree": len(near),
+        "neighbours": [[str(graph.ids[other]), int(predicted[other]), keys] for other, keys, _ in near[:NEIGHBOURS]],
+        "among": [[place[other], place[third]] for other in place for third in inside[other] if other < third],
     }
 
 
-def _neighbourhood(graph: Graph, predicted: np.ndarray, row: int, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Neighbours, those with the largest contributions first, and the edges among them, as places in the list."""
-    weight: dict[str, float] = {}
-    for part in parts:
-        for name, value in part.get("sources", ()):
-            weight[name] = weight.get(name, 0.0) + abs(value)
-    near = graph.adjacency.neighbours(row)
-    order = sorted(near.tolist(), key=lambda other: (-weight.get(str(graph.ids[other]), 0.0), other))[:NEIGHBOURS]
-    place = {other: number for number, other in enumerate(order)}
-    among = [
-        [place[other], place[int(third)]]
-        for other in order
-        for third in graph.adjacency.neighbours(other)
-        if int(third) in place and other < third
-    ]
-    joined = [(key, set(matrix.neighbours(row).tolist())) for key, matrix in graph.directions().items()]
-    neighbours = [[str(graph.ids[other]), int(predicted[other]), [key for key, ends in joined if other in ends]]
-                  for other in order]  # fmt: skip
-    return {"degree": len(near), "neighbours": neighbours, "among": among}
+def findings(record: dict[str, Any]) -> list[dict[str, str]]:
+    """Say what a fit found.
+
+    Parameters
+    ----------
+    record : dict
+        A record without its findings (`slimg.report.record.fit_record`).
+
+    Returns
+    -------
+    list of dict
+        ``about``, ``head`` and ``text`` of the sentence, and ``evidence``, the section of the page; one for each line of the
+        module's text.
+    """
+    counts, careful = ("What counts:", _counts(record), "model"), ("Careful:", *_careful(record))
+    told = {"score": _score(record), "counts": counts, "careful": careful}
+    return [{"about": about, **dict(zip(("head", "text", "evidence"), each, strict=True))} for about, each in told.items()]
+
+
+def lines_of(record: dict[str, Any], page: Any) -> list[str]:
+    """The five lines after a fit: what was read and guessed, the findings, where the page is.
+
+    Returns
+    -------
+    list of str
+    """
+    read, classes = record["read"], record["classes"]
+    sizes = ", ".join(number_of(read[f"{noun}s"], noun) for noun in ("node", "edge", "feature"))
+    named = relation_weights(record)
+    relations = f" of {len(named)} relations" if len(named) > 1 else ""
+    guessed = [note.removesuffix(".") for note in read["notes"] if note.startswith("Guessed")]
+    known = f"{read['labelled']:,} labelled, {number_of(len(classes), 'class', 'classes')}"
+    told = [f"Read: {sizes.replace('edges', f'edges{relations}', 1)}; {known} ({show(classes)}){'. '.join(['', *guessed])}."]
+    return [*told, *(f"{each['head']} {each['text']}" for each in record["findings"]), f"Page: {page} (open it in a browser)."]
+
+
+def _score(record: dict[str, Any]) -> tuple[str, str, str]:
+    held, models = record["held_out"], {each["name"]: each for each in record["comparison"]["models"]}
+    scoring, trust = held["scoring"], (record["diagnosis"] or {}).get("trust")
+    words = f"{WORDS[scoring][0].upper()}{WORDS[scoring][1:]} on held-out labels:"
+    head, words = words, ""
+    if trust == "yes" and "features alone" in models:
+        gain = models["features alone"]["gain"]
+        head, words = f"The graph {format_help(Gain(gain['value'], gain['error']), 's')}.", f"{head} "
+    elif trust in ("no", "unclear"):
+        head, words = f"Predictions are {'no' if trust == 'no' else 'hardly'} better than chance.", f"{head} "
+    reached = f"{format_score(scoring, held['score'], 1)} ({format_range(scoring, held['score_interval'])})"
+    beside = [f"{name} {format_score(scoring, each['value'], 1)}" for name, each in models.items() if name != "SlimG"]
+    told = "; ".join([reached, ", ".join([*beside, format_chance(scoring, held["baseline"], 1)])])
+    first = ""
+    if held["ranking"] and scoring in ("average_precision", "roc_auc"):
+        k = held["ranking"]["positives"]
+        name = record["classes"][held["ranking"]["code"]]
+        first = f" Of the first {k:,} by the probability of {name}, {dict(map(tuple, held['ranking']['first']))[k]:,} are {name}."
+    return head, f"{words}{told}.{first}", "accuracy"
+
+
+def _counts(record: dict[str, Any]) -> str:
+    parts = record["model"]["overview"]["components"]
+    used = sorted((part for part in parts if not part["removed"]), key=lambda part: -part["norm"])
+    named = [f"{part['short_title']} {part['share']:.0%}" for part in used[:NAMED]]
+    rest = len(used) - len(named)
+    told = f"{', '.join(named) or 'nothing, all weights are zero'}{f', {rest} more' if rest else ''}."
+    zero = [part["short_title"] for part in parts if part["removed"] and not part["name"].startswith(part["short_title"])]
+    without = [name for name, weight in relation_weights(record).items() if not weight]
+    told += f" Exactly zero: {list_names(zero, LISTED)}." if zero else ""
+    return told + (f" Relations without a weight: {list_names(without, LISTED)}." if without else "")
+
+
+def titles(record: dict[str, Any]) -> Callable[[Any], str]:
+    """A function that names a node: by its name and id, or its id alone.
+
+    Returns
+    -------
+    callable
+    """
+    names = dict(zip(record["nodes"]["ids"], record["nodes"]["names"] or (), strict=False))
+    return lambda node: f"{names[str(node)]} ({node})" if names.get(str(node)) else str(node)
+
+
+def relation_weights(record: dict[str, Any]) -> dict[str, float]:
+    """Relation → the weight of its directions.
+
+    Returns
+    -------
+    dict of str to float
+    """
+    found: dict[str, float] = {}
+    for each in record["read"]["relations"]:
+        name = each["direction"].removesuffix(OUT).removesuffix(INTO)
+        found[name] = found.get(name, 0.0) + each["weight"]
+    return found
+
+
+def _careful(record: dict[str, Any]) -> tuple[str, str]:
+    """The first of what there is to be careful of, and the section that shows it."""
+    held, found = record["held_out"], record["diagnosis"]
+    few = [name for name, each in zip(record["classes"], held["classes"], strict=True) if each["nodes"] < FEW]
+    most = [each["gain"]["interval"][1] for each in record["comparison"]["models"] if "gain" in each]
+    if found and (found["trust"] != "yes" or min(most, default=0) < 0):
+        return found["advice"][0], "diagnosis"
+    if few:
+        return f"Few labels of {show(few)} (fewer than {FEW}): their predictions are the least certain.", "accuracy"
+    if held["calibration_error"] > OFF:
+        off = f"{held['calibration_error']:.2f}"
+        return f"Probabilities differ by {off} on average from how often they are right.", "accuracy"
+    if found and found["evidence"]["suspicious"]:
+        doubted = number_of(len(found["evidence"]["suspicious"]), "label looks", "labels look")
+        return f"{doubted} wrong: check {titles(record)(found['evidence']['suspicious'][0]['node'])} first.", "diagnosis"
+    return "The score holds for nodes like the labelled ones, that is if labels were given at random.", "accuracy"
