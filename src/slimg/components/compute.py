@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slimg.components.component import (
+    FEATURE_RANK,
     PAPER_RANK,
+    STRUCTURE_RANK,
     Component,
     Context,
     EnergyRank,
@@ -54,6 +56,15 @@ SIDE_BY_SIDE = 1 << 23
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
+WIDEST_STRUCTURE, STRUCTURE_ENTRIES = 512, 1 << 24
+"""The most columns of U by default, and the most entries of it beyond `STRUCTURE_RANK` columns."""
+LABELS_PER_COLUMN = 4
+"""Labels for each column of U beyond `STRUCTURE_RANK`."""
+FEW_FEATURES = STRUCTURE_RANK
+"""Features below which the default has the structure of Ã_sym, too."""
+MANY_LABELS = FEATURE_RANK
+"""Labels from which on direct neighbours have a component of their own by default: as many as it has columns."""
+
 
 def paper_components(*, rank: Rank = PAPER_RANK, pca: bool = True, normalize: str | None = "auto") -> tuple[Component, ...]:
     """Make the paper's four components with the same options: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X).
@@ -87,8 +98,21 @@ PAPER_COMPONENTS = paper_components()
 """The paper's four, with the paper's rank."""
 
 
-def default_components() -> tuple[Component, ...]:
+def default_components(labels: int = 0, nodes: int = 0, features: int | None = None) -> tuple[Component, ...]:
     """Make the default list: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(S X), each with its default rank.
+
+    With more labels to learn from, more can be learned: U has a column for every four of them, between 64 and 512, and from
+    256 labels on g(A_row X), the mean features of direct neighbours, is a component too. Where there are no features, or fewer
+    than 64, the edges have to say more: then U[Ã_sym] is another.
+
+    Parameters
+    ----------
+    labels : int, default=0
+        The number of labelled nodes to learn from.
+    nodes : int, default=0
+        The number of nodes; beyond its 64 columns, U has at most 2²⁴ entries.
+    features : int or None, default=None
+        The number of features; None is many.
 
     Returns
     -------
@@ -100,12 +124,19 @@ def default_components() -> tuple[Component, ...]:
     >>> from slimg.components import default_components
     >>> [component.name for component in default_components()]
     ['U', 'X', 'A_row^2 X', 'A_sym^2 X', 'S^10 X']
+    >>> structure, _, near, *_ = default_components(labels=600)
+    >>> structure.rank, near.name
+    (150, 'A_row^1 X')
     """
-    return Structure(), Features(), *(PropagatedFeatures(kind=kind) for kind in ("row", "sym")), Diffusion()
+    rank = max(STRUCTURE_RANK, min(labels // LABELS_PER_COLUMN, WIDEST_STRUCTURE, STRUCTURE_ENTRIES // max(nodes, 1)))
+    near = (PropagatedFeatures(steps=1),) if labels >= MANY_LABELS else ()
+    far = (PropagatedFeatures(kind=kind) for kind in ("row", "sym"))
+    few = (Structure(rank=rank, normalize=True),) if features is not None and features < FEW_FEATURES else ()
+    return Structure(rank=rank), *few, Features(), *near, *far, Diffusion()
 
 
 DEFAULT_COMPONENTS = default_components()
-"""The default list of components."""
+"""The default list of components for few labels."""
 
 
 @dataclass

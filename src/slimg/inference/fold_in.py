@@ -37,7 +37,7 @@ import scipy.sparse as sp
 
 from slimg.components.component import FittedComponent, Target
 from slimg.engine.base import Array
-from slimg.engine.files import reader
+from slimg.engine.blocks import reader
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show
