@@ -33,7 +33,7 @@ from slimg.io import TEXT, Reading, Source, first_line, guard, unchanged, with_n
 from slimg.io.disk import finish, open_graph
 from slimg.io.external_sort import NpyAppender, Piece, write_adjacency
 from slimg.io.features import FeaturePlan, plan_features, rows_of
-from slimg.io.inputs import Inputs, Joiner, Options, lacks_header
+from slimg.io.inputs import NO_HEADER, Inputs, Joiner, Options, lacks_header
 from slimg.io.text import Layout, layout_of
 from slimg.io.values import frame_of
 from slimg.progress import SILENT, Progress
@@ -276,11 +276,12 @@ class _Build:
     def __init__(self, options: Options, text: FileTable, nodes: FileTable, memory: int, progress: Progress):
         self.options, self.nodes, self.memory, self.progress = options, nodes, memory, progress
         self.edges, self.head = FileTable.open(options.edges[0]), nodes.head()
+        told: tuple[str, ...] = ()
         self.edge_head = self.edges.head()
         if lacks_header(self.edges.source, self.edge_head, [self.head], options.id):
             self.edges = FileTable.open(replace(self.edges.source, header=False))
-            self.edge_head = self.edges.head()
-        known = [(self.edges.source, Reading(self.edge_head, notes=self.edges.notes))]
+            self.edge_head, told = self.edges.head(), (f"{self.edges.source.path.name}: {NO_HEADER}",)
+        known = [(self.edges.source, Reading(self.edge_head, notes=(*self.edges.notes, *told)))]
         self.joiner = Joiner(options, known, [(text.source, Reading(self.head, notes=text.notes))])
 
     def room(self) -> int:
