@@ -6,6 +6,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
+from slimg import Graph
 from slimg.errors import InputError
 from slimg.io import Source
 from slimg.io.inputs import Options, comparable, distinct, read_inputs
@@ -79,7 +80,7 @@ def test_labels_in_a_file_of_their_own(sources, tmp_path):
     assert found.graph.labels.tolist() == ["q", None, None, "p"]
     assert found.label == "truth"
     assert any("1 labels belong to ids that are not among the nodes" in note for note in found.notes)
-    twice = pd.concat([labels, labels])
+    twice = pd.concat([labels, labels.assign(truth="r")])
     with pytest.raises(InputError, match="ids are there more than once: 'd', 'a', 'z'"):
         read_inputs(sources(nodes=NODES[["key", "x"]], labels=Source(write_table(twice, tmp_path / "labels.csv"))))
 
@@ -173,4 +174,5 @@ def test_an_empty_text_is_no_id():
 
 def test_ids_of_the_edges_are_in_order_if_they_can_be():
     assert distinct([pd.Series([3, 1]), pd.Series([2, 3])]).tolist() == [1, 2, 3]
-    assert distinct([pd.Series(["b", 1], dtype=object), pd.Series(["a", "b"], dtype=object)]).tolist() == ["b", 1, "a"]
+    mixed = distinct([pd.Series(["b", 1], dtype=object), pd.Series(["a", "b"], dtype=object)])
+    assert mixed.tolist() == Graph.from_edges([("b", "a"), (1, "b")]).ids.tolist() == [1, "a", "b"]

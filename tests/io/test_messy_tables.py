@@ -2,6 +2,7 @@
 
 import decimal
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from slimg.io import Source
 from slimg.io.disk_tables import read_to_disk
 from slimg.io.inputs import Options
 
-N = 40
+N = 80
 TEAMS = np.where(np.arange(N) % 2, "red", "blue")
 NODES = pd.DataFrame({"id": np.arange(N), "age": np.round(30 + 0.7 * np.arange(N), 1), "team": TEAMS})
 EDGES = pd.DataFrame({"source": np.arange(N), "target": (np.arange(N) + 2) % N})
@@ -42,7 +43,7 @@ def test_an_edge_file_without_names_of_columns_keeps_its_first_edge(folder):
     edges.to_csv("edges.csv", index=False, header=False)
     nodes.to_csv("nodes.csv", index=False)
     graph = slimg.read("edges.csv", "nodes.csv", label="team")
-    assert graph.edges == N and notes_of(graph, "edges.csv", "no names of columns")
+    assert graph.edges == N and notes_of(graph, "edges.csv", "first line")
     assert slimg.read("edges.csv").edges == N, "the ids of the first line are in other lines"
     options = Options(Source.parse("edges.csv"), Source.parse("nodes.csv"), label="team")
     assert read_to_disk(options, folder / "work", 1 << 28).graph.edges == N
@@ -167,7 +168,7 @@ def test_frames_with_odd_ids_and_indices():
         (EDGES.astype("Int64").mask(EDGES.index.to_numpy()[:, None] == [3, -1]), NODES, "edges=: .*'source'.*row 3"),
         (EDGES, NODES.astype({"id": "Int64"}).replace({"id": {5: pd.NA}}), "nodes=: .*'id'.*row 5"),
         (EDGES, NODES[:0], "nodes=: .*empty"),
-        (EDGES.assign(weight=np.arange(N) - 3), NODES, "'weight'.* 3 of 40 .*'-3'.*weight=False"),
+        (EDGES.assign(weight=np.arange(N) - 3), NODES, "'weight'.* 3 of 80 .*'-3'.*weight=False"),
         (EDGES.assign(weight=0), NODES, "'weight' are 0.*weight=False"),
         (EDGES.assign(source=EDGES["source"] + 1000), NODES, "'1000'|1000.*unknown='drop'"),
     ],
@@ -200,3 +201,56 @@ def test_all_problems_of_the_files_are_told_at_once_with_their_options(folder, c
     told = capsys.readouterr().err
     facts = ("'id' must be distinct", "'score' for --label", "--ignore born", "--ignore email", "--no-weight", "edges.csv: ")
     assert [fact for fact in facts if fact not in told] == []
+    bad.assign(score=TEAMS).to_csv("nodes.csv", index=False)
+    EDGES.replace({5: 999}).to_csv("edges.csv", index=False)
+    assert main(["fit", "--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "score"]) == 2
+    told = capsys.readouterr().err
+    assert [fact for fact in ("--ignore born", "--ignore email", "'999'", "--unknown drop") if fact not in told] == []
+
+
+def test_an_option_that_names_no_column_is_told(folder, capsys):
+    assert main(["fit", "--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "team", "--text", "bio"]) == 2
+    assert "'bio' for --text" in capsys.readouterr().err
+    with pytest.raises(InputError, match="'bio' for kinds="):
+        slimg.read("edges.csv", "nodes.csv", label="team", kinds={"bio": "text"})
+
+
+def test_labels_that_are_there_twice(folder):
+    labels = NODES[["id", "team"]]
+    pd.concat([labels, labels[:3]]).to_csv("labels.csv", index=False)
+    graph = slimg.read("edges.csv", NODES[["id", "age"]], labels="labels.csv")
+    assert len(graph.labelled) == N and notes_of(graph, "3 rows of the labels")
+    pd.concat([labels, labels[:1].assign(team="green")]).to_csv("labels.csv", index=False)
+    with pytest.raises(InputError, match="'0'"):
+        slimg.read("edges.csv", NODES[["id", "age"]], labels="labels.csv")
+
+
+def test_new_rows_in_another_layout(folder, capsys):
+    words = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "team", "--out", "out", "--no-measure-fold-in"]
+    assert main(["fit", *words]) == 0
+    NODES[:3].assign(id=[500, 501, 502]).drop(columns="team").to_csv("new.csv", index=False)
+    pd.DataFrame({"source": [500.0, 501.0], "target": [1.0, 502.0]}).to_csv("new_edges.csv", index=False)
+    predict = ["predict", "--model", "out/model.slimg", "--nodes", "new.csv", "--edges", "new_edges.csv", "--out", "p.csv"]
+    assert main(predict) == 0 and "no edges" not in capsys.readouterr().out
+    pd.DataFrame([[500, 1]]).to_csv("new_edges.csv", index=False, header=False)
+    assert main([*predict, "--force"]) == 2
+    told = capsys.readouterr().err
+    assert [fact for fact in ("'source'", "when the model was fitted", "--source", "column 1") if fact not in told] == []
+
+
+@pytest.mark.parametrize(
+    ("edges", "nodes", "told"),
+    [
+        (EDGES.assign(weight=0), NODES, r"edges\.csv: all weights.*'weight'.*--no-weight"),
+        (EDGES.assign(weight=np.arange(N) - 1), NODES, r"edges\.csv: .*1 of 80.*row 1: '-1'"),
+        (EDGES.astype("Int64").mask(EDGES.index.to_numpy()[:, None] == [3, -1]), NODES, r"edges\.csv: 1 edge has.*missing"),
+        (EDGES, NODES.assign(team=""), r"nodes\.csv: column 'team'"),
+        (EDGES, NODES.assign(born="2001-02-03"), r"nodes\.csv: .*--ignore born"),
+    ],
+)
+def test_tables_that_do_not_fit_on_disk(folder, capsys, edges, nodes, told):
+    edges.to_csv("edges.csv", index=False)
+    nodes.to_csv("nodes.csv", index=False)
+    words = ["--label", "team", "--engine", "mapped", "--memory", "1GB", "--out", "out"]
+    assert main(["fit", "--edges", "edges.csv", "--nodes", "nodes.csv", *words]) == 2
+    assert re.search(told, capsys.readouterr().err) and not (folder / "out").exists()

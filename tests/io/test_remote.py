@@ -85,3 +85,25 @@ def test_no_password_of_an_address_is_shown_or_written(store, capsys):
     assert main([*words, "--verbose"]) == 0
     assert "s3cret" not in capsys.readouterr().out
     assert [path.name for path in Path("out").iterdir() if b"s3cret" in path.read_bytes()] == []
+
+
+def test_a_bucket_of_s3(store, monkeypatch):
+    """Runs where moto and s3fs are installed; the server is of the test's own process."""
+    moto = pytest.importorskip("moto.server")
+    pytest.importorskip("s3fs")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    for name, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "s3cret"), ("DEFAULT_REGION", "us-east-1")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://{}:{}".format(*server.get_host_and_port()))
+    try:
+        bucket = fsspec.filesystem("s3", skip_instance_cache=True)
+        bucket.mkdir("bucket")
+        for name, table in (("nodes", NODES), ("edges/0", EDGES)):
+            bucket.pipe(f"bucket/{name}.csv", table.to_csv(index=False).encode())
+        graph = slimg.read("s3://bucket/edges/*.csv", "s3://bucket/nodes.csv", label="team")
+        assert graph.edges == slimg.read(EDGES, NODES, label="team").edges
+        with pytest.raises(InputError, match=r"s3://bucket/none\.csv does not exist"):
+            slimg.read("s3://bucket/none.csv", NODES)
+    finally:
+        server.stop()

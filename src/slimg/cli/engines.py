@@ -75,12 +75,15 @@ def opened(args: argparse.Namespace, options: Options, progress: Progress) -> It
     if args.shared_folder is not None and (args.scheduler is None or not args.shared_folder.is_dir()):
         needed = "--scheduler" if args.scheduler is None else "a folder that exists on this machine and on all workers"
         raise InputError(f"--shared-folder {args.shared_folder} needs {needed}")
-    if any(source.is_remote for source in options.sources):
-        from slimg.io.remote import fetched
+    with options.local() as local, _read(args, local, budget, progress) as found:
+        yield found
 
-        with fetched(options) as local, opened(args, local, progress) as found:
-            yield found
-        return
+
+@contextmanager
+def _read(
+    args: argparse.Namespace, options: Options, budget: int | None, progress: Progress
+) -> Iterator[tuple[Inputs, Any, list[str]]]:
+    """Choose the engine, and read files of this computer for it."""
     name, notes = _chosen(args.engine, options, budget)
     if name == "mapped":
         with _mapped(args, options, budget or int(0.8 * (available_memory() or 1 << 32)), progress) as (inputs, engine):

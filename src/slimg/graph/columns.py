@@ -273,7 +273,8 @@ def edge_columns(
     first = find_column(frame, SOURCES) if source is None else source
     second = find_column(frame, TARGETS) if target is None else target
     weight = find_column(frame, WEIGHTS) if weight is None else weight
-    candidates = [name for name in _by_overlap(frame, ids) if name not in (first, second, weight)]
+    lacking = first is None or second is None
+    candidates = [name for name in _by_overlap(frame, ids) if name not in (first, second, weight)] if lacking else []
     if ids is None and first is None and second is None:
         candidates = _likely_ends(frame, candidates)
     if (first is None) + (second is None) > len(candidates):
@@ -384,10 +385,15 @@ def as_text(values: Any) -> Any:
 
 
 def _has_byte(text: Any, wanted: bytes) -> bool:
-    """Whether one of these bytes is in the memory of arrow's strings, which is looked at once, whatever their number."""
-    chunks = text.chunks if hasattr(text, "chunks") else [text]
-    buffers = [np.frombuffer(chunk.buffers()[2] or b"", np.uint8) for chunk in chunks]
-    return any(bool((buffer == byte).any()) for buffer in buffers for byte in wanted)
+    """Whether one of these bytes is in arrow's strings, whose memory is searched as a whole."""
+    for chunk in text.chunks if hasattr(text, "chunks") else [text]:
+        _, places, values = chunk.buffers()
+        if len(chunk) and values is not None:
+            ends = np.frombuffer(places, np.int32 if str(chunk.type) == "string" else np.int64)[chunk.offset :]
+            data = values.slice(ends[0], ends[len(chunk)] - ends[0]).to_pybytes()
+            if any(data.find(byte) >= 0 for byte in wanted):
+                return True
+    return False
 
 
 def text_of(value: Any) -> str:

@@ -291,9 +291,8 @@ def read(source: Source) -> Reading:
         return with_name("standard input", _guarded, source)
     if source.is_remote:
         from slimg.io.inputs import Options as Wanted
-        from slimg.io.remote import fetched
 
-        with fetched(Wanted(nodes=(source,))) as options:
+        with Wanted(nodes=(source,)).local() as options:
             return read(options.nodes[0])
     if source.is_server:
         from slimg.io.databases import read_database
@@ -419,7 +418,7 @@ def first_line(error: BaseException) -> str:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an interrupt stands behind an error; databases have exceptions of their own for it."""
+    """Whether an interrupt stands behind an error: databases, and numpy while it is imported, turn one into their own."""
     while error is not None:
         text = str(error).lower()
         if isinstance(error, KeyboardInterrupt) or text.strip() == "interrupted" or any(sign in text for sign in INTERRUPTS):

@@ -18,7 +18,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -260,31 +260,19 @@ def as_rows(found: pa.Table) -> pd.DataFrame:
 @contextmanager
 def opened(source: Source) -> Iterator[Database]:
     """Connect to a database; errors of its library are told in one sentence, and an interrupt is one."""
-    try:
-        database = _connected(source)
-    except KeyboardInterrupt:
-        raise
-    except Exception as error:  # every library has classes of its own
-        raise _told(error, source, "it cannot be opened") from None
-    try:
-        yield database
-    except (InputError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        if is_interrupt(error):
-            raise KeyboardInterrupt from None
-        if not type(error).__module__.startswith(("sqlite3", "adbc_driver_manager")):
+    with ExitStack() as stack:
+        try:
+            database = _connected(source)
+            stack.callback(database.connection.close)
+            yield database
+        except InputError:
             raise
-        raise _told(error, source, "it cannot be read") from None
-    finally:
-        database.connection.close()
-
-
-def _told(error: Exception, source: Source, otherwise: str) -> Exception:
-    """An error of a library in a sentence that says what to do."""
-    if not type(error).__module__.startswith(("sqlite3", "adbc_driver_manager")):
-        return error
-    return _advice(without_password(" ".join(str(error).split())), otherwise)
+        except Exception as error:  # every library has classes of its own
+            if is_interrupt(error):
+                raise KeyboardInterrupt from None
+            if not type(error).__module__.startswith(("sqlite3", "adbc_driver_manager")):
+                raise
+            raise _advice(without_password(" ".join(str(error).split())), "it cannot be read") from None
 
 
 def _advice(text: str, otherwise: str) -> InputError:

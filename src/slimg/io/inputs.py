@@ -11,7 +11,8 @@ whose columns are id, type, and those of each file as ``users.age``; features of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -28,6 +29,7 @@ from slimg.graph.columns import (
     SOURCES,
     TARGETS,
     as_text,
+    codes_of,
     edge_columns,
     find_column,
     id_column,
@@ -116,10 +118,22 @@ class Options:
     unknown: str = "fail"
     chosen: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def sources(self) -> list[Source]:
-        """All files."""
-        return [*self.edges, *self.nodes, *(each for each in (self.labels, self.matrix, self.db) if each is not None)]
+    @contextmanager
+    def local(self) -> Iterator[Options]:
+        """Give these options with files of this computer alone; those that lie elsewhere are fetched (`slimg.io.remote`).
+
+        Yields
+        ------
+        Options
+        """
+        others = (each for each in (self.labels, self.matrix, self.db) if each is not None)
+        if not any(source.is_remote for source in (*self.edges, *self.nodes, *others)):
+            yield self
+            return
+        from slimg.io.remote import fetched
+
+        with fetched(self) as found:
+            yield found
 
     def __post_init__(self) -> None:
         for kind, noun in (("edges", "relation"), ("nodes", "type of nodes")):
@@ -184,6 +198,17 @@ class Inputs:
     as_read: bool = False
     stored: Any = None
 
+    def record(self) -> dict[str, Any]:
+        """Describe the columns of tables and their encoding, as plain values.
+
+        Returns
+        -------
+        dict
+            ``plan``, ``id``, ``label`` and ``columns``.
+        """
+        plan = None if self.plan is None else self.plan.as_dict()
+        return {"plan": plan, "id": self.id, "label": self.label, "columns": self.columns}
+
 
 def read_inputs(options: Options, *, need_label: bool | None = True, plan: FeaturePlan | None = None) -> Inputs:
     """Read files into a graph.
@@ -215,15 +240,15 @@ def read_inputs(options: Options, *, need_label: bool | None = True, plan: Featu
     >>> read_inputs(Options(edges=Source(Path("pairs.csv"))), need_label=False).graph
     Graph(3 nodes, 2 edges)
     """
-    if any(source.is_remote for source in options.sources):
-        from slimg.io.remote import fetched
+    with options.local() as local:
+        if local.db is not None:
+            from slimg.io.schema import read_schema
 
-        with fetched(options) as local:
-            return read_inputs(local, need_label=need_label, plan=plan)
-    if options.db is not None:
-        from slimg.io.schema import read_schema
+            return read_schema(local, need_label, plan)
+        return _read_files(local, need_label, plan)
 
-        return read_schema(options, need_label, plan)
+
+def _read_files(options: Options, need_label: bool | None, plan: FeaturePlan | None) -> Inputs:
     if not options.edges and not options.nodes:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both")
     if sum(source.is_stdin for source in (*options.edges, *options.nodes)) > 1:
@@ -237,7 +262,8 @@ def read_inputs(options: Options, *, need_label: bool | None = True, plan: Featu
     frames = [reading.frame for _, reading in nodes if reading.frame is not None]
     for place, (source, reading) in enumerate(edges):
         if reading.frame is not None and lacks_header(source, reading.frame, frames, options.id):
-            edges[place] = source, read(replace(source, header=False))
+            again = read(replace(source, header=False))
+            edges[place] = source, replace(again, notes=(*again.notes, f"{source.path.name}: {NO_HEADER}"))
     for source, reading in edges:
         if reading.edges is None and reading.frame is None:
             raise InputError(f"{source}: there are no edges in it: name it with --feature-matrix")
@@ -278,6 +304,7 @@ def with_recorded_columns(options: Options, reading: Mapping[str, Any]) -> Optio
 
 
 Files: TypeAlias = "list[tuple[Source, Reading]]"
+NO_HEADER = "The first line is an edge, not names of columns."
 TYPE = "type"
 """Column of the types of nodes, if there are several files of nodes."""
 
@@ -314,7 +341,7 @@ class Joiner:
 
         repeated = not is_distinct(table[id_name])
         if repeated and options.matrix is None and self.second.matrix is None:
-            table = self._without_repeated_rows(table)
+            table = self._without_repeated_rows(table, "nodes")
         own, streams = (self.nodes[0][1].frame, self.nodes[0][1].streams) if len(self.nodes) == 1 else (None, False)
         as_read = streams and table is own
         ids, ends = comparable(table[id_name], [frame[name] for _, frame, _, names in chosen for name in names[:2]])
@@ -324,37 +351,40 @@ class Joiner:
             attempt(check_shared, {str(name): ids[types == name] for name in pd.unique(types)})
         elif repeated:
             attempt(with_name, self.where, check_ids, ids, f"ids in column {id_name!r}")
-        label_name = None
+        tables = [each for k, edges in enumerate(chosen)
+                  for each in attempt(self._edge_tables, edges, *ends[2 * k : 2 * k + 2], otherwise=())]  # fmt: skip
+        can_be_joined, label_name = not problems, None
         if options.labels is not None:
             table, label_name = self._joined_labels(table, id_name, options.labels)
         elif need_label or options.label is not None or (need_label is None and find_column(table, LABELS) is not None):
             label_name = attempt(self.find_label, table, id_name)
         plan, features, names = attempt(self._features, table, id_name, label_name, plan, otherwise=(None,) * 3)
         labels = None if label_name is None else attempt(self.labels, table, label_name, need_label)
-        tables = [each for k, edges in enumerate(chosen)
-                  for each in attempt(self._edge_tables, edges, *ends[2 * k : 2 * k + 2], otherwise=())]  # fmt: skip
-        raise_all(problems)
-        empty = EdgeTable(np.empty(0, object), np.empty(0, object))
         nodes = NodeTable(ids, labels, features, names or None, types=types)
-        try:
-            rules: dict[str, Any] = {"directed": options.directed, "unknown": options.unknown, "option": "--directed"}
-            graph = graph_of(tables or [empty], nodes, **rules)
-        except InputError as error:
-            zeros = any(text.startswith("0") and text.isdigit() and len(text) > 1 for text in map(str, ids[:1000]))
-            alike = " (leading zeros count: write ids of nodes and edges alike)" if zeros else ""
-            message = str(error).replace("unknown='keep' or unknown='drop'", f"--unknown keep or --unknown drop{alike}")
-            raise InputError(message.replace(" for directed:", " for --directed:")) from error
+        graph: Any = attempt(self._graph, tables, nodes) if can_be_joined else None
+        raise_all(problems)
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
         table = with_unknown_ids(table, id_name, graph)
         graph, separator = graph.with_notes(*self.notes), self.second.separator
         as_read = as_read and table is own
         return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns, as_read)
 
-    def _without_repeated_rows(self, table: pd.DataFrame) -> pd.DataFrame:
+    def _graph(self, tables: list[EdgeTable], nodes: NodeTable) -> Graph:
+        options, empty = self.options, EdgeTable(np.empty(0, object), np.empty(0, object))
+        rules: dict[str, Any] = {"directed": options.directed, "unknown": options.unknown, "option": "--directed"}
+        try:
+            return graph_of(tables or [empty], nodes, **rules)
+        except InputError as error:
+            zeros = any(text.startswith("0") and text.isdigit() and len(text) > 1 for text in map(str, nodes.ids[:1000]))
+            alike = " (leading zeros count: write ids of nodes and edges alike)" if zeros else ""
+            message = str(error).replace("unknown='keep' or unknown='drop'", f"--unknown keep or --unknown drop{alike}")
+            raise type(error)(message.replace(" for directed:", " for --directed:")) from error
+
+    def _without_repeated_rows(self, table: pd.DataFrame, what: str) -> pd.DataFrame:
         """The table without rows that are the same as an earlier one in all columns."""
         same = table.astype(str).duplicated().to_numpy()
         if same.any():
-            self.notes.append(f"{number_of(int(same.sum()), 'row')} of the nodes repeated an earlier row and were left out.")
+            self.notes.append(f"{number_of(int(same.sum()), 'row')} of the {what} repeated an earlier row and were left out.")
         return table[~same].reset_index(drop=True)
 
     def _without_empty_rows(self, frame: pd.DataFrame, names: Sequence[str], source: Source) -> pd.DataFrame:
@@ -419,6 +449,10 @@ class Joiner:
         key, named = self._key(source, self.edges), (options.source, options.target, options.weight)
         before = options.chosen.get("edges", {}).get(key)
         own = [name if name in rest.columns else old for name, old in zip(named, before or (None,) * 3, strict=True)]
+        for what, old in zip(("source", "target"), own, strict=False):
+            if old is not None and old not in rest.columns:
+                raise InputError(f"there is no column {old!r}, from which the {what} was read when the model was fitted: the"
+                                 f" columns are {list_names(rest.columns)}; name one with --{what}")  # fmt: skip
         first, second, weight, guessed = edge_columns(rest, own[0], own[1], own[2], known, "--")
         if weight != options.weight and (not options.weighted or (before is not None and own[2] is None)):
             weight, guessed = None, [item for item in guessed if not item.startswith("weight")]
@@ -439,8 +473,8 @@ class Joiner:
         first, second = (with_name(source, as_id_column, ids, f"ids in column {end!r}")
                          for ids, end in zip((first, second), ends, strict=True))  # fmt: skip
         weights = None if weight is None else self.weights(source, frame, weight)
-        if weights is not None and len(weights) and not weights.any():
-            raise InputError(f"{source}: all weights in column {weight!r} are 0, so that no edge counts: use --no-weight")
+        if weights is not None and len(weights):
+            check_some(source, weight, bool(weights.any()))
         table = EdgeTable(first, second, weights, (), name, mutual)
         column = self.options.relation
         if column is None or column not in frame.columns:
@@ -515,6 +549,10 @@ class Joiner:
         keys = as_text(frame[own_id])
         twice = pd.Series(keys).duplicated().to_numpy()
         if twice.any():
+            frame = self._without_repeated_rows(frame, "labels")
+            keys = as_text(frame[own_id])
+            twice = pd.Series(keys).duplicated().to_numpy()
+        if twice.any():
             raise InputError(f"{source}: ids are there more than once: {show(keys[twice].unique())}")
         (rows,) = rows_in(keys, "ids", ids)
         found = frame[name].astype(object).to_numpy(dtype=object, na_value=None)
@@ -573,9 +611,9 @@ class Joiner:
     def feature_columns(self, table: pd.DataFrame, id_name: str, label: str | None) -> list[str]:
         """Names of the columns that become features: those that are named, or all others."""
         options = self.options
-        for option, names in (("features", options.features or ()), ("ignore", options.ignore)):
-            for name in names:
-                require_column(table, name, f"--{option}")
+        named = [("features", name) for name in options.features or ()] + [("ignore", name) for name in options.ignore]
+        for option, name in (*named, *(("text" if kind == "words" else kind, name) for name, kind in options.kinds.items())):
+            require_column(table, name, f"--{option}")
         own = earlier_predictions(table)
         if own and options.features is None:
             self.notes.append(f"Columns of earlier predictions are not used: {list_names(own)}.")
@@ -598,13 +636,13 @@ class Joiner:
             raise InputError(f"{source}: one row per node is needed: {matrix.shape[0]:,} rows, {n:,} nodes")
         return matrix
 
-    def weights(self, source: Source, frame: pd.DataFrame, name: str) -> np.ndarray:
-        """The weights of edges; it is an error if one is missing, negative or no number."""
+    def weights(self, source: Source, frame: pd.DataFrame, name: str, start: int = 0) -> np.ndarray:
+        """The weights of edges, of a piece of a file from row ``start`` on; one that is missing or negative is an error."""
         numbers = Column(name, frame[name], self.options.missing, self.options.decimal).numbers
         wrong = np.ones(len(frame), bool) if numbers is None else ~(numbers >= 0)
         if wrong.any():
             row = int(np.argmax(wrong))
-            found = f"{int(wrong.sum()):,} of {len(wrong):,} are not (row {row + 1:,}: {str(frame[name].iloc[row])!r})"
+            found = f"{int(wrong.sum()):,} of {len(wrong):,} are not (row {start + row + 1:,}: {str(frame[name].iloc[row])!r})"
             raise InputError(
                 f"{source}: weights in column {name!r} must be numbers from 0 on, but {found}: correct them, name"
                 " another column with --weight, or ignore them with --no-weight"
@@ -619,6 +657,12 @@ def _edge_frame(reading: Reading) -> pd.DataFrame:
     frame = reading.frame if reading.edges is None else reading.edges
     assert frame is not None
     return frame
+
+
+def check_some(source: Source, weight: str | None, found: bool) -> None:
+    """Raise an error for edges that all weigh 0."""
+    if not found:
+        raise InputError(f"{source}: all weights in column {weight!r} are 0, so that no edge counts: use --no-weight")
 
 
 def own_columns(features: Any, plan: FeaturePlan, table: pd.DataFrame) -> sp.csr_array:
@@ -677,7 +721,4 @@ def distinct(ends: Sequence[pd.Series]) -> np.ndarray:
     """Return the ids in the edges, in order if they are of one type."""
     if len({pd.api.types.is_integer_dtype(end.dtype) for end in ends}) > 1:
         ends = [pd.Series(as_text(end)) for end in ends]
-    found = pd.unique(pd.concat(list(ends), ignore_index=True))
-    if isinstance(found, np.ndarray) and pd.api.types.infer_dtype(found) not in ("string", "integer", "floating"):
-        return found
-    return np.sort(found) if isinstance(found, np.ndarray) else found[found.argsort()]
+    return codes_of(pd.concat(list(ends), ignore_index=True).array, "ids of the edges")[0]

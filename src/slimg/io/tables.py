@@ -15,7 +15,7 @@ from slimg.graph.from_edges import Unknown, as_frame, is_table, is_tables
 from slimg.graph.graph import Graph
 from slimg.io import Source
 from slimg.io.features import FeaturePlan
-from slimg.io.inputs import Inputs, Options, read_inputs, with_recorded_columns
+from slimg.io.inputs import Options, read_inputs, with_recorded_columns
 from slimg.io.values import MISSING, distinct_names, frame_of
 
 KINDS = {"text": "words"}
@@ -142,18 +142,7 @@ def read(
     except InputError as error:
         raise InputError(_as_parameters(str(error))) from None
     notes = tuple(_as_parameters(note) for note in inputs.graph.notes)
-    return replace(inputs.graph, reading=record_of(inputs), notes=notes)
-
-
-def record_of(inputs: Inputs) -> dict[str, Any]:
-    """Describe the columns of tables and their encoding, as plain values.
-
-    Returns
-    -------
-    dict
-    """
-    plan = None if inputs.plan is None else inputs.plan.as_dict()
-    return {"plan": plan, "id": inputs.id, "label": inputs.label, "columns": inputs.columns}
+    return replace(inputs.graph, reading=inputs.record(), notes=notes)
 
 
 def _recorded(like: Any) -> Mapping[str, Any]:
@@ -222,6 +211,7 @@ def _as_table(given: Any, name: str) -> pd.DataFrame:
 def _as_parameters(message: str) -> str:
     """Options of the command line as parameters: ``--ignore born`` becomes ``ignore=['born']``."""
     message = message.replace("--no-weight", "weight=False").replace("--directed keeps", "directed=True keeps")
+    message = re.sub(r"for --(number|category|text|counts):", "for kinds=:", message)
     message = re.sub(r"--unknown (keep|drop)", r"unknown='\1'", message)
     message = re.sub(r"--(ignore) ('[^']+'|[\w]+)", lambda found: f"{found[1]}=[{found[2].strip(chr(39))!r}]", message)
     message = re.sub(r"--text ('[^']+'|\w+)", lambda found: f"kinds={{{found[1].strip(chr(39))!r}: 'text'}}", message)

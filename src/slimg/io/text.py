@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv_reader
 
 from slimg.errors import InputError
-from slimg.graph.columns import show
+from slimg.graph.columns import number_of, show
 from slimg.io import CHUNK, MOST_COLUMNS, BoundedFile, Reading, Source, check_members, guard, unpack
 from slimg.io.values import distinct_names, frame_of
 
@@ -315,8 +315,8 @@ def _check_widths(head: Sequence[Sequence[str]], header: bool | None) -> None:
     """Raise an error for a second line longer than the first, which would shift every column by one."""
     if header is not False and len(head) > 1 and len(head[1]) > len(head[0]):
         raise InputError(
-            f"the first line has {len(head[0])} names of columns, the second {len(head[1])} values:"
-            " name the separator with --separator, or correct the first line"
+            f"the first line has {number_of(len(head[0]), 'name of a column', 'names of columns')}, the second {len(head[1])}"
+            " values: name the separator with --separator, correct the first line, or remove what stands above the table"
         )
 
 
