@@ -62,7 +62,8 @@ def _sizes(args: argparse.Namespace) -> tuple[Any, Any]:
     if args.nodes is None or args.edges is None:
         raise InputError("estimate needs --nodes and --edges, as files or as numbers, or the folder of a graph on disk")
     if not (_is_number(given["nodes"][0]) or _is_number(given["edges"][0])):
-        return measured(options_of(args))
+        with options_of(args).local() as options:
+            return measured(options)
     numbers = {name: _number(name, values[0]) for name, values in given.items() if values}
     return Sizes(numbers["nodes"], numbers["edges"], numbers.get("features", 0), numbers.get("classes", 2),
                  numbers.get("labelled", 0)), None  # fmt: skip

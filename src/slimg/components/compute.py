@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slimg.components.component import (
+    FEATURE_RANK,
     PAPER_RANK,
+    STRUCTURE_RANK,
     Component,
     Context,
     EnergyRank,
@@ -54,6 +56,11 @@ SIDE_BY_SIDE = 1 << 23
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
+WIDEST_STRUCTURE, STRUCTURE_ENTRIES = 512, 1 << 24
+"""The most columns of U by default, and the most entries of it beyond `STRUCTURE_RANK` columns."""
+MANY_LABELS = FEATURE_RANK
+"""Labels from which on U is wider and direct neighbours have a component by default: as many as that has columns."""
+
 
 def paper_components(*, rank: Rank = PAPER_RANK, pca: bool = True, normalize: str | None = "auto") -> tuple[Component, ...]:
     """Make the paper's four components with the same options: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X).
@@ -87,8 +94,18 @@ PAPER_COMPONENTS = paper_components()
 """The paper's four, with the paper's rank."""
 
 
-def default_components() -> tuple[Component, ...]:
+def default_components(labels: int = 0, nodes: int = 0) -> tuple[Component, ...]:
     """Make the default list: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(S X), each with its default rank.
+
+    From 256 labels to learn from on, more can be learned: U has a column for every two of them, up to 512, and g(A_row X), the
+    mean features of direct neighbours, is a component too.
+
+    Parameters
+    ----------
+    labels : int, default=0
+        The number of labelled nodes to learn from.
+    nodes : int, default=0
+        The number of nodes; beyond its 64 columns, U has at most 2²⁴ entries.
 
     Returns
     -------
@@ -100,12 +117,20 @@ def default_components() -> tuple[Component, ...]:
     >>> from slimg.components import default_components
     >>> [component.name for component in default_components()]
     ['U', 'X', 'A_row^2 X', 'A_sym^2 X', 'S^10 X']
+    >>> structure, _, near, *_ = default_components(labels=600)
+    >>> structure.rank, near.name
+    (300, 'A_row^1 X')
     """
-    return Structure(), Features(), *(PropagatedFeatures(kind=kind) for kind in ("row", "sym")), Diffusion()
+    structure, near = Structure(), tuple[Component, ...]()
+    if labels >= MANY_LABELS:
+        wider = min(labels // 2, WIDEST_STRUCTURE, STRUCTURE_ENTRIES // max(nodes, 1))
+        structure, near = Structure(rank=max(STRUCTURE_RANK, wider)), (PropagatedFeatures(steps=1),)
+    far = (PropagatedFeatures(kind=kind) for kind in ("row", "sym"))
+    return structure, Features(), *near, *far, Diffusion()
 
 
 DEFAULT_COMPONENTS = default_components()
-"""The default list of components."""
+"""The default list of components for few labels."""
 
 
 @dataclass

@@ -81,8 +81,8 @@ class Engine(Protocol):
     """The operations on row matrices.
 
     Small matrices (k × k, d × k) are numpy arrays. Functions are called with blocks of rows: row-major float32 arrays of
-    shape (rows, k), or scipy CSR matrices where the row matrix is sparse. All engines give the same bits for `products` and
-    `random`; sums over rows are float64 and agree to rounding.
+    shape (rows, k), or scipy CSR matrices where the row matrix is sparse. All engines give the same bits for `random` and, up
+    to `slimg.engine.memory.HALF_BEYOND` entries, for `products`; sums over rows are float64 and agree to rounding.
 
     Examples
     --------
