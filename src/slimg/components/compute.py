@@ -56,8 +56,8 @@ SIDE_BY_SIDE = 1 << 23
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
-WIDEST_STRUCTURE, STRUCTURE_ENTRIES = 512, 1 << 24
-"""The most columns of U by default, and the most entries of it beyond `STRUCTURE_RANK` columns."""
+WIDEST_STRUCTURE, WIDE_ENTRIES = 512, 1 << 24
+"""The most columns of U by default, and the most entries of what is added to the list for few labels: it bounds memory."""
 MANY_LABELS = FEATURE_RANK
 """Labels from which on U is wider and direct neighbours have a component by default: as many as that has columns."""
 
@@ -105,7 +105,7 @@ def default_components(labels: int = 0, nodes: int = 0) -> tuple[Component, ...]
     labels : int, default=0
         The number of labelled nodes to learn from.
     nodes : int, default=0
-        The number of nodes; beyond its 64 columns, U has at most 2²⁴ entries.
+        The number of nodes. What many labels add has at most 2²⁴ entries: U beyond its 64 columns, and g(A_row X).
 
     Returns
     -------
@@ -123,8 +123,9 @@ def default_components(labels: int = 0, nodes: int = 0) -> tuple[Component, ...]
     """
     structure, near = Structure(), tuple[Component, ...]()
     if labels >= MANY_LABELS:
-        wider = min(labels // 2, WIDEST_STRUCTURE, STRUCTURE_ENTRIES // max(nodes, 1))
-        structure, near = Structure(rank=max(STRUCTURE_RANK, wider)), (PropagatedFeatures(steps=1),)
+        wider = min(labels // 2, WIDEST_STRUCTURE, WIDE_ENTRIES // max(nodes, 1))
+        structure = Structure(rank=max(STRUCTURE_RANK, wider))
+        near = (PropagatedFeatures(steps=1),) if nodes * FEATURE_RANK <= WIDE_ENTRIES else ()
     far = (PropagatedFeatures(kind=kind) for kind in ("row", "sym"))
     return structure, Features(), *near, *far, Diffusion()
 
@@ -487,13 +488,18 @@ def _sources(
     if far:
         walks = [x]
         del x
-        yield from _walks(result, context.graph, far, walks)
+        yield from _walks(result, context.graph, far, walks, twice)
     if twice and far:
         yield from ((each, start(), True) for each in own)
 
 
-def _walks(result: Components, graph: Graph, far: list[FeatureComponent], walks: list[RowMatrix]) -> Iterator[_Source]:
-    """Hops of the one row matrix in ``walks``, which is taken out: the first ones of all operators share a pass."""
+def _walks(
+    result: Components, graph: Graph, far: list[FeatureComponent], walks: list[RowMatrix], spare: bool
+) -> Iterator[_Source]:
+    """Hops of the one row matrix in ``walks``, which is taken out: the first ones of all operators share a pass.
+
+    With ``spare`` it is not needed afterwards.
+    """
     operators: dict[str, Operator] = {}
     members: dict[str, list[FeatureComponent]] = {}
     for each in sorted(far, key=lambda each: each.hops):
@@ -505,12 +511,13 @@ def _walks(result: Components, graph: Graph, far: list[FeatureComponent], walks:
     first = [applied.hop(False, 1 not in plans[name]) for name, applied in operators.items()]
     passes = partial(_timed, result, "hops", result.engine.products)
     sums = {each.name: _scaled(result.engine, each, walks[0]) for each in far if _is_sum(each)}
-    walks[:] = passes(next(iter(operators.values())).matrix, walks.pop(), first)
+    walks[:] = passes(next(iter(operators.values())).matrix, walks.pop(), first, spare)
     for name, applied in operators.items():
         walk, needed = walks.pop(0), plans[name]
         for step in range(1, needed[-1] + 1):
             if step > 1:
-                (walk,) = passes(applied.matrix, walk, [applied.hop(step - 1 not in needed, step not in needed)])
+                spare = step - 1 not in needed
+                (walk,) = passes(applied.matrix, walk, [applied.hop(spare, step not in needed)], spare)
             yield from _at(result.engine, members[name], step, walk, sums)
         del walk
 
