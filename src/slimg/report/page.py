@@ -128,7 +128,7 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
         "measure": words,
         "score": lambda value: "–" if value is None else format_score(scoring, value, 1),
         "range": lambda ends: format_range(scoring, ends),
-        "ahead": lambda gain: format_difference(scoring, gain["value"], gain["interval"]).replace(", 95 % interval ", " (") + ")",
+        "ahead": lambda gain: format_difference(scoring, gain["value"], gain["interval"]).replace(", 95% interval ", " (") + ")",
         "named": relation_weights(record),
         "titled": titles(record),
         "links": {name: quote(f"{folder}{file}") for name, file in record["read"].get("files", {}).items() if name in WRITTEN},
@@ -241,7 +241,8 @@ def formula(name: str) -> str:
     -------
     str
     """
-    return name.replace("^1 ", " ").translate(str.maketrans("23456789", "²³⁴⁵⁶⁷⁸⁹")).replace("^", "")
+    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return re.sub(r"\^(\d+)", lambda exponent: exponent[1].translate(raised), name.replace("^1 ", " "))
 
 
 def label_of(part: dict[str, Any]) -> str:

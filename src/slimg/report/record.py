@@ -493,5 +493,5 @@ def _careful(record: dict[str, Any]) -> tuple[str, str]:
         return f"Probabilities differ by {off} on average from how often they are right.", "accuracy"
     if found and found["evidence"]["suspicious"]:
         doubted = number_of(len(found["evidence"]["suspicious"]), "label looks", "labels look")
-        return f"{doubted} wrong: check {titles(record)(found['evidence']['suspicious'][0]['node'])} first.", "diagnosis"
+        return f"{doubted} wrong; check {titles(record)(found['evidence']['suspicious'][0]['node'])} first.", "diagnosis"
     return "The score holds for nodes like the labelled ones, that is if labels were given at random.", "accuracy"
