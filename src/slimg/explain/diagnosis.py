@@ -475,7 +475,7 @@ def _of_nodes(evidence: Evidence) -> list[str]:
     if evidence.duplicates:
         copies = sum(len(group) - 1 for group in evidence.duplicates)
         which = number_of(copies, "node is a copy of another", "nodes are copies of others")
-        lines.append(f"{which} (same neighbours, same features), for example {show(evidence.duplicates[0])}.")
+        lines.append(f"{which}, with the same neighbours and features (for example {show(evidence.duplicates[0])}).")
     return lines
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -173,6 +174,7 @@ def templates() -> Environment:
         "percent": lambda share, digits=1: "–" if share is None else f"{share:.{digits}%}",
         "count": lambda number: f"{number:,}",
         "decimals": lambda number, digits: f"{number:.{digits}f}",
+        "least": lambda share: f"{share:.2g}" if share < 0.995 else f"{math.floor(1e4 * share) / 1e4:.4f}",
         "signed": lambda number: f"{number:+.2f}".replace("-", "−"),
         "formula": formula,
         "by_column": by_column,

@@ -486,6 +486,8 @@ def _careful(record: dict[str, Any]) -> tuple[str, str]:
     most = [each["gain"]["interval"][1] for each in record["comparison"]["models"] if "gain" in each]
     if found and (found["trust"] != "yes" or min(most, default=0) < 0):
         return found["advice"][0], "diagnosis"
+    if len(few) == len(held["classes"]):
+        return f"Every class has fewer than {FEW} labels: the score says little, and predictions are not certain.", "accuracy"
     if few:
         return f"Few labels of {show(few)} (fewer than {FEW}): their predictions are the least certain.", "accuracy"
     if held["calibration_error"] > OFF:
