@@ -496,4 +496,4 @@ def _careful(record: dict[str, Any]) -> tuple[str, str]:
     if found and found["evidence"]["suspicious"]:
         doubted = number_of(len(found["evidence"]["suspicious"]), "label looks", "labels look")
         return f"{doubted} wrong; check {titles(record)(found['evidence']['suspicious'][0]['node'])} first.", "diagnosis"
-    return "The score holds for nodes like the labelled ones, that is if labels were given at random.", "accuracy"
+    return "The score holds for nodes like the labelled ones; others may differ.", "accuracy"
