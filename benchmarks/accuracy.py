@@ -44,10 +44,11 @@ def main() -> None:
     for dataset in options.datasets:
         graph = datasets.load(dataset)
         propagated: dict[Any, Any] = {}
+        train = stratified(graph, REAL, 0).train  # their number decides the default list
         for variant in options.variants:
             model = SlimG(**VARIANTS[variant])
             if model.components not in propagated:
-                propagated[model.components] = model.propagate(graph)
+                propagated[model.components] = model.propagate(graph, train)
             record = run(graph, model, propagated[model.components], options.seeds)
             results.setdefault(dataset, {})[variant] = record
             figures = f"{record['mean']:6.2f} ± {record['std']:.2f}   {record['seconds']:.1f} s"

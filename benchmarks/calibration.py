@@ -18,7 +18,7 @@ import numpy as np
 from records import write
 
 from slimg import Graph, SlimG
-from slimg.inference.calibration import Calibration, abstention_curve, calibration_error
+from slimg.inference.predictions import Calibration, abstention_curve, calibration_error
 from slimg.lab import datasets
 from slimg.learn.objective import softmax
 

@@ -20,7 +20,7 @@ import pandas as pd
 from examples.debian.build import INSTALLED
 from examples.debian.load import HERE
 from slimg import cli
-from slimg.io import write_table
+from slimg.io.write import write_table
 
 SUBJECTS = ("games", "science", "sound", "text")
 KNOWN = 0.3

@@ -21,7 +21,7 @@ from examples.debian.baselines import BASELINES
 from examples.debian.load import HERE, load
 from slimg import Graph, SlimG, cli
 from slimg.graph.splits import Split, stratified
-from slimg.io import write_table
+from slimg.io.write import write_table
 
 Scores = dict[str, list[float]]
 Part = dict[str, Any]

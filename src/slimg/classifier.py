@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from slimg.base import FitRows, check_graph, check_whole_number
 from slimg.components.component import Component, check_components
-from slimg.components.compute import DEFAULT_COMPONENTS, Components, compute_components
+from slimg.components.compute import Components, compute_components, default_components
 from slimg.components.estimate import Estimate, Sizes, choose_engine, columns_through, estimate
 from slimg.components.screening import screen_paths, screen_ranges
 from slimg.engine.base import Array, check_engine
@@ -39,9 +39,9 @@ class SlimG(FittedModel):
     Parameters
     ----------
     components : sequence of Component or None, default=None
-        The blocks of columns to learn on (`slimg.components`). None takes `DEFAULT_COMPONENTS`, and for a graph with
-        relations also paths along them (`PathFeatures`) that the labels to learn from call for. Components that need
-        edges or features which a graph does not have are left out, with a note.
+        The blocks of columns to learn on (`slimg.components`). None takes `default_components` for the number of labels to
+        learn from, and for a graph with relations also paths along them (`PathFeatures`) that these labels call for.
+        Components that need edges or features which a graph does not have are left out, with a note.
     grid : "path", "paper", "unpenalized", or a list, default="path"
         Penalties to try. "path" goes from λ_max down, without and with an ℓ₁ part, adds a few pairs with one joint group
         and components learned separately whose scores are added; "paper" has the paper's twelve pairs. A list has pairs
@@ -198,8 +198,7 @@ class SlimG(FittedModel):
         val : array of int or bool, default=None
             Rows to choose the penalties on; None chooses by stratified cross-validation, and fits again on all of ``train``.
         propagated : Components or None, default=None
-            What `propagate` returned for this graph. Components do not depend on labels: with several splits of a graph
-            they are needed once.
+            What `propagate` returned for this graph: several fits with as many labels can share it.
 
         Returns
         -------
@@ -239,8 +238,9 @@ class SlimG(FittedModel):
         graph : Graph
             Edges, features or both.
         train : array of int or bool, default=None
-            Rows to learn from, as in `fit`. Their labels choose the paths along relations; a graph without relations, or a
-            list of components, needs none.
+            Rows to learn from, as in `fit`: the number of their labels decides the default list, their labels choose the
+            paths along relations and whether numbers are put in ranges. A list of components needs none; without it a graph
+            that has no relations gets the default for few labels.
 
         Returns
         -------
@@ -252,7 +252,7 @@ class SlimG(FittedModel):
         return self._propagate(graph, self._fit_rows(graph, train, None) if needs_labels else None)
 
     def _propagate(self, graph: Graph, rows: FitRows | None) -> Components:
-        wanted, progress = self._wanted(), progress_for(self.verbose)
+        wanted, progress = self._wanted(graph.n, 0 if rows is None else len(rows.train)), progress_for(self.verbose)
         engine = choose_engine(self.engine, graph, self.memory, wanted)
         with reporting(engine, progress), progress.stage("components", columns_through(Sizes.of(graph), wanted)):
             begun, found, notes = time.perf_counter(), None, tuple[str, ...]()
@@ -268,8 +268,8 @@ class SlimG(FittedModel):
         parts.screening, parts.notes, parts.seconds["screening"] = found, (*parts.notes, *notes), seconds
         return parts
 
-    def _wanted(self) -> list[Component]:
-        return check_components(DEFAULT_COMPONENTS if self.components is None else self.components)
+    def _wanted(self, nodes: int = 0, labels: int = 0) -> list[Component]:
+        return check_components(default_components(labels, nodes) if self.components is None else self.components)
 
     def estimate(self, what: Graph | Sizes) -> Estimate:
         """Estimate memory, disk and time of a fit on each engine.
@@ -284,7 +284,8 @@ class SlimG(FittedModel):
         Estimate
             What each engine would take, and the one that is recommended.
         """
-        return estimate(what, components=self._wanted(), memory=self.memory)
+        self._wanted()
+        return estimate(what, components=self.components, memory=self.memory)
 
     def measure_fold_in(self, share: float = 0.1) -> float:
         """Measure how often a node that is folded in has the class that a fit which saw it gives it.

@@ -16,7 +16,7 @@ EXHAUSTED: set[int] = {errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE, e
 EXHAUSTED_TEXTS = ("cannot allocate memory", "failed to map segment", "cannot map zero-fill pages", "can't start new thread",
                    "Unable to allocate")  # fmt: skip
 """What the dynamic linker, threading and numpy say when memory is exhausted."""
-_PASSWORD = re.compile(r"(postgres(?:ql)?://[^/@:\s]*):\S*@|(?<=[?&])(?:ssl)?password=[^&:\s'\"]*&?")
+_PASSWORD = re.compile(r"(postgres(?:ql)?://[^/@:\s]*):\S*@|([a-z][a-z0-9+.-]*://[^/@:\s]*):[^/@\s]*@|(?<=[?&])(?:ssl)?password=[^&:\s'\"]*&?")
 
 
 class SlimgError(Exception):
@@ -158,4 +158,4 @@ def without_password(text: str) -> str:
     >>> without_password("postgresql://ann:secret@host/shop:orders")
     'postgresql://ann@host/shop:orders'
     """
-    return _PASSWORD.sub(lambda found: f"{found[1]}@" if found[1] else "", text)
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}@" if found[1] or found[2] else "", text)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from slimg.explain.counterfactual import Counterfactual
     from slimg.explain.explanation import Explanation, Summary
-    from slimg.inference.calibration import Calibration
     from slimg.inference.fold_in import FittedNodes, FoldIn, Scorer, View
-    from slimg.inference.new_rows import FittedGraph
+    from slimg.inference.kept_graph import FittedGraph
+    from slimg.inference.predictions import Calibration
     from slimg.report.notebook import Page
     from slimg.report.plots import Plots
 
@@ -106,7 +106,7 @@ class FittedModel(BaseNodeClassifier):
         """Temperature, calibration error before and after it, reliability of each class, abstention; None with ``val``."""
         check_is_fitted(self)
         if "_calibration" not in vars(self):
-            from slimg.inference.calibration import calibrate
+            from slimg.inference.predictions import calibrate
 
             place = {value: code for code, value in enumerate(self.classes_.tolist())}
             code_of = np.array([place.get(value, -1) for value in self.graph_.classes.tolist()])
@@ -144,7 +144,7 @@ class FittedModel(BaseNodeClassifier):
             In the order of the nodes; columns as `classes_`.
         """
         check_is_fitted(self)
-        return self._own_scores().copy() if graph is None else self.fold_in(graph).scores
+        return self._own_scores().copy() if graph is None else self._folded(graph).scores
 
     def predict(self, graph: Graph | None = None) -> Array:
         """Predict the label of every node.
@@ -187,7 +187,7 @@ class FittedModel(BaseNodeClassifier):
         """Predict for every node a set of classes that holds the true one with a stated probability.
 
         This holds on average over nodes if the labelled nodes were chosen at random among all (conformal prediction,
-        `slimg.inference.calibration`). A set may be empty where no class is likely enough.
+        `slimg.inference.predictions`). A set may be empty where no class is likely enough.
 
         Parameters
         ----------
@@ -277,31 +277,40 @@ class FittedModel(BaseNodeClassifier):
             Scores of all nodes of ``graph``, which of them are new or changed, and whether a refit is due.
         """
         from slimg.components.component import Target
+        from slimg.inference.new_rows import drift_of
+
+        found = self._folded(graph, new_rows)
+        if found.against is not None:
+            return found
+        known = self._fitted_nodes().places(graph)
+        new, old = (Target(graph, rows, known) for rows in (found.new, np.flatnonzero(known >= 0)))
+        return replace(found, drift=drift_of(self.scorer_, new, old))
+
+    def _folded(self, graph: Graph, new_rows: bool | None = None) -> FoldIn:
+        """`fold_in` without the drift of a whole graph."""
         from slimg.inference.fold_in import check_alike, fold_in
-        from slimg.inference.new_rows import drift_of, fold_in_new
 
         check_is_fitted(self)
         check_alike(graph, self.data_["features"], self.feature_names_)
-        nodes = self._fitted_nodes()
+        given = self.scorer_, self._fitted_nodes(), graph
         if self._adds(graph, new_rows):
-            found = fold_in_new(self.scorer_, nodes, self.fitted_graph_, graph, self.fold_in_agreement_)
+            from slimg.inference.new_rows import fold_in_new
+
+            found = fold_in_new(*given, self.fitted_graph_)
         else:
-            found = fold_in(self.scorer_, nodes, graph, self.fold_in_agreement_)
-            known = nodes.places(graph)
-            new, old = (Target(graph, rows, known) for rows in (found.new, np.flatnonzero(known >= 0)))
-            found = replace(found, drift=drift_of(self.scorer_, new, old))
-        return replace(found, temperature=self.temperature_)
+            found = fold_in(*given)
+        return replace(found, agreement=self.fold_in_agreement_, temperature=self.temperature_)
 
     @property
     def fitted_graph_(self) -> FittedGraph:
         """The fitted graph, also of a model from a file that keeps it, and what long components need of it."""
-        from slimg.inference.new_rows import FittedGraph, tails_of
+        from slimg.inference.kept_graph import FittedGraph
 
         check_is_fitted(self)
         if self._kept is None:
             if "graph_" not in vars(self):
                 raise InputError("the model was saved without its graph: give the whole graph")
-            self._kept = FittedGraph(self.graph_, tails_of(self.scorer_, self.graph_))
+            self._kept = FittedGraph.of(self.scorer_, self.graph_)
         return self._kept
 
     @property
@@ -330,8 +339,8 @@ class FittedModel(BaseNodeClassifier):
         Path
             The file.
         """
+        from slimg.inference.model_file import FITTED
         from slimg.inference.saving import Saved, save
-        from slimg.inference.schema import FITTED
 
         check_is_fitted(self)
         params = {**self.get_params(deep=False), "engine": "memory", "verbose": False}
@@ -613,7 +622,7 @@ class FittedModel(BaseNodeClassifier):
             return View(fitted, self._own_scores())
         if self._adds(graph, None):
             return self._joined_view(graph)
-        return View(graph, self.fold_in(graph).scores, self._fitted_nodes().places(graph))
+        return View(graph, self._folded(graph).scores, self._fitted_nodes().places(graph))
 
     def _joined_view(self, graph: Graph) -> View:
         """The fitted graph with new rows, whose scores are computed without approximation."""

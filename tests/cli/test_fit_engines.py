@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -112,10 +113,50 @@ def test_a_killed_run_goes_on_with_the_same_command(files):
     (("--engine", "mapped", "--measure-fold-in", "--memory", "2GB"), ("--measure-fold-in",)),
     (("--engine", "dask"), ("--scheduler",)),
     (("--scheduler", "tcp://localhost:1"), ("--engine dask",)),
+    (("--shared-folder", "."), ("--shared-folder", "--scheduler")),
+    (("--engine", "dask", "--scheduler", "tcp://localhost:1", "--shared-folder", "nowhere"), ("nowhere", "exists")),
 ])  # fmt: skip
 def test_what_an_engine_cannot_do_is_refused_in_one_sentence(files, slimg, words, told):
     code, _, err = slimg(*FIT, *words)
     assert code == 2 and err.count("\n") == 1 and all(each in err for each in told), err
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """The address of a scheduler with two workers, each a process of its own, as the commands of Dask start them."""
+    pytest.importorskip("distributed")
+    (tmp_path / "cluster").mkdir()
+    address, place = f"tcp://127.0.0.1:{_free_port()}", str(tmp_path / "cluster")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    options = ["--nthreads", "1", "--memory-limit", "2GB", "--no-dashboard", "--local-directory", place]
+    commands = [["scheduler", "--host", address, "--no-dashboard"], *[["worker", address, *options]] * 2]
+    python = [sys.executable, "-m"]
+    started = [subprocess.Popen([*python, f"distributed.cli.dask_{words[0]}", *words[1:]], **quiet) for words in commands]
+    yield address
+    for each in reversed(started):
+        each.terminate()
+    for each in started:
+        each.wait(timeout=30)
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_cluster_of_processes_fits_and_predicts_as_memory(files, slimg, scheduler):
+    Path("shared").mkdir()
+    assert slimg(*FIT, "--out", "memory")[0] == 0
+    words = ("--engine", "dask", "--scheduler", scheduler, "--shared-folder", "shared")
+    command = [sys.executable, "-m", "slimg", *FIT, "--out", "dask", *words]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert run.returncode == 0, run.stderr
+    assert (predictions("memory")["prediction"] == predictions("dask")["prediction"]).mean() >= 0.99
+    assert not list(Path("shared").iterdir()), "work files are removed"
+    code, _, err = slimg("predict", "--model", "dask/model.slimg", *FIT[1:5], "--out", "again.csv")
+    assert code == 0, err
+    assert (pd.read_csv("again.csv")["prediction"] == predictions("dask")["prediction"]).all()
 
 
 def test_an_engine_that_does_not_exist(files, slimg, capsys):

@@ -21,6 +21,7 @@ from slimg.components import (
     Structure,
     Target,
     compute_components,
+    default_components,
     paper_components,
 )
 from slimg.components.component import Component, FittedComponent, available_components
@@ -131,6 +132,7 @@ def test_the_example_of_the_documentation_is_this_component():
 def test_names_formulas_and_titles():
     assert [each.name for each in PAPER_COMPONENTS] == ["U", "X", "A_row^2 X", "A_sym^2 X"]
     assert [each.name for each in DEFAULT_COMPONENTS] == ["U", "X", "A_row^2 X", "A_sym^2 X", "S^10 X"]
+    assert [each.name for each in default_components(256)] == ["U", "X", "A_row^1 X", "A_row^2 X", "A_sym^2 X", "S^10 X"]
     assert Diffusion(alpha=0.2, steps=3).name == "S_0.2^3 X"
     assert [each.formula for each in PAPER_COMPONENTS] == ["U", "g(X)", "g(A_row² X)", "g(Ã_sym² X)"]
     assert PropagatedFeatures(steps=1, pca=False).formula == "A_row X"

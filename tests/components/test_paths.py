@@ -6,15 +6,17 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from slimg import Graph, SlimG
-from slimg.components import Features, PathFeatures, compute_components
+from slimg.components import EnergyRank, Features, PathFeatures, Structure, compute_components
 from slimg.components.component import Target
 from slimg.components.screening import LEAST, SHARES, leave_one_out, screen_paths
 from slimg.engine import MemoryEngine
+from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 
 PATHS = [
     ("cites →",), ("cites ←",), ("knows",), ("cites →", "cites ←"), ("cites ←", "knows"), ("knows", "cites →", "cites →")
 ]  # fmt: skip
+SIDES = [Structure(rank=9, step=step) for step in ("cites →", "cites ←", "knows")]
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +60,18 @@ def test_paths_that_end_alike_are_those_computed_alone(graph):
 
 
 def test_parts_of_an_explanation_add_up_and_the_file_keeps_the_model(graph, tmp_path):
-    components = [Features(), *(PathFeatures(path=path) for path in PATHS)]
-    model = SlimG(components=components, grid=[(0, 1e-3)]).fit(graph, train=np.arange(40))
+    components = [Features(), *(PathFeatures(path=path) for path in PATHS), *SIDES]
+    model = SlimG(components=components, grid=[(0, 1e-4)]).fit(graph, train=np.arange(40))
     scores = model.decision_function()
     for row in range(0, 60, 7):
         explanation = model.explain(graph.ids[row])
         total = explanation.bias + sum(part.scores for part in explanation.parts) + explanation.rounding
         np.testing.assert_allclose(total, scores[row], atol=1e-4)
+        for side in SIDES[:2]:  # goes to what the node points to, or to what points to it
+            part, near = explanation.part(side.name), graph.direction(side.step).neighbours(row)
+            assert not part.removed
+            np.testing.assert_allclose(part.source_scores.sum(axis=0), part.scores, atol=1e-5)
+            assert set(part.source_ids) == set(graph.ids[near])
     again = SlimG.load(model.save(tmp_path / "m.slimg"))
     np.testing.assert_allclose(again.decision_function(graph), scores, atol=1e-4)
 
@@ -77,12 +84,40 @@ def test_an_edge_left_out_is_left_out_of_its_relation(graph):
     others = [(int(i), int(j)) for i, j in zip(knows.row, knows.col, strict=True) if {int(i), int(j)} != {row, other}]
     parts = {"features": graph.features, "labels": graph.labels}
     fewer = Graph.from_edges({"cites": pairs, "knows": others}, nodes=np.arange(60), directed=["cites"], **parts)
-    components = [PathFeatures(path=("cites →",)), PathFeatures(path=("cites ←", "cites →")), Features()]
+    components = [PathFeatures(path=("cites →",)), PathFeatures(path=("cites ←", "cites →")), Features(), *SIDES]
     model = SlimG(components=components, grid=[(0, 1e-3)]).fit(graph, train=np.arange(40))
     found = model.counterfactual(graph.ids[row], without_edges=[(graph.ids[row], graph.ids[other])])
     expected = model.decision_function(fewer)[row]
     np.testing.assert_allclose(found.after, expected, atol=1e-4)
     assert not np.allclose(found.after, found.before, atol=1e-3)
+
+
+@pytest.mark.parametrize("engine", [MemoryEngine(threads=2), MappedEngine("2GB")], ids=["memory", "mapped"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_structure_along_a_direction_is_that_of_a_dense_svd(weighted, engine):
+    rng = np.random.default_rng(3)
+    ends = rng.integers(0, 200, (2, 900))
+    pairs = pd.DataFrame({"source": ends[0], "target": ends[1]} | ({"weight": rng.random(900)} if weighted else {}))
+    graph = Graph.from_edges(pairs, nodes=np.arange(201), directed=True)
+    components = [Structure(rank=12, step=step) for step in ("edges →", "edges ←")]
+    found = compute_components(graph, engine, components=components)
+    u, s, vt = np.linalg.svd(graph.relation("edges").out.to_scipy().toarray().astype(np.float64))
+    for component, sides in zip(components, (u, vt.T), strict=True):
+        block, fitted = engine.to_array(found.blocks[component.name]), found.fitted[component.name]
+        np.testing.assert_allclose(fitted.state.spectrum.singular_values, s[:12], rtol=1e-4)
+        truth = sides[:, :12] * s[:12]
+        lengths = np.linalg.norm(truth, axis=1)
+        clear = np.flatnonzero(lengths > 0.05)  # the direction of shorter rows is that of the iteration's tolerance
+        truth = truth[clear] / lengths[clear, None]
+        np.testing.assert_allclose(block[clear] @ block[clear].T, truth @ truth.T, atol=2e-2)
+        assert len(clear) > 150 and not block[200].any()  # nothing leads to or from the last node
+        np.testing.assert_allclose(fitted.rows(Target(graph, np.arange(201)))[0], block, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{"step": ""}, {"step": 3}, {"step": "cites →", "rank": EnergyRank()}])
+def test_structure_along_what_is_no_direction_is_refused(options):
+    with pytest.raises(InputError, match=r"step|rank"):
+        Structure(**options)
 
 
 def test_relations_that_count_are_chosen_and_others_are_not():
@@ -131,3 +166,5 @@ def test_a_path_that_is_none_is_refused(path):
 def test_a_relation_that_is_not_there_is_named(graph):
     with pytest.raises(InputError, match="cited"):
         compute_components(graph, components=[PathFeatures(path=("cited →",))])
+    with pytest.raises(InputError, match="cited"):
+        compute_components(graph, components=[Structure(step="cited ←")])

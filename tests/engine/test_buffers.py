@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from slimg.engine import MemoryEngine, blocks
-from slimg.engine.blocks import Buffers
+from slimg.engine import MemoryEngine, memory
+from slimg.engine.memory import Buffers
 
 
 @pytest.fixture
 def pool(monkeypatch):
-    monkeypatch.setattr(blocks, "LARGE", 1)
+    monkeypatch.setattr(memory, "LARGE", 1)
     return Buffers()
 
 
@@ -46,14 +46,14 @@ def test_any_view_keeps_the_place(pool, view):
 def test_a_place_much_too_large_or_too_small_is_not_taken(pool):
     first = pool.take(100, 10)
     del first
-    assert pool.take(10, 10).base.nbytes == 400 + blocks.LINE
-    assert pool.take(200, 10).base.nbytes == 8000 + blocks.LINE
+    assert pool.take(10, 10).base.nbytes == 400 + memory.LINE
+    assert pool.take(200, 10).base.nbytes == 8000 + memory.LINE
 
 
 @pytest.mark.parametrize("large", [1, 1 << 25])
 @pytest.mark.parametrize("rows", [1, 3, 1000, 99_999])
 def test_arrays_begin_with_a_cache_line(monkeypatch, large, rows):
-    monkeypatch.setattr(blocks, "LARGE", large)
+    monkeypatch.setattr(memory, "LARGE", large)
     pool = Buffers()
     arrays = [pool.take(rows, columns) for columns in (1, 16, 17, 32)]
     assert [address(each) % 64 for each in arrays] == [0, 0, 0, 0]
@@ -96,7 +96,7 @@ def test_an_engine_that_uses_memory_again_gives_the_same_results(monkeypatch):
         return result
 
     plain = chain(MemoryEngine(threads=2))
-    monkeypatch.setattr(blocks, "LARGE", 1)
+    monkeypatch.setattr(memory, "LARGE", 1)
     engine = MemoryEngine(threads=2)
     np.testing.assert_array_equal(chain(engine), plain)
     engine.release_unused()
@@ -104,7 +104,7 @@ def test_an_engine_that_uses_memory_again_gives_the_same_results(monkeypatch):
 
 
 def test_an_input_is_overwritten_and_the_users_own_array_is_not(monkeypatch):
-    monkeypatch.setattr(blocks, "LARGE", 1)
+    monkeypatch.setattr(memory, "LARGE", 1)
     engine, given = MemoryEngine(threads=2), np.ones((500, 8), np.float32)
     first = engine.map_rows(lambda block: block + 1, engine.row_matrix(given), overwrite_input=True)
     assert (given == 1).all() and (first == 2).all()

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 from functools import partial
@@ -13,8 +16,9 @@ import pytest
 from slimg import SlimG, __version__
 from slimg.components import EnergyRank, compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
+from slimg.engine.blocks import FileArray
 from slimg.engine.dask import NODE_BYTES, ClusterError, DaskEngine
-from slimg.engine.dask_tasks import RESERVE, Stored, renumber
+from slimg.engine.dask_tasks import RESERVE, renumber
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
@@ -60,14 +64,14 @@ def test_a_partition_asks_for_the_rows_it_needs_and_no_others(tmp_path):
     for name in ("indptr", "indices"):
         array = getattr(adjacency, name)
         array.tofile(tmp_path / name)
-        files.append(Stored(str(tmp_path / name), array.dtype.str, 0))
+        files.append(FileArray(tmp_path / name, array.dtype.str))
     part = renumber(*files, adjacency.n, 1000, 2200, (str(tmp_path / "part"), None))
     begin, end = adjacency.indptr[[1000, 2200]]
     entries = adjacency.indices[begin:end]
     outside = np.setdiff1d(entries, np.arange(1000, 2200))
-    np.testing.assert_array_equal(part.outside.read(0, part.halo), outside)
+    np.testing.assert_array_equal(part.outside[0 : part.halo], outside)
     columns = np.concatenate([np.arange(1000, 2200), outside])
-    np.testing.assert_array_equal(columns[part.indices.read(begin, end)], entries)
+    np.testing.assert_array_equal(columns[part.indices[begin:end]], entries)
 
 
 def test_columns_that_are_gathered_a_few_at_a_time_give_the_same_products(cluster):
@@ -105,6 +109,19 @@ def test_files_that_are_no_longer_needed_are_used_again(cluster):
         assert len(list(engine._place.glob("*.rows*"))) == 6
         engine.release_unused()
         assert len(list(engine._place.glob("*.rows*"))) == 3
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(cluster, tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left, used = (tmp_path / f"slimg-dask-{socket.gethostname()}-{each}-abc" for each in (gone.pid, os.getppid()))
+    elsewhere = tmp_path / f"slimg-dask-another.host-{gone.pid}-abc"
+    for each in (left, used, elsewhere):
+        each.mkdir()
+        (each / "7-2.rows").touch()
+    with DaskEngine(cluster, folder=tmp_path) as engine:
+        assert not left.exists() and used.exists() and elsewhere.exists() and engine._place.parent == tmp_path
+    assert sorted(tmp_path.iterdir()) == sorted([used, elsewhere])
 
 
 def test_a_job_travels_once_and_not_with_every_task(cluster, monkeypatch):
@@ -223,7 +240,7 @@ def test_a_folder_that_workers_do_not_see_is_named(cluster, tmp_path):
         np.save(tmp_path / "gone.npy", numbers(50, 3))
         mapped = np.load(tmp_path / "gone.npy", mmap_mode="r")
         (tmp_path / "gone.npy").unlink()
-        with pytest.raises(InputError, match=r"a worker cannot read .*gone\.npy"):
+        with pytest.raises(InputError, match=r"gone\.npy .* all workers share"):
             engine.gram(engine.row_matrix(mapped))
 
 

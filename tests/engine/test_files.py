@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slimg.engine import files
+from slimg.engine import blocks
 from slimg.engine.base import Scaling
-from slimg.engine.blocks import runs
-from slimg.engine.files import Digest, FileArray, FileMatrix, FileRowMatrix, stored_at
+from slimg.engine.blocks import FileArray, FileMatrix, runs, stored_at
+from slimg.engine.files import Digest, FileRowMatrix
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
@@ -21,7 +21,7 @@ from slimg.graph.adjacency import Adjacency
 @given(st.data(), st.integers(1, 30), st.integers(1, 20), st.integers(1, 25))
 def test_any_part_is_what_was_written(tmp_path_factory, data, n, k, panel):
     values = np.random.default_rng(n * 100 + k).standard_normal((n, k)).astype(np.float32)
-    row_matrix = FileRowMatrix(tmp_path_factory.mktemp("rows") / "a.rows", (n, k), panel, writable=True)
+    row_matrix = FileRowMatrix(tmp_path_factory.mktemp("rows") / "a.rows", (n, k), panel)
     cut = data.draw(st.integers(0, n))
     row_matrix.write(cut, values[cut:])
     row_matrix.write(0, values[:cut])
@@ -35,7 +35,7 @@ def test_any_part_is_what_was_written(tmp_path_factory, data, n, k, panel):
 
 
 def test_a_slice_of_panels_is_written_alone(tmp_path):
-    row_matrix = FileRowMatrix(tmp_path / "a.rows", (5, 7), 3, writable=True)
+    row_matrix = FileRowMatrix(tmp_path / "a.rows", (5, 7), 3)
     row_matrix.write(0, np.zeros((5, 7), np.float32))
     row_matrix.write(2, np.ones((2, 3), np.float32), first=3)
     expected = np.zeros((5, 7), np.float32)
@@ -45,7 +45,7 @@ def test_a_slice_of_panels_is_written_alone(tmp_path):
 
 def test_its_path_is_released_when_nobody_holds_it(tmp_path):
     gone = []
-    row_matrix = FileRowMatrix(tmp_path / "a.rows", (2, 2), 2, writable=True, released=gone.append)
+    row_matrix = FileRowMatrix(tmp_path / "a.rows", (2, 2), 2, released=gone.append)
     row_matrix.write(0, np.ones((2, 2), np.float32))
     assert not gone
     del row_matrix
@@ -58,7 +58,7 @@ def test_views_of_mapped_files_are_found_in_their_file(tmp_path):
     mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
     for part in (mapped, mapped[3:9], mapped[3:9][2:]):
         path, offset = stored_at(part)
-        np.testing.assert_array_equal(FileArray(path, part.dtype, offset).read(0, part.size), np.ravel(part))
+        np.testing.assert_array_equal(FileArray(path, part.dtype.str, offset)[0 : part.size], np.ravel(part))
     assert stored_at(mapped[:, 1]) is None and stored_at(whole) is None
 
 
@@ -76,8 +76,8 @@ N = 60
 
 @pytest.fixture
 def small_reads(monkeypatch):
-    monkeypatch.setattr(files, "READ_ENTRIES", 40)
-    monkeypatch.setattr(files, "READ_ROWS", 9)
+    monkeypatch.setattr(blocks, "READ_ENTRIES", 40)
+    monkeypatch.setattr(blocks, "READ_ROWS", 9)
 
 
 @pytest.fixture(params=["memory", "files"])
@@ -94,12 +94,12 @@ def matrix(request, tmp_path):
 
 def test_blocks_cover_all_rows_and_reading_gives_them_back(matrix, small_reads):
     a, stored = matrix
-    rows = FileMatrix(stored, digested=False)
-    blocks = rows.blocks()
-    assert blocks[0][0] == 0 and blocks[-1][1] == N
-    assert all(one[1] == other[0] for one, other in pairwise(blocks))
-    assert max(stop - start for start, stop in blocks) <= 9
-    for start, stop in blocks:
+    rows = FileMatrix(stored)
+    cuts = rows.blocks()
+    assert cuts[0][0] == 0 and cuts[-1][1] == N
+    assert all(one[1] == other[0] for one, other in pairwise(cuts))
+    assert max(stop - start for start, stop in cuts) <= 9
+    for start, stop in cuts:
         indptr, indices, weights = rows.read(start, stop)
         part = sp.csr_matrix((weights, indices, indptr), (stop - start, N))
         assert abs(part - a[start:stop]).nnz == 0
@@ -109,7 +109,9 @@ def test_the_key_is_of_the_content_not_of_the_place(matrix, tmp_path):
     a, stored = matrix
     plain = Adjacency(a.indptr.astype(np.int64), a.indices.astype(np.int32), a.data)
     other = Adjacency(a.indptr.astype(np.int64), a.indices.astype(np.int32), a.data * 2)
-    assert FileMatrix(stored, True).key == FileMatrix(plain, True).key != FileMatrix(other, True).key
+    with MappedEngine("8GB", folder=tmp_path) as engine:
+        keys = [engine._matrix(each)[1] for each in (stored, plain, other)]
+    assert keys[0] == keys[1] != keys[2]
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from slimg.engine.blocks import Threads
-from slimg.engine.journal import Steps, Workdir, parts_of
+from slimg.engine.files import Steps, Workdir, parts_of
+from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 
 
@@ -115,32 +115,13 @@ def test_a_step_that_failed_is_computed_again(tmp_path):
     np.testing.assert_array_equal(row_matrix.read(0, 4), ones)
 
 
-def test_numbers_of_concurrent_tasks_do_not_depend_on_who_is_first(tmp_path):
-    def run(folder, order):
-        steps, made = steps_in(folder), {}
-        steps.array("before", [0], lambda: np.zeros(1))
-
-        def task(which):
-            def work():
-                return [steps.array(f"task {which}", [which, k], lambda k=k: np.full(1, 10.0 * which + k)) for k in range(3)]
-
-            return work
-
-        tasks = steps.tasks(tuple(task(which) for which in range(3)))
-        if order is None:
-            Threads(3).concurrently(*tasks)
-        else:
-            for which in order:
-                tasks[which]()
-        steps.array("after", [9], lambda: np.ones(1))
-        for line in (steps.work.path / "journal.jsonl").read_text().splitlines()[1:]:
-            made[line.split('"step": "')[1].split('"')[0]] = line.split('"what": "')[1].split('"')[0]
-        steps.work.close()
-        return made
-
-    one = run(tmp_path / "a", [0, 1, 2])
-    assert one == run(tmp_path / "b", [2, 0, 1]) == run(tmp_path / "c", None)
-    assert len(one) == 11 and one["3"] == "after"
+def test_concurrent_tasks_are_steps_in_their_own_order(tmp_path):
+    with MappedEngine("1GB", folder=tmp_path, threads=2) as engine:
+        ones = engine.row_matrix(np.ones((4, 2), np.float32))
+        tasks = [lambda: engine.random(4, 2, 0), lambda: engine.gram(ones), lambda: engine.random(4, 3, 1)]
+        engine.concurrently(*tasks)
+        lines = (tmp_path / "slimg-work" / "journal.jsonl").read_text().splitlines()[1:]
+        assert [json.loads(line)["what"] for line in lines] == ["row_matrix", "random", "sum", "random"]
 
 
 def test_functions_are_known_by_their_name_and_what_they_close_over():

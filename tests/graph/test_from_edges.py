@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slimg import Graph
 from slimg.errors import InputError
-from slimg.graph.from_edges import EdgeTable, NodeTable, as_frame, as_id_column, by_id
+from slimg.graph.from_edges import NodeTable, as_frame, as_id_column, by_id, read_table
 
 PAIRS = [("b", "a"), ("a", "c"), ("c", "a"), ("a", "c"), ("c", "c")]
 FRAME = pd.DataFrame(PAIRS, columns=["source", "target"])
@@ -209,7 +209,7 @@ def test_bad_tables_are_named(edges, options, words):
 )
 def test_ends_by_name_then_by_place(columns, options, ends):
     frame = pd.DataFrame({name: [f"{name}0", f"{name}1"] for name in columns})
-    (table,) = EdgeTable.read(frame, options.get("source"), options.get("target"), None)
+    (table,) = read_table(frame, options.get("source"), options.get("target"), None)
     assert table.source.tolist() == [f"{ends[0]}0", f"{ends[0]}1"] and table.target[0] == f"{ends[1]}0"
     guessed = f"Edges are read from columns {ends[0]!r} and {ends[1]!r}."
     assert (guessed in table.notes) == (not options)

@@ -10,7 +10,7 @@ import pytest
 from explain_graphs import planted
 from slimg import SlimG
 from slimg.errors import InputError
-from slimg.inference.calibration import abstention_curve, calibrate, calibration_error, quantile
+from slimg.inference.predictions import abstention_curve, calibrate, calibration_error, quantile
 from slimg.lab import sanity
 from slimg.learn.objective import softmax
 

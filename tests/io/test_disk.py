@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet, table
 
 from slimg import SlimG
-from slimg.engine.files import FileMatrix
+from slimg.engine.blocks import FileMatrix
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
@@ -194,7 +194,7 @@ def test_a_file_that_changes_underneath_is_refused(tmp_path, data, how, name):
 
     with MappedEngine("2GB", threads=1) as engine:
         model = SlimG(engine=engine, grid=[(1e-3, 1e-2)], cv=2, average=1)
-        rows, held = engine.row_matrix(graph.features), FileMatrix(graph.adjacency, digested=False)
+        rows, held = engine.row_matrix(graph.features), FileMatrix(graph.adjacency)
         whole = model.propagate(graph)
         change()
         calls = [lambda: model.fit(graph), lambda: model.fit(graph, propagated=whole).save(tmp_path / "model.slimg")]

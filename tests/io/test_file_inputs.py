@@ -6,9 +6,11 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
+from slimg import Graph
 from slimg.errors import InputError
-from slimg.io import Source, write_table
+from slimg.io import Source
 from slimg.io.inputs import Options, comparable, distinct, read_inputs
+from slimg.io.write import write_table
 
 EDGES = pd.DataFrame({"from": ["a", "b", "c"], "to": ["b", "c", "d"], "weight": [1.0, 2.5, 1.0], "when": ["x", "y", "z"]})
 NODES = pd.DataFrame({"key": ["a", "b", "c", "d"], "kind": ["p", "q", "", "p"], "x": [1, 2, 3, 4]})
@@ -78,7 +80,7 @@ def test_labels_in_a_file_of_their_own(sources, tmp_path):
     assert found.graph.labels.tolist() == ["q", None, None, "p"]
     assert found.label == "truth"
     assert any("1 labels belong to ids that are not among the nodes" in note for note in found.notes)
-    twice = pd.concat([labels, labels])
+    twice = pd.concat([labels, labels.assign(truth="r")])
     with pytest.raises(InputError, match="ids are there more than once: 'd', 'a', 'z'"):
         read_inputs(sources(nodes=NODES[["key", "x"]], labels=Source(write_table(twice, tmp_path / "labels.csv"))))
 
@@ -114,7 +116,7 @@ def test_edges_to_unknown_ids(sources):
 @pytest.mark.parametrize(
     ("nodes", "more", "told"),
     [
-        (pd.concat([NODES, NODES[:1].assign(x=9)]), {"label": "kind"}, "ids of the nodes must be distinct, but 1 value is"),
+        (pd.concat([NODES, NODES[:1].assign(x=9)]), {"label": "kind"}, "'key' must be distinct, but 1 value is"),
         (NODES, {}, "with --label: the columns are key, kind, x"),
         (NODES, {"label": "sort"}, "there is no column 'sort' for --label: the columns are key, kind, x"),
         (NODES, {"label": "key"}, "column 'key' cannot be both id and label"),
@@ -172,4 +174,5 @@ def test_an_empty_text_is_no_id():
 
 def test_ids_of_the_edges_are_in_order_if_they_can_be():
     assert distinct([pd.Series([3, 1]), pd.Series([2, 3])]).tolist() == [1, 2, 3]
-    assert distinct([pd.Series(["b", 1], dtype=object), pd.Series(["a", "b"], dtype=object)]).tolist() == ["b", 1, "a"]
+    mixed = distinct([pd.Series(["b", 1], dtype=object), pd.Series(["a", "b"], dtype=object)])
+    assert mixed.tolist() == Graph.from_edges([("b", "a"), (1, "b")]).ids.tolist() == [1, "a", "b"]

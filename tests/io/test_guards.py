@@ -19,7 +19,8 @@ import scipy.sparse as sp
 import slimg
 from benchmarks.fuzz.readers import make_seeds, mutation, outcome
 from slimg.errors import InputError
-from slimg.io import Source, databases, guards, read, write_table
+from slimg.io import CHUNK, Source, databases, read
+from slimg.io.write import write_table
 from slimg.lab.datasets.readers import _check_present, load_mat
 
 RNG = np.random.default_rng(0)
@@ -100,7 +101,7 @@ def test_archives_are_refused_by_their_declared_size(tmp_path, name):
 def test_a_stream_ends_where_it_grows_too_large(tmp_path, monkeypatch):
     import gzip
 
-    monkeypatch.setattr(guards, "SMALL", 1 << 20)
+    monkeypatch.setattr(slimg.io, "SMALL", 1 << 20)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,b\n" * 2_000_000))
     with pytest.raises(InputError, match=r"a\.csv\.gz: what is packed in it"):
         read(Source(tmp_path / "a.csv.gz"))
@@ -126,7 +127,7 @@ def test_wild_pointers_reach_no_kernel(tmp_path, indptr, indices, format):
 
 
 def test_lines_columns_and_depth_have_limits(tmp_path):
-    (tmp_path / "line.csv").write_bytes(b"a,b\n" + b"1" * (3 * guards.CHUNK))
+    (tmp_path / "line.csv").write_bytes(b"a,b\n" + b"1" * (3 * CHUNK))
     (tmp_path / "wide.csv").write_text("\n".join([",".join(f"c{k}" for k in range(30_000)), ",".join(["1"] * 30_000)]))
     (tmp_path / "deep.jsonl").write_text('{"id": 1, "a": ' + "[" * 200_000 + "]" * 200_000 + "}\n")
     (tmp_path / "deep.json").write_text("[" * 200_000)

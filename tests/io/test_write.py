@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from slimg.errors import InputError
-from slimg.io import FORMULA_STARTS, Source, make_folder, read, refuse_existing, write_table, write_text
+from slimg.io import Source, make_folder, read, refuse_existing, write_text
+from slimg.io.write import FORMULA_STARTS, write_table
 
 
 @pytest.mark.parametrize("start", FORMULA_STARTS)

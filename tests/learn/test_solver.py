@@ -56,6 +56,19 @@ def test_without_intercept(l1, group):
     assert solution.objective == pytest.approx(task.objective(weights, 0.0), rel=TOL)
 
 
+@pytest.mark.parametrize(("l1", "group"), [(0.0, 0.02), (1e-3, 1e-3)])
+def test_what_rounding_left_of_a_group_does_not_keep_it_from_moving(l1, group):
+    task = task_of(3, l1, group)
+    problem = problem_of(task)
+    solution = solve(problem, l1, group, tol=TOL)
+    largest = int(problem.penalty(l1, group).norms(solution.weights).argmax())
+    weights = solution.weights.copy()
+    weights[task.group_of == largest] *= 1e-15
+    again = solve(problem, l1, group, replace(solution, weights=weights), tol=TOL)
+    assert again.converged
+    assert again.objective == pytest.approx(solution.objective, rel=TOL)
+
+
 def test_weights_of_rows_are_repetitions():
     task = task_of(1, 0.01, 0.02)
     times = np.random.default_rng(0).integers(1, 4, len(task.codes))

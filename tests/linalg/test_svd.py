@@ -118,7 +118,7 @@ def test_large_parts_are_dense_in_float32(monkeypatch):
     adjacency = from_networkx(nx.random_regular_graph(5, 300, seed=1))
     plan = svd.plan_svd(ENGINE, adjacency)
     plan.prepare()
-    assert isinstance(plan, svd.DenseSVD) and plan._forms[0].diagonal.dtype == np.float32
+    assert isinstance(plan, svd.DenseSVD) and plan._parts[0].values.dtype == np.float32
     spectrum, exact = plan.solve(), np.linalg.eigvalsh(adjacency.to_scipy().toarray().astype(np.float64))
     largest = exact[np.argsort(-np.abs(exact))][: spectrum.rank]
     np.testing.assert_allclose(spectrum.singular_values, np.abs(largest), atol=1e-4)

@@ -100,7 +100,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _end(str(error), WRONG_INPUT)
         if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             return _end(f"{error.filename}: {error.strerror}: check its permissions, or choose another folder", WRONG_INPUT)
-        if _is_interrupt(error):
+        from slimg.io import is_interrupt
+
+        if is_interrupt(error):
             return _end("interrupted", INTERRUPTED)
         return _end(_internal(error), INTERNAL)
 
@@ -116,13 +118,6 @@ def _check_limit(command: str) -> None:
                 f"the limit of address space (ulimit -v) is {limit / 1e9:.3g} GB, but the libraries map {LEAST / 1e9:g} GB before"
                 " they begin, most of it unused: raise it, or limit the memory in use with a cgroup"
             )
-
-
-def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether an interrupt stands behind an error: numpy turns one that comes while it is imported into an ImportError."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 def _discard_output() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from slimg import cli
 from slimg.cli import echo
-from slimg.io import refuse_existing, write_table
+from slimg.io import refuse_existing
 
 PEOPLE = 240
 CLUBS = {"chess": ("board", "opening", "clock"), "climbing": ("rope", "wall", "chalk"), "choir": ("tenor", "score", "chord")}
@@ -31,6 +31,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Write the files, fit, print what to try."""
+    from slimg.io.write import write_table
+
     people, friends = synthetic()
     files = {args.out / "people.csv": people, args.out / "friends.csv": friends}
     refuse_existing(list(files), args.force)

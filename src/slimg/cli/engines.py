@@ -32,13 +32,16 @@ SMALL = 1 << 26
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--engine``, ``--memory`` and ``--scheduler``."""
+    """Add ``--engine``, ``--memory``, ``--scheduler`` and ``--shared-folder``."""
     group = parser.add_argument_group("engine")
     group.add_argument("--engine", choices=ENGINES, default="auto",
                        help="memory; mapped: files, for graphs larger than memory; dask: a cluster (default: auto, by the"
                        " estimate)")  # fmt: skip
     group.add_argument("--memory", metavar="SIZE", help="memory to use at most, as 4GB (default: most of what is free)")
     group.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of a Dask cluster, as tcp://HOST:8786")
+    group.add_argument("--shared-folder", metavar="DIR", type=Path,
+                       help="with --scheduler: a folder that this machine and all workers see, for work files (default: the"
+                       " folder for temporary files, which is enough on one machine)")  # fmt: skip
 
 
 @contextmanager
@@ -69,25 +72,42 @@ def opened(args: argparse.Namespace, options: Options, progress: Progress) -> It
             "--engine dask needs the address of a scheduler: give it with --scheduler, as tcp://HOST:8786" if missing else
             "--scheduler goes with --engine dask: give both, or neither"
         )  # fmt: skip
+    if args.shared_folder is not None and (args.scheduler is None or not args.shared_folder.is_dir()):
+        needed = "--scheduler" if args.scheduler is None else "a folder that exists on this machine and on all workers"
+        raise InputError(f"--shared-folder {args.shared_folder} needs {needed}")
+    with options.local() as local, _read(args, local, budget, progress) as found:
+        yield found
+
+
+@contextmanager
+def _read(
+    args: argparse.Namespace, options: Options, budget: int | None, progress: Progress
+) -> Iterator[tuple[Inputs, Any, list[str]]]:
+    """Choose the engine, and read files of this computer for it."""
     name, notes = _chosen(args.engine, options, budget)
     if name == "mapped":
         with _mapped(args, options, budget or int(0.8 * (available_memory() or 1 << 32)), progress) as (inputs, engine):
             yield inputs, engine, [*notes, SAMPLED]
         return
-    with _client(args.scheduler) if name == "dask" else nullcontext("memory") as place:
+    with _cluster(args.scheduler, args.shared_folder) if name == "dask" else nullcontext("memory") as place:
         with progress.stage("reading"):
             inputs = _without_table(read_inputs(options), options)
             release_memory()
         yield inputs, place, notes
 
 
-def _client(address: str) -> Any:
-    """A client of a Dask cluster."""
+@contextmanager
+def _cluster(address: str, folder: Path | None) -> Iterator[Any]:
+    """The engine of a Dask cluster."""
     client = require("distributed", "dask", "--engine dask").Client
+    from slimg.engine.dask import DaskEngine
+
     try:
-        return client(address, timeout=20)
+        connected = client(address, timeout=20)
     except (OSError, TimeoutError, ValueError) as error:
         raise InputError(f"there is no Dask scheduler at {address} ({str(error)[:100]}): check --scheduler") from None
+    with connected, DaskEngine(connected, folder) as engine:
+        yield engine
 
 
 def _without_table(inputs: Inputs, options: Options) -> Inputs:
@@ -101,13 +121,13 @@ def _without_table(inputs: Inputs, options: Options) -> Inputs:
 
 def _chosen(name: str, options: Options, budget: int | None) -> tuple[str, list[str]]:
     """The name of the engine, and a note if the estimate decided."""
+    stored = sum(path.stat().st_size for source in (*options.edges, *options.nodes) for path in source.files if path.is_file())
+    if name in ("memory", "dask") or (name == "auto" and budget is None and stored < SMALL):
+        return ("memory" if name == "auto" else name), []
     from slimg.io.disk_tables import check_options
 
     if name == "mapped":
         check_options(options)
-    stored = sum(path.stat().st_size for source in (*options.edges, *options.nodes) for path in source.files if path.is_file())
-    if name in ("memory", "dask") or (name == "auto" and budget is None and stored < SMALL):
-        return ("memory" if name == "auto" else name), []
     from slimg.cli.estimate import measured
     from slimg.components.estimate import estimate
     from slimg.engine.rates import Rates

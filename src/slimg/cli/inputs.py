@@ -55,8 +55,8 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group(
         "files",
         "CSV, TSV, JSON lines, Parquet, Excel, npz, Matrix Market, GraphML, GEXF, SQLite, DuckDB, PostgreSQL; text as .gz, .zst,"
-        " .zip;"
-        " folders of Parquet; patterns such as 'edges/*.csv'; - for CSV from the standard input",
+        " .zip; folders of Parquet; patterns such as 'edges/*.csv'; s3://… and other addresses of fsspec; - for CSV from the"
+        " standard input",
     )
     files.add_argument("--edges", metavar="FILE", action="append",
                        help="edges; FILE:TABLE or FILE:QUERY for a database, as shop.db:orders or postgresql://HOST/NAME:'SELECT"
@@ -173,9 +173,7 @@ def reading_record(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
     dict
         Plain values, kept in the file of a model.
     """
-    plan = None if inputs.plan is None else inputs.plan.as_dict()
-    options = {name: _without_passwords(getattr(args, name)) for name in _RECORDED}
-    return {"options": options, "plan": plan, "id": inputs.id, "label": inputs.label, "columns": inputs.columns}
+    return {"options": {name: _without_passwords(getattr(args, name)) for name in _RECORDED}, **inputs.record()}
 
 
 def _without_passwords(given: Any) -> Any:
@@ -301,7 +299,8 @@ def _read(model: SlimG, options: Options, reading: dict[str, Any]) -> Inputs:
         if not nodes.lacks(_alike(alone.graph, fitted)):
             raise
         inputs = read_inputs(replace(options, unknown="keep"), need_label=False, plan=plan)
-        inputs = replace(inputs, graph=_alike(inputs.graph, fitted), notes=alone.notes)
+        notes = tuple(note for note in alone.notes if note not in alone.graph.warnings())  # which are of nodes without edges
+        inputs = replace(inputs, graph=_alike(inputs.graph, fitted), notes=notes)
         strange = inputs.graph.ids[alone.graph.n :][nodes.places(inputs.graph)[alone.graph.n :] < 0]
         if len(strange):
             raise InputError(
@@ -399,7 +398,7 @@ def write_predictions(
     import pandas as pd
 
     from slimg.inference.predictions import prediction_columns
-    from slimg.io import FORMULA_STARTS, write_table
+    from slimg.io.write import FORMULA_STARTS, write_table
 
     prefix, formulas = "", 0
 

@@ -26,7 +26,7 @@ from slimg.cli.inputs import (
     predictions_path,
     write_predictions,
 )
-from slimg.io import output_format, refuse_existing
+from slimg.io import refuse_existing
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -50,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
     with progress.whole("predict", 3):
         with progress.stage("reading"):
             model, inputs, options = load_with_graph(args)
+        from slimg.io.write import output_format
+
         path = args.out or predictions_path(Path(), options)
         output_format(path)
         refuse_existing([path], args.force)

@@ -23,7 +23,8 @@ import numpy as np
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
-from slimg.linalg.svd import SVDPlan, plan_svd
+from slimg.graph.relations import opposite
+from slimg.linalg.svd import Spectrum, SVDPlan, directed_svd, plan_svd
 
 if TYPE_CHECKING:
     from slimg.components.estimate import Sizes
@@ -229,6 +230,7 @@ class Context:
     random_state: int = 0
     ranks: dict[Rank, int] = field(default_factory=dict)
     _plans: dict[Rank, SVDPlan] = field(default_factory=dict)
+    _sides: dict[tuple[str, int], Spectrum] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
     @property
@@ -280,6 +282,29 @@ class Context:
                 plan.prepare()
                 self.ranks[rank] = plan.rank
             return plan
+
+    def right_vectors(self, step: str, rank: int) -> Spectrum:
+        """Decompose the matrix D of a direction, D = U Σ Vᵀ; the opposite direction, whose D is the transpose, shares it.
+
+        Parameters
+        ----------
+        step : str
+            As `Graph.directions` names it.
+        rank : int
+            The number of columns.
+
+        Returns
+        -------
+        Spectrum
+            V and Σ, of which no other reference is kept.
+        """
+        with self._lock:
+            if (step, rank) not in self._sides:
+                back = opposite(step)
+                out, into = self.graph.direction(step), self.graph.direction(back)
+                sigma, left, right = directed_svd(self.engine, out, into, rank, self.random_state)
+                self._sides |= {(back, rank): Spectrum(left, sigma), (step, rank): Spectrum(right, sigma)}
+            return self._sides.pop((step, rank))
 
     def resolve(self, rank: Rank) -> int:
         """Find the number of columns that a rank stands for; the paper's rule needs the singular values of A.

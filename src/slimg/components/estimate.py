@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from slimg.components.component import Component, Cost, EnergyRank, Rank, lacking, structure_rank
-from slimg.components.compute import DEFAULT_COMPONENTS, SIDE_BY_SIDE
+from slimg.components.compute import DEFAULT_COMPONENTS, SIDE_BY_SIDE, default_components
 from slimg.components.features import FeatureComponent
 from slimg.engine.base import Engine, check_engine, engine_for
 from slimg.errors import InputError
@@ -205,7 +205,7 @@ class Estimate:
 def estimate(
     what: Graph | Sizes,
     *,
-    components: Sequence[Component] = DEFAULT_COMPONENTS,
+    components: Sequence[Component] | None = None,
     memory: str | int | None = None,
     workers: int = 2,
     folder: str | Path | None = None,
@@ -218,8 +218,8 @@ def estimate(
     ----------
     what : Graph or Sizes
         The graph, or its sizes alone.
-    components : sequence of Component, default=DEFAULT_COMPONENTS
-        What is computed.
+    components : sequence of Component or None, default=None
+        What is computed; None is the default list.
     memory : str, int or None, default=None
         The budget, such as "4GB" or a number of bytes; None is most of what is free now.
     workers : int, default=2
@@ -247,7 +247,7 @@ def estimate(
 
     sizes = Sizes.of(what) if isinstance(what, Graph) else what
     rates = rates or measure(folder)
-    costs = _costs(sizes, components)
+    costs = _costs(sizes, components or default_components(sizes.labelled, sizes.nodes))
     free = available_memory() or 2**62
     budget = min(int(COMFORT * free) if memory is None else as_bytes(memory), free)
     inside = _in_memory(sizes, costs, rates)
@@ -287,7 +287,7 @@ def choose_engine(
     """
     check_engine(engine, memory)
     if isinstance(engine, str) and engine == "auto":
-        engine = estimate(graph, components=components or DEFAULT_COMPONENTS, memory=memory).recommended
+        engine = estimate(graph, components=components, memory=memory).recommended
     found = engine_for(engine, memory)
     if components is not None and hasattr(found, "require_room"):
         sizes = Sizes.of(graph)

@@ -453,7 +453,8 @@ class PropagatedFeatures(FeatureComponent):
     @property
     def short_title(self) -> str:
         """The title in two or three words."""
-        found = "nodes further away" if self.kind == "row" else "neighbourhood"
+        away = "direct neighbours" if self.steps == 1 else "nodes further away"
+        found = away if self.kind == "row" else "neighbourhood"
         return f"{found} in ranges" if self.normalize == "bins" else found
 
     @property

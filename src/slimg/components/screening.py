@@ -9,21 +9,24 @@ leave-one-out residual in closed form, from one decomposition of BᵀB (q × q):
 Blocks are added greedily. E is the residual of what was chosen so far, beginning with X itself; the gain of a block is the
 share of ‖E‖² that it explains, each row held out. The block with the largest gain is added and E computed anew from all
 blocks, until no block gains `LEAST`, or there are `MOST` of them. Steps of paths are the `BEST` directions on their own, and
-their opposites as second steps. Where there are no more than `MOST` paths, as with one directed relation, all are taken: the
-group penalty judges them better than ridge regression does on few labels.
+their opposites as second steps. Where there are no more than `MOST` paths, as with one directed relation, all are taken, with
+more columns, and the structure along each direction beside them: the group penalty judges them better than ridge regression
+does on few labels. Rows of A say much where labels are many, so that the columns of the structure follow their number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from slimg.components.component import FEATURE_RANK, STRUCTURE_RANK, Component
 from slimg.components.features import FeatureComponent, Features, PropagatedFeatures
-from slimg.components.paths import PathFeatures
+from slimg.components.paths import PATH_RANK, PathFeatures
 from slimg.components.row_scaling import BINS, Preparation, dense_rows, preparation_of, prepared_rows
+from slimg.components.structure import Structure
 from slimg.engine.base import Array, Engine
 from slimg.engine.blas import one_thread
 from slimg.graph.graph import Graph
@@ -35,6 +38,10 @@ COLUMNS = 64
 """q."""
 MOST, BEST, LEAST = 12, 6, 0.002
 """Paths at most, directions that paths of two steps are made of, and the least gain of a path."""
+WIDEST = 1_536
+"""Columns of all paths together where all are taken; a path has `PATH_RANK` to `FEATURE_RANK` of them."""
+LARGEST, ENTRIES = 512, 1 << 26
+"""Columns of the structure along a direction at most, and entries of its matrix (n × columns)."""
 SHARES = (0.003, 0.03, 0.3, 3.0)
 """α, as shares of the mean eigenvalue of BᵀB; the best counts."""
 REACHED = 0.005
@@ -60,20 +67,28 @@ class Screening:
         Direction → the share of what X leaves unexplained that the features one step along it explain.
     reached : dict of str to float
         Direction → the share of labelled nodes from which it leads somewhere.
+    path_rank, structure_rank : int
+        Columns of each path, and of the structure along each direction; 0 for none.
     """
 
     chosen: dict[Path, float]
     gains: dict[str, float]
     reached: dict[str, float]
+    path_rank: int = PATH_RANK
+    structure_rank: int = 0
 
     @property
-    def components(self) -> tuple[PathFeatures, ...]:
-        """One component for each chosen path."""
-        return tuple(PathFeatures(path=path) for path in self.chosen)
+    def components(self) -> tuple[Component, ...]:
+        """One component for each chosen path, and the structure along each direction if it is one."""
+        paths = (PathFeatures(path=path, rank=self.path_rank) for path in self.chosen)
+        steps = self.reached if self.structure_rank else ()
+        return (*paths, *(Structure(rank=self.structure_rank, step=step) for step in steps))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Which directions were left out, one sentence."""
+        if not self.gains:
+            return ()
         used = {step for path in self.chosen for step in path}
         unused = [step for step in self.gains if step not in used]
         kept = f"Paths along relations that are components: {'; '.join(' '.join(path) for path in self.chosen) or 'none'}."
@@ -104,10 +119,19 @@ def screen_paths(
     Screening
         Chosen paths, and gains of all directions.
     """
-    features = graph.features
-    directions = graph.directions()
+    features, directions = graph.features, graph.directions()
+    reached = {key: float((np.diff(each.indptr)[rows] > 0).mean()) for key, each in directions.items()}
+    paths = len(directions) * (len(directions) + 1)
+    few = 0 < paths <= MOST
+    found = Screening(
+        {},
+        {},
+        reached,
+        int(np.clip(WIDEST // paths, PATH_RANK, FEATURE_RANK)) if few else PATH_RANK,
+        int(np.clip(min(len(rows), ENTRIES // graph.n), STRUCTURE_RANK, LARGEST)) if few else 0,
+    )
     if features is None or not features.shape[1] or not directions:
-        return Screening({}, {}, {})
+        return found
     x = engine.row_matrix(features)
     preparation = preparation_of(engine, x, "auto")
     if preparation.normalize is not None:
@@ -124,7 +148,7 @@ def screen_paths(
     with one_thread():
         targets = np.eye(classes)[codes] - np.bincount(codes, minlength=classes) / len(codes)
         own = _unit(dense_rows(engine.rows(reduced, rows)).astype(np.float64))
-        return _Greedy(own, targets).choose(directions, rows, block)
+        return _Greedy(own, targets).choose(found, few, block)
 
 
 def screen_ranges(
@@ -195,16 +219,17 @@ class _Greedy:
         """The share of the residual that a block explains, each row held out."""
         return 1 - float(np.square(leave_one_out(block, self.residual)).sum()) / self.unexplained
 
-    def choose(self, directions: Mapping[str, Any], rows: Array, block: Any) -> Screening:
-        reached = {key: float((np.diff(each.indptr)[rows] > 0).mean()) for key, each in directions.items()}
-        pool: dict[Path, Array] = {(key,): block((key,)) for key in directions if reached[key] >= REACHED}
+    def choose(self, found: Screening, every: bool, block: Callable[[Path], Array]) -> Screening:
+        """Add gains and chosen paths, or all of them."""
+        directions = list(found.reached)
+        pool: dict[Path, Array] = {(key,): block((key,)) for key in directions if found.reached[key] >= REACHED}
         gains = {key: self.gain(pool[(key,)]) if (key,) in pool else 0.0 for key in directions}
         first = sorted((key for key in gains if gains[key] > 0), key=lambda key: -gains[key])[:BEST]
         second = list(dict.fromkeys([*first, *map(opposite, first)]))
-        if len(directions) * (len(directions) + 1) <= MOST:
+        if every:
             paths: list[Path] = [*((key,) for key in directions), *((a, b) for a in directions for b in directions)]
-            found = {path: gains[path[0]] if len(path) == 1 else self.gain(block(path)) for path in paths}
-            return Screening(found, gains, reached)
+            all_gains = {path: gains[path[0]] if len(path) == 1 else self.gain(block(path)) for path in paths}
+            return replace(found, chosen=all_gains, gains=gains)
         pool |= {(a, b): block((a, b)) for a in first for b in second}
         chosen: dict[Path, float] = {}
         latest = dict.fromkeys(pool, np.inf)  # gains of an earlier round: they seldom rise, so that few are computed again
@@ -218,7 +243,7 @@ class _Greedy:
             del latest[path]
             if self._add(pool[path]):
                 chosen[path] = gain
-        return Screening(chosen, gains, reached)
+        return replace(found, chosen=chosen, gains=gains)
 
     def _add(self, block: Array) -> bool:
         """Whether the residual of all blocks is smaller with this one; then it stays."""

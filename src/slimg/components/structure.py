@@ -2,14 +2,15 @@
 
     A = U Σ Vᵀ truncated        s_i = (U Σ)_i = Σ_j A_ij V_j        p_i = s_i / ‖s_i‖
 
-The rank is that of `EnergyRank` or fixed. For the fitted graph A V is U Σ again, since A is symmetric; for new nodes it
-folds them in. A node whose V is not known (it is new) gives nothing to its neighbours. A row of U Σ that is only rounding
-(of a part of the graph that no kept column reaches) becomes zero.
+The rank is that of `EnergyRank` or fixed. A is the undirected union or, with ``step``, the matrix of one direction of a
+relation: what a node points to, or what points to it. For the fitted graph A V is U Σ again; for new nodes it folds them in.
+A node whose V is not known (it is new) gives nothing to its neighbours. A row of U Σ that is only rounding (of a part of the
+graph that no kept column reaches) becomes zero.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,13 +22,17 @@ from slimg.components.component import (
     Component,
     Context,
     Cost,
+    EnergyRank,
     Rank,
     Target,
     check_rank,
 )
 from slimg.components.row_scaling import rounding_of, unit_rows, without_noise
-from slimg.engine.base import Array, Engine, RowMatrix
+from slimg.engine.base import Array, Engine, RowMatrix, Scaling
 from slimg.engine.memory import MemoryEngine
+from slimg.errors import InputError
+from slimg.graph.adjacency import Adjacency
+from slimg.graph.graph import Graph
 from slimg.linalg.operators import gathered
 from slimg.linalg.svd import Spectrum
 
@@ -58,7 +63,10 @@ class Structure(Component):
     Parameters
     ----------
     rank : int or EnergyRank, default=64
-        The number of columns, or the rule that decides it.
+        The number of columns, or the rule that decides it; with ``step`` a number.
+    step : str, default=None
+        A direction as `Graph.directions` names it (``"cites →"``, ``"cites ←"``, or the name of an undirected relation), whose
+        matrix takes the place of the union of all relations.
 
     Examples
     --------
@@ -66,29 +74,77 @@ class Structure(Component):
     >>> component = Structure(rank=32)
     >>> component.name, component.formula
     ('U', 'U')
+    >>> Structure(step="cites ←").name, Structure(step="cites ←").title
+    ('cites ← U', 'which nodes point to it by cites')
     """
 
     rank: Rank = STRUCTURE_RANK
+    step: str | None = None
 
     needs_edges: ClassVar[bool] = True
-    name: ClassVar[str] = "U"
-    formula: ClassVar[str] = "U"
-    title: ClassVar[str] = "its place in the network"
-    short_title: ClassVar[str] = "network"
     reach: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_rank(self.rank)
+        if self.step is not None and not (isinstance(self.step, str) and self.step):
+            raise InputError(f"step must be a direction such as 'cites →', not {self.step!r}")
+        if self.step is not None and isinstance(self.rank, EnergyRank):
+            raise InputError(f"rank must be a whole number for the structure along {self.step!r}, not {self.rank!r}")
+
+    @property
+    def name(self) -> str:
+        """``U``, or ``cites → U``."""
+        return "U" if self.step is None else f"{self.step} U"
+
+    @property
+    def formula(self) -> str:
+        """``U``, or ``U[cites →]``."""
+        return "U" if self.step is None else f"U[{self.step}]"
+
+    @property
+    def title(self) -> str:
+        """The component in words."""
+        if self.step is None:
+            return "its place in the network"
+        name, _, arrow = self.step.rpartition(" ")
+        words = {"→": f"which nodes it points to by {name}", "←": f"which nodes point to it by {name}"}
+        return words.get(arrow, f"which its neighbours by {self.step} are")
+
+    @property
+    def short_title(self) -> str:
+        """The title in two or three words."""
+        return "network" if self.step is None else f"network {self.step}"
+
+    def matrix(self, graph: Graph) -> Adjacency:
+        """A of a graph: the union of its relations, or one direction.
+
+        Parameters
+        ----------
+        graph : Graph
+            The fitted graph, or another.
+
+        Returns
+        -------
+        Adjacency
+            Row i lists the nodes that place node i.
+        """
+        return graph.adjacency if self.step is None else graph.direction(self.step)
 
     def compute(self, context: Context) -> tuple[StructureState, RowMatrix]:
         """Compute U Σ of the graph's A with rows of length one."""
+        if self.step is not None:
+            spectrum = context.right_vectors(self.step, self.rank)  # type: ignore[arg-type]  # no EnergyRank
+            (rows,) = context.engine.products(self.matrix(context.graph), spectrum.vectors, [Scaling()])
+            floor = rounding_of(spectrum.singular_values)
+            rows = context.engine.map_rows(lambda block: unit_rows(block, floor), rows, overwrite_input=True)
+            return StructureState(spectrum, context.engine), rows
         plan = context.decompose(self.rank)
         spectrum, rows = plan.solve_rows(lambda block, sigma: unit_rows(block, rounding_of(sigma)))
         return StructureState(spectrum, context.engine), rows
 
     def project(self, state: StructureState, target: Target) -> Array:
         """A V of the nodes."""
-        links, reached = _links(target)
+        links, reached = self._links(target)
         raw = links @ state.right_vectors(reached, target.known)
         return without_noise(raw, rounding_of(state.spectrum.singular_values))
 
@@ -96,7 +152,7 @@ class Structure(Component):
         """Attribute scores to direct neighbours: Σ_j A_ij V_j W / ‖s_i‖."""
         raw = self.project(state, target)
         lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
-        links, reached = _links(target)
+        links, reached = self._links(target)
         own = state.right_vectors(reached, target.known) @ weights
         found = []
         for k, length in enumerate(lengths):
@@ -108,12 +164,13 @@ class Structure(Component):
 
     def neighbour_scores(self, state: StructureState, weights: Array, target: Target) -> tuple[Array, Array]:
         """What each edge carries: A_ij V_j w."""
-        links = gathered(target.graph.adjacency, target.rows)
+        links = gathered(self.matrix(target.graph), target.rows)
         return links.indices, links.data * (state.right_vectors(links.indices, target.known) @ weights)
 
     def cost(self, sizes: Sizes) -> Cost:
         """Blocks of columns through A, each against the basis twice, and the vectors from it."""
-        return _cost(self.rank, sizes)
+        found = _cost(self.rank, sizes)
+        return found if self.step is None else replace(found, passes=2 * found.passes + 1)
 
     def to_arrays(self, state: StructureState) -> dict[str, Array]:
         """Singular vectors (n × r) and eigenvalues (r)."""
@@ -124,12 +181,11 @@ class Structure(Component):
         """The state of a model file, in memory."""
         return StructureState(Spectrum(arrays["vectors"], arrays["eigenvalues"]), MemoryEngine())
 
-
-def _links(target: Target) -> tuple[csr_array, Array]:
-    """A[rows, reached], float64, and reached: the neighbours of the rows, ascending."""
-    links = gathered(target.graph.adjacency, target.rows)
-    reached, place = np.unique(links.indices, return_inverse=True)
-    return csr_array((links.data, place, links.indptr), shape=(len(target.rows), len(reached))), reached
+    def _links(self, target: Target) -> tuple[csr_array, Array]:
+        """A[rows, reached], float64, and reached: the neighbours of the rows, ascending."""
+        links = gathered(self.matrix(target.graph), target.rows)
+        reached, place = np.unique(links.indices, return_inverse=True)
+        return csr_array((links.data, place, links.indptr), shape=(len(target.rows), len(reached))), reached
 
 
 def _cost(rank: Rank, sizes: Sizes) -> Cost:

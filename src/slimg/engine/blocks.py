@@ -1,37 +1,28 @@
-"""How rows are cut into blocks, and the pool of threads that computes them.
+"""How rows are cut into blocks, how those of a sparse matrix are read, and the pool of threads that computes them.
 
 Layouts are functions of shapes and of the sparsity pattern alone. Each block is computed by one thread and results are taken
 in order, so neither the number of threads nor the engine changes a bit: engines that share a layout add the same numbers in
 the same order. A call from inside a block or a task runs on the calling thread: the pool never waits for itself.
-
-Large arrays whose memory is reused once they are no longer referenced.
-
-A fresh gigabyte costs the system between 0.2 s and 2 s of page faults, as much as a pass over a graph: an algorithm that
-makes and drops row matrices pays it every time. Here the engine keeps a reference to the memory of each large array that it
-returns. numpy keeps such a reference in every view as well, so the reference count shows when only the engine's own is left,
-and the next array of about that size gets the memory.
-
-Rows begin where cache lines do, as far as their width allows: a row of 32 float32 is two lines, but three when it begins
-within one, and a pass that gathers rows takes that much longer.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from slimg.engine.base import Array, RowMatrix
+from slimg.engine.base import Array, RowMatrix, Sparse
 from slimg.engine.blas import one_thread
 from slimg.errors import InputError
 from slimg.progress import SILENT, Progress
-from slimg.system import cores
+from slimg.system import check_stamp, cores, require_unchanged, stamp
 
 BLOCKS = 16
 """Blocks that a row matrix is cut into, unless they would be too small for a task or too large for the cache."""
@@ -74,6 +65,105 @@ def balanced_blocks(indptr: Array) -> list[Run]:
     cuts = np.searchsorted(work, np.arange(0, int(work[-1]), PRODUCT_WORK))
     edges = np.unique(np.append(cuts, len(indptr) - 1)).tolist()
     return list(pairwise(edges))
+
+
+READ_ENTRIES = 1 << 20
+"""Indices of A, or entries of a row matrix, that a thread reads at a time."""
+READ_ROWS = 1 << 14
+"""Most rows of a block of a product."""
+
+
+@dataclass(frozen=True)
+class FileArray:
+    """A vector or matrix of any type stored row-major from a byte of a file on; its slices are those of the flattened array.
+
+    A file with a ``stamp`` must not change.
+    """
+
+    path: Path
+    dtype: str
+    offset: int = 0
+    stamp: tuple[int, ...] | None = None
+
+    def __getitem__(self, entries: slice) -> Array:
+        out = np.empty(entries.stop - entries.start, self.dtype)
+        read_into(out, self.path, self.offset + entries.start * out.itemsize, self.stamp)
+        return out
+
+
+class FileMatrix:
+    """CSR rows, in memory or in the files they are mapped from, which are read block by block."""
+
+    matrix: Sparse
+    n: int
+    indices: FileArray | Array
+    weights: FileArray | Array | None
+
+    def __init__(self, matrix: Sparse):
+        self.matrix, self.n, self._indptr = matrix, len(matrix.indptr) - 1, np.asarray(matrix.indptr)
+        self.indices, self.weights = reader(matrix.indices), None if matrix.weights is None else reader(matrix.weights)
+
+    def blocks(self) -> list[Run]:
+        """Runs of rows with a bounded number of entries and of rows."""
+        return entry_blocks(self._indptr)
+
+    def read(self, start: int, stop: int) -> tuple[Array, Array, Array | None]:
+        """indptr from 0 on, indices and weights of a run of rows."""
+        begin, end = int(self._indptr[start]), int(self._indptr[stop])
+        weights = None if self.weights is None else self.weights[begin:end]
+        return self._indptr[start : stop + 1] - begin, self.indices[begin:end], weights
+
+
+def reader(array: Array) -> FileArray | Array:
+    """A vector whose slices are read by plain reads if it is mapped from a file; else the vector itself.
+
+    Pages of a mapped file count as memory of the process, those of the system's cache do not.
+    """
+    stored = stored_at(array)
+    return array if stored is None else FileArray(stored[0], array.dtype.str, stored[1], stamp(stored[0]))
+
+
+def stored_at(array: Array) -> tuple[Path, int] | None:
+    """File and byte where a contiguous memory-mapped array (or a view of one) is stored; None for arrays in memory."""
+    owner: Any = array
+    while owner is not None and not isinstance(owner, np.memmap):
+        owner = getattr(owner, "base", None)
+    if owner is None or not array.flags.c_contiguous:
+        return None
+    require_unchanged(owner)
+    while isinstance(owner.base, np.memmap):  # a view's own offset is that of the whole
+        owner = owner.base
+    if owner.filename is None:
+        return None
+    distance = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return Path(owner.filename), owner.offset + distance
+
+
+def read_into(out: Array, path: Path, offset: int, before: tuple[int, ...] | None = None) -> None:
+    """Fill a contiguous array from a byte of a file on, which must be as it was ``before``."""
+    view, done = out.reshape(-1).view(np.uint8).data, 0
+    try:
+        with open(path, "rb", buffering=0) as file:
+            file.seek(offset)
+            while done < len(view):
+                count = file.readinto(view[done:])
+                if not count:
+                    lacking = len(view) - done
+                    raise InputError(f"{path} ends at byte {offset + done}, but {lacking} more are needed: it was cut off")
+                done += count
+            if before is not None:
+                check_stamp(path, path, before)
+    except FileNotFoundError:
+        advice = "start the run again, on a cluster in a folder that all workers share"
+        raise InputError(f"{path} is gone or cannot be seen from here: {advice}") from None
+
+
+def entry_blocks(indptr: Array) -> list[Run]:
+    """Runs of rows with a bounded number of entries and of rows."""
+    n = len(indptr) - 1
+    cuts = np.searchsorted(indptr, np.arange(int(indptr[0]), int(indptr[-1]), READ_ENTRIES))
+    edges = np.unique(np.concatenate([cuts, np.arange(0, n, READ_ROWS), [n]]))
+    return list(pairwise(edges.tolist()))
 
 
 def draw_random(out: Array, random_state: int, start: int) -> None:
@@ -196,71 +286,3 @@ def _checked(count: int | None) -> int:
     if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
         raise InputError(f"threads must be a positive integer or None, not {count!r}")
     return int(count)
-
-
-LARGE = 1 << 25
-"""Bytes from which memory is reused."""
-WASTE = 1.25
-"""How many times larger than needed reused memory may be."""
-LINE = 64
-"""Bytes of a cache line."""
-
-
-class Buffers:
-    """Uninitialised float32 matrices; the memory of unreferenced ones is kept until one of another size is needed."""
-
-    def __init__(self) -> None:
-        self._places: list[Array] = []
-        self._lock = threading.Lock()
-        self._alone = _references([np.empty(0)])[0]
-
-    def take(self, rows: int, columns: int) -> Array:
-        """An uninitialised rows × columns matrix."""
-        size = 4 * rows * columns
-        if size < LARGE:
-            return aligned(rows, columns)
-        with self._lock:
-            idle = self._idle()
-            fitting = [place for place in idle if size <= place.nbytes - LINE <= WASTE * size]
-            if fitting:
-                place = fitting[0]
-            else:
-                self._forget(idle)
-                del idle
-                place = np.empty(size + LINE, np.uint8)
-                self._places.append(place)
-        return _matrix_in(place, rows, columns)
-
-    def made(self, array: Array) -> bool:
-        """Whether this is a whole matrix from `take`, and not other memory."""
-        with self._lock:
-            return any(array.base is place for place in self._places)
-
-    def release_unused(self) -> None:
-        """Free the memory of unreferenced matrices."""
-        with self._lock:
-            self._forget(self._idle())
-
-    def _idle(self) -> list[Array]:
-        """Memory that only this object references."""
-        counts = _references(self._places)
-        return [place for place, count in zip(self._places, counts, strict=True) if count <= self._alone]
-
-    def _forget(self, idle: list[Array]) -> None:
-        gone = {id(place) for place in idle}
-        self._places = [place for place in self._places if id(place) not in gone]
-
-
-def aligned(rows: int, columns: int) -> Array:
-    """An uninitialised float32 matrix that begins with a cache line."""
-    return _matrix_in(np.empty(4 * rows * columns + LINE, np.uint8), rows, columns)
-
-
-def _matrix_in(place: Array, rows: int, columns: int) -> Array:
-    begin = -place.ctypes.data % LINE
-    return place[begin : begin + 4 * rows * columns].view(np.float32).reshape(rows, columns)
-
-
-def _references(places: list[Array]) -> list[int]:
-    """Reference counts, including the list's own and those of the call (how many depends on the interpreter)."""
-    return [sys.getrefcount(place) for place in places]

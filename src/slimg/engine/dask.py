@@ -15,12 +15,13 @@ Partitions depend on the number of rows alone and are added in their order, so a
 from __future__ import annotations
 
 import os
-import tempfile
+import shutil
 import time
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -33,8 +34,8 @@ from scipy import sparse
 from slimg import __version__
 from slimg.engine import dask_tasks as work
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.blocks import PART_ROWS, Run, Threads, runs, signed_rows
-from slimg.engine.files import stored_at
+from slimg.engine.blocks import PART_ROWS, FileArray, Run, Threads, reader, runs, signed_rows
+from slimg.engine.files import FileRowMatrix, temporary_folder
 from slimg.engine.memory import MemoryEngine, as_row_matrix
 from slimg.errors import InputError, SlimgError, require
 from slimg.progress import SILENT, Progress
@@ -60,9 +61,9 @@ class ClusterError(SlimgError, RuntimeError):
 
 
 class DaskRowMatrix:
-    """A row matrix as a list of files, `dask_tasks.Dense` or `dask_tasks.Csr`; ``released`` gets those of dense ones back."""
+    """A row matrix as a list of files, `FileRowMatrix` or `dask_tasks.Csr`; ``released`` gets those of dense ones back."""
 
-    def __init__(self, parts: list[Any], n: int, released: list[work.Dense] | None = None):
+    def __init__(self, parts: list[Any], n: int, released: list[FileRowMatrix] | None = None):
         self.parts: list[Any] = parts
         self.shape: tuple[int, int] = n, parts[0].shape[1]
         self.is_sparse: bool = isinstance(parts[0], work.Csr)
@@ -81,7 +82,7 @@ class DaskEngine(Engine):
         A client of the cluster; None starts one process per core on this machine.
     folder : path-like or None, default None
         Where row matrices are written; this process and all workers must see it. None takes a temporary folder, which is
-        enough on one machine.
+        enough on one machine. A folder that a killed run left there is removed by the next one.
     partitions : int or None, default None
         Partitions of the rows; None takes one for every 131,072 rows and at least four.
 
@@ -107,13 +108,12 @@ class DaskEngine(Engine):
         self.progress: Progress = SILENT
         local = {"n_workers": self._threads.count, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
         self._client = self._distributed.Client(**local) if client is None else client
-        self._temporary = tempfile.TemporaryDirectory(prefix="slimg-dask-", dir=folder, ignore_cleanup_errors=True)
-        self._place = Path(self._temporary.name).absolute()
+        self._place = temporary_folder("dask", folder)
         self._numbers = count()
-        self._stored: dict[int, tuple[Any, work.Stored]] = {}
-        self._released: list[work.Dense] = []
+        self._stored: dict[int, tuple[Any, FileArray]] = {}
+        self._released: list[FileRowMatrix] = []
         self._matrices: list[tuple[Any, _Partitioned]] = []
-        self._finalizer = weakref.finalize(self, _close, self._client if client is None else None, self._temporary)
+        self._finalizer = weakref.finalize(self, _close, self._client if client is None else None, self._place)
         self._room = self._check_workers()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -137,8 +137,8 @@ class DaskEngine(Engine):
             matrix = as_row_matrix(array)
             files = self._file(matrix.indptr), self._file(matrix.indices), self._file(matrix.data)
             return DaskRowMatrix([work.Csr(files, start, (stop - start, k)) for start, stop in self._cuts(n)], n)
-        path, _, offset = self._file(np.asarray(array, np.float32))
-        return DaskRowMatrix([work.Dense(path, (b - a, k), k, offset + 4 * a * k) for a, b in self._cuts(n)], n)
+        file = self._file(np.asarray(array, np.float32))
+        return DaskRowMatrix([FileRowMatrix(file.path, (b - a, k), k, file.offset + 4 * a * k) for a, b in self._cuts(n)], n)
 
     def random(self, n: int, k: int, random_state: int) -> RowMatrix:
         targets, fixed = self._targets(n, k), partial(work.draw, k, random_state, self._panel(n))
@@ -161,14 +161,16 @@ class DaskEngine(Engine):
     def release_unused(self) -> None:
         """Remove the files of row matrices that are no longer referenced."""
         while self._released:
-            Path(self._released.pop().path).unlink(missing_ok=True)
+            self._released.pop().path.unlink(missing_ok=True)
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
         return self._threads.concurrently(*tasks)
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
+    def products(
+        self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling], overwrite_input: bool = False
+    ) -> list[RowMatrix]:
         rows, k = self._matrix(matrix), row_matrix.shape[1]
         stored = [(self._vector(before), self._vector(after), loop) for before, after, loop in scalings]
         job = work.Product(rows.indptr, rows.weights, row_matrix.parts, rows.cuts, stored, self._panel(rows.n))
@@ -232,31 +234,31 @@ class DaskEngine(Engine):
 
     def _written(self, targets: list[work.Target], n: int, k: int) -> DaskRowMatrix:
         pairs = zip(targets, self._cuts(n), strict=True)
-        return DaskRowMatrix([work.Dense(path, (b - a, k), self._panel(n)) for (path, _), (a, b) in pairs], n, self._released)
+        parts = [FileRowMatrix(Path(path), (b - a, k), self._panel(n)) for (path, _), (a, b) in pairs]
+        return DaskRowMatrix(parts, n, self._released)
 
     def _reused(self, size: int) -> str | None:
         """A released file, the nearest in size: fresh pages of a file cost several times as much as those it has."""
         nearest = min(list(self._released), key=lambda file: abs(4 * file.shape[0] * file.shape[1] - size), default=None)
         with suppress(ValueError):  # none, or taken by a concurrent operation: the first to rename it has it
             self._released.remove(nearest)  # type: ignore[arg-type]
-        return None if nearest is None else nearest.path
+        return None if nearest is None else str(nearest.path)
 
-    def _file(self, array: Array) -> work.Stored:
+    def _file(self, array: Array) -> FileArray:
         """The file of an array; it is written first if it is in memory."""
         known = self._stored.get(id(array))
         if known is not None and known[0]() is array:
             return known[1]
-        place = stored_at(array)
-        if place is None:
+        stored = reader(array)
+        if not isinstance(stored, FileArray):
             require_room(self._place, array.nbytes, "handing an array to the workers")
-            place = self._place / f"{next(self._numbers)}.bin", 0
-            with open(place[0], "wb") as file:
-                np.ascontiguousarray(array).tofile(file)
-        stored = work.Stored(str(place[0].absolute()), array.dtype.str, place[1])
+            stored = FileArray(self._place / f"{next(self._numbers)}.bin", array.dtype.str)
+            np.ascontiguousarray(array).tofile(stored.path)
+        stored = replace(stored, path=stored.path.absolute(), stamp=None)  # which differs from machine to machine
         self._stored[id(array)] = weakref.ref(array), stored
         return stored
 
-    def _vector(self, vector: Array | None) -> work.Stored | None:
+    def _vector(self, vector: Array | None) -> FileArray | None:
         return None if vector is None else self._file(vector)
 
     def _publish(self, what: Any) -> str:
@@ -369,7 +371,7 @@ def _together(row_matrices: Sequence[DaskRowMatrix]) -> list[tuple[Any, ...]]:
     return list(zip(*(row_matrix.parts for row_matrix in row_matrices), strict=True))
 
 
-def _close(client: Any, temporary: Any) -> None:
+def _close(client: Any, place: Path) -> None:
     if client is not None:
         client.close()
-    temporary.cleanup()
+    shutil.rmtree(place, ignore_errors=True)

@@ -31,9 +31,9 @@ from slimg import __version__ as __version__
 from slimg.engine import kernels
 from slimg.engine.base import Array, Scaling
 from slimg.engine.blas import one_thread
-from slimg.engine.blocks import DRAWN_ROWS, Run, aligned, random_rows, row_blocks, runs
-from slimg.engine.files import READ_ENTRIES, FileArray, FileRowMatrix, entry_blocks
-from slimg.engine.memory import MemoryEngine
+from slimg.engine.blocks import DRAWN_ROWS, READ_ENTRIES, FileArray, Run, entry_blocks, random_rows, runs
+from slimg.engine.files import FileRowMatrix
+from slimg.engine.memory import MemoryEngine, aligned, sparse_product
 from slimg.errors import InputError
 from slimg.system import available_memory, resident
 
@@ -43,47 +43,19 @@ RESERVE = 48 << 20
 """Bytes for blocks of rows being computed."""
 
 
-class Stored(NamedTuple):
-    """A vector in a file that every worker can read: its type and the byte of its first entry."""
-
-    path: str
-    dtype: str
-    offset: int = 0
-
-    def read(self, start: int, stop: int) -> Array:
-        """Entries [start, stop)."""
-        return FileArray(Path(self.path), self.dtype, self.offset).read(start, stop)
-
-
-class Dense(NamedTuple):
-    """Rows of a dense row matrix in a file, see `FileRowMatrix`."""
-
-    path: str
-    shape: tuple[int, int]
-    panel: int
-    offset: int = 0
-
-    def open(self) -> FileRowMatrix:
-        os.stat(self.path)  # raises the error that `run` tells
-        return FileRowMatrix(Path(self.path), self.shape, self.panel, self.offset)
-
-
 @dataclass(frozen=True)
 class Csr:
     """Rows of a sparse row matrix in files (indptr, indices, data), from row ``start`` of them on."""
 
-    files: tuple[Stored, Stored, Stored]
+    files: tuple[FileArray, FileArray, FileArray]
     start: int
     shape: tuple[int, int]
 
-    def open(self) -> Csr:
-        return self
-
     def __getitem__(self, rows: slice) -> Any:
         indptr, indices, data = self.files
-        pointers = indptr.read(self.start + rows.start, self.start + rows.stop + 1)
+        pointers = indptr[self.start + rows.start : self.start + rows.stop + 1]
         begin, end = int(pointers[0]), int(pointers[-1])
-        parts = data.read(begin, end), indices.read(begin, end), pointers - begin
+        parts = data[begin:end], indices[begin:end], pointers - begin
         return sparse.csr_matrix(parts, shape=(rows.stop - rows.start, self.shape[1]))
 
     def read(self, start: int, stop: int, first: int = 0, last: int | None = None) -> Array:
@@ -96,8 +68,8 @@ class Part(NamedTuple):
     start: int
     stop: int
     halo: int
-    outside: Stored
-    indices: Stored
+    outside: FileArray
+    indices: FileArray
 
 
 Target = tuple[str, str | None]
@@ -116,13 +88,14 @@ def writing(target: Target, shape: tuple[int, int] | None = None, panel: int = 1
         with suppress(FileNotFoundError):  # taken by a task whose worker died
             os.rename(old, name)
             os.truncate(name, min(os.stat(name).st_size, 4 * shape[0] * shape[1]))
-    out = open(name, "wb") if shape is None else FileRowMatrix(Path(name), shape, panel, writable=True)  # noqa: SIM115
     try:
-        yield out
-        out.close()
+        if shape is None:
+            with open(name, "wb") as file:
+                yield file
+        else:
+            yield FileRowMatrix(Path(name), shape, panel)
         os.replace(name, path)
     except BaseException:
-        out.close()
         Path(name).unlink(missing_ok=True)
         raise
 
@@ -157,13 +130,13 @@ def check_in() -> tuple[int, int]:
 # operations on rows -------------------------------------------------------------------------------------------------------
 
 
-def map_rows(fn: Callable[..., Any], panel: int, sources: Sequence[Any], target: Target) -> Dense | Csr:
+def map_rows(fn: Callable[..., Any], panel: int, sources: Sequence[Any], target: Target) -> FileRowMatrix | Csr:
     """fn of one partition of each row matrix, block by block."""
     n = sources[0].shape[0]
     with ExitStack() as stack:
         new = lambda k: stack.enter_context(writing(target, (n, k), panel))  # noqa: E731
-        out = MemoryEngine(threads=1)._map(fn, [each.open() for each in sources], new)
-    return _write_csr(out, target) if sparse.issparse(out) else Dense(target[0], out.shape, out.panel)
+        out = MemoryEngine(threads=1)._map(fn, sources, new)
+    return _write_csr(out, target) if sparse.issparse(out) else FileRowMatrix(Path(target[0]), out.shape, out.panel)
 
 
 def _write_csr(matrix: Any, target: Target) -> Csr:
@@ -172,7 +145,7 @@ def _write_csr(matrix: Any, target: Target) -> Csr:
     with writing(target) as file:
         for each in arrays:
             each.tofile(file)
-    indptr, indices, data = (Stored(target[0], each.dtype.str, at) for each, at in zip(arrays, places, strict=False))
+    indptr, indices, data = (FileArray(Path(target[0]), each.dtype.str, at) for each, at in zip(arrays, places, strict=False))
     return Csr((indptr, indices, data), 0, matrix.shape)
 
 
@@ -188,23 +161,15 @@ def total(name: str, arguments: Sequence[Any], partitions: Sequence[Sequence[Any
     results = []
     for sources in partitions:
         is_product = name == "gram" and isinstance(sources[0], Csr) and len(sources) == 2
-        operation = _sparse_product if is_product else getattr(MemoryEngine(threads=1), name)
-        results.append(operation(*arguments, *(each.open() for each in sources)))
+        operation = sparse_product if is_product else getattr(MemoryEngine(threads=1), name)
+        results.append(operation(*arguments, *sources))
     return np.asarray(sum(results[1:], results[0]), np.float64)
 
 
-def _sparse_product(a: Csr, b: FileRowMatrix) -> Array:
-    out = np.zeros((a.shape[1], b.shape[1]))
-    for start, stop in row_blocks((a, b)):
-        part = a[start:stop]
-        kernels.scatter(part.indptr, part.indices, part.data, b[start:stop], out, 0, b.shape[1])
-    return out
-
-
-def call(fn: Callable[..., Any], which: int, cut: Run, sources: Sequence[Any], vectors: Sequence[Stored | str]) -> Any:
+def call(fn: Callable[..., Any], which: int, cut: Run, sources: Sequence[Any], vectors: Sequence[FileArray | str]) -> Any:
     """A function of one partition for its effect; vectors are stored whole, or (of objects) the part that belongs here."""
-    entries = [each.read(*cut) if isinstance(each, Stored) else load(each) for each in vectors]
-    return fn(which, *(each.open()[0 : cut[1] - cut[0]] for each in sources), *entries)
+    entries = [each[slice(*cut)] if isinstance(each, FileArray) else load(each) for each in vectors]
+    return fn(which, *(each[0 : cut[1] - cut[0]] for each in sources), *entries)
 
 
 def gather(sources: Sequence[Any], cuts: Sequence[Run], index: Array, first: int, last: int, out: Array) -> None:
@@ -213,24 +178,24 @@ def gather(sources: Sequence[Any], cuts: Sequence[Run], index: Array, first: int
     for source, (begin, _), a, b in zip(sources, cuts, edges[:-1], edges[1:], strict=True):
         if a == b:
             continue
-        opened, rows, width = source.open(), index[a:b] - begin, max(1, source.shape[1])
+        rows, width = index[a:b] - begin, max(1, source.shape[1])
         breaks = (np.diff(rows) > max(1, GAP // (4 * width))) | (np.diff(rows // max(1, READ_ENTRIES // width)) > 0)
         for start, stop in zip(*(np.r_[0, np.flatnonzero(breaks) + 1, len(rows)][i:] for i in (0, 1)), strict=False):
             low = int(rows[start])
-            block = opened.read(low, int(rows[stop - 1]) + 1, first, last)
+            block = source.read(low, int(rows[stop - 1]) + 1, first, last)
             np.take(block, rows[start:stop] - low, axis=0, out=out[a + start : a + stop], mode="clip")
 
 
 # products -----------------------------------------------------------------------------------------------------------------
 
 
-def renumber(indptr: Stored, indices: Stored, n: int, start: int, stop: int, target: Target) -> Part:
+def renumber(indptr: FileArray, indices: FileArray, n: int, start: int, stop: int, target: Target) -> Part:
     """Find the halo of rows [start, stop) of A, and write it and the renumbered columns."""
-    begin, end = (int(indptr.read(row, row + 1)[0]) for row in (start, stop))
-    pieces = [(begin + a, begin + b) for a, b in runs(end - begin, READ_ENTRIES)]
+    begin, end = (int(indptr[row : row + 1][0]) for row in (start, stop))
+    pieces = [slice(begin + a, begin + b) for a, b in runs(end - begin, READ_ENTRIES)]
     seen = np.zeros(n, bool)
     for piece in pieces:
-        seen[indices.read(*piece)] = True
+        seen[indices[piece]] = True
     seen[start:stop] = False
     outside = np.flatnonzero(seen).astype(np.int32 if n < 2**31 else np.int64)
     del seen
@@ -240,8 +205,9 @@ def renumber(indptr: Stored, indices: Stored, n: int, start: int, stop: int, tar
     with writing(target) as file:
         outside.tofile(file)
         for piece in pieces:
-            place[indices.read(*piece)].tofile(file)
-    stored = Stored(target[0], outside.dtype.str), Stored(target[0], place.dtype.str, outside.nbytes - 4 * begin)
+            place[indices[piece]].tofile(file)
+    path = Path(target[0])
+    stored = FileArray(path, outside.dtype.str), FileArray(path, place.dtype.str, outside.nbytes - 4 * begin)
     return Part(start, stop, len(outside), *stored)
 
 
@@ -249,16 +215,16 @@ def renumber(indptr: Stored, indices: Stored, n: int, start: int, stop: int, tar
 class Product:
     """One product: its matrix, row matrix, scalings with vectors in files, and how many columns are gathered at a time."""
 
-    indptr: Stored
-    weights: Stored | None
+    indptr: FileArray
+    weights: FileArray | None
     sources: list[Any]
     cuts: list[Run]
-    scalings: list[tuple[Stored | None, Stored | None, float]]
+    scalings: list[tuple[FileArray | None, FileArray | None, float]]
     panel: int
 
     def __call__(self, part: Part, targets: Sequence[tuple[Run, Sequence[Target]]]) -> None:
         """Rows of a part: a file for each partition in it and each scaling."""
-        own, k, outside = part.stop - part.start, self.sources[0].shape[1], part.outside.read(0, part.halo)
+        own, k, outside = part.stop - part.start, self.sources[0].shape[1], part.outside[0 : part.halo]
         scalings = [Scaling(self._at(b, part, outside), self._at(a, part, outside[:0]), c) for b, a, c in self.scalings]
         with ExitStack() as stack:
             new = lambda cut, target: stack.enter_context(writing(target, (cut[1] - cut[0], k), self.panel))  # noqa: E731
@@ -272,19 +238,19 @@ class Product:
 
     def _multiply(self, part: Part, cut: Run, gathered: Array, scalings: list[Scaling], outs: list[Any], first: int) -> None:
         """One partition, in runs of rows whose entries are read together."""
-        pointers = self.indptr.read(cut[0], cut[1] + 1)
+        pointers = self.indptr[cut[0] : cut[1] + 1]
         for start, stop in entry_blocks(pointers):
             begin, end = int(pointers[start]), int(pointers[stop])
-            weights = None if self.weights is None else self.weights.read(begin, end)
-            rows = pointers[start : stop + 1] - begin, part.indices.read(begin, end), weights
+            weights = None if self.weights is None else self.weights[begin:end]
+            rows = pointers[start : stop + 1] - begin, part.indices[begin:end], weights
             results = [np.empty((stop - start, gathered.shape[1]), np.float32) for _ in scalings]
             kernels.gather_rows(*rows, gathered, scalings, results, 0, stop - start, cut[0] + start - part.start)
             for out, result in zip(outs, results, strict=True):
                 out.write(start, result, first)
 
-    def _at(self, vector: Stored | None, part: Part, outside: Array) -> Array | None:
+    def _at(self, vector: FileArray | None, part: Part, outside: Array) -> Array | None:
         """A vector over the nodes at a part's own rows and its halo."""
         if vector is None:
             return None
-        whole = vector.read(0, self.cuts[-1][1])
+        whole = vector[0 : self.cuts[-1][1]]
         return np.concatenate([whole[part.start : part.stop], whole[outside]])

@@ -1,95 +1,75 @@
-"""Matrices in files, read and written in runs of rows by plain reads and writes, and passes over CSR rows in files.
+"""Row matrices in files, and the journal by which a killed run continues.
 
 A row matrix (n × k float32) is stored in *panels* of w columns, one after the other, each row-major:
 
     columns [j·w, j·w + w)  at byte  4·n·j·w
 
 so that both a run of rows (one read per panel) and a slice of columns (one panel) are contiguous. An .npy file is one panel
-behind a header. Files are not mapped: pages of a mapped file count as memory of the process, those of the system's cache do
-not.
+behind a header.
+
+An algorithm over an engine is a fixed sequence of operations, determined by its inputs. So each operation has a number, and
+the journal has one line for each finished one: its kind, a digest of its inputs, and the file of its result. A run that
+starts in a folder with a journal takes the recorded results as long as there are any, and computes from there on: the bits
+are those of a run that was not killed.
+
+    journal.jsonl       a line is written after the file of the result is complete
+    12-0.rows, 13.npy   results: row matrices, and arrays (sums, Gram matrices)
+
+Files of unreferenced row matrices are removed when the next operation is finished: then no line of the journal needs them.
+All files are removed at the end, unless the run ended by an error or was interrupted.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Callable
-from itertools import pairwise
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import numpy as np
 
-from slimg.engine.base import Array, Sparse
-from slimg.engine.blocks import Run, runs
+from slimg import __version__
+from slimg.engine.base import Array
+from slimg.engine.blocks import READ_ENTRIES, FileArray, read_into, runs
 from slimg.errors import InputError
-from slimg.system import check_stamp, require_unchanged, stamp
+from slimg.system import PROC, require_room
 
-READ_ENTRIES = 1 << 20
-"""Indices of A, or entries of a row matrix, that a thread reads at a time."""
-READ_ROWS = 1 << 14
-"""Most rows of a block of a product."""
 DIGEST_BYTES = 1 << 24
 """Bytes digested at a time."""
+NAME = "slimg-work"
 
 
-class FileArray:
-    """A vector or matrix of any type stored row-major from a byte of a file on, which must not change from now on."""
-
-    path: Path
-    dtype: np.dtype[Any]
-    offset: int
-
-    def __init__(self, path: Path, dtype: Any, offset: int = 0):
-        self.path, self.dtype, self.offset = path, np.dtype(dtype), offset
-        self._descriptor = os.open(path, os.O_RDONLY)
-        self._stamp = stamp(self._descriptor)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_descriptor"):
-            os.close(self._descriptor)
-
-    def __getitem__(self, entries: slice) -> Array:
-        """Entries [start, stop) of the flattened array."""
-        return self.read(entries.start, entries.stop)
-
-    def read(self, start: int, stop: int) -> Array:
-        """Entries [start, stop) of the flattened array."""
-        out = np.empty(stop - start, self.dtype)
-        read_into(self._descriptor, out, self.offset + start * self.dtype.itemsize, self.path)
-        check_stamp(self._descriptor, self.path, self._stamp)
-        return out
-
-
+@dataclass(eq=False)
 class FileRowMatrix:
     """A dense row matrix in a file, in panels of ``panel`` columns.
 
-    ``key`` identifies it within its run; ``released`` is called with its path when it is no longer referenced. A file that is
-    ``fixed`` must not change from now on.
+    ``key`` identifies it within its run; ``released`` is called with its path when it is no longer referenced. A file with a
+    ``stamp`` must not change.
     """
 
     path: Path
     shape: tuple[int, int]
     panel: int
-    offset: int
-    key: str
+    offset: int = 0
+    key: str = ""
+    released: Callable[[Path], None] | None = None
+    stamp: tuple[int, ...] | None = None
 
-    def __init__(
-        self,
-        path: Path,
-        shape: tuple[int, int],
-        panel: int,
-        offset: int = 0,
-        writable: bool = False,
-        released: Callable[[Path], None] | None = None,
-        key: str = "",
-        fixed: bool = False,
-    ):
-        self.path, self.shape, self.panel, self.offset = path, shape, max(1, min(panel, shape[1])), offset
-        self._released, self.key = released, key
-        self._descriptor: int | None = None
-        self._mode = os.O_RDWR | os.O_CREAT if writable else os.O_RDONLY
-        self._stamp = stamp(self._open()) if fixed else None
+    def __post_init__(self) -> None:
+        self.panel = max(1, min(self.panel, self.shape[1]))
+
+    def __del__(self) -> None:
+        if self.released is not None:
+            self.released(self.path)
 
     def read(self, start: int, stop: int, first: int = 0, last: int | None = None, out: Array | None = None) -> Array:
         """Rows [start, stop) and columns [first, last) as an array."""
@@ -97,23 +77,25 @@ class FileRowMatrix:
         if out is None:
             out = np.empty((stop - start, last - first), np.float32)
         for left, right, offset in self._panels(first, last):
-            place = offset + 4 * start * (right - left)
-            if left >= first and right <= last and right - left == out.shape[1] and out.flags.c_contiguous:
-                read_into(self._open(), out, place, self.path)
-                continue
-            panel = np.empty((stop - start, right - left), np.float32)
-            read_into(self._open(), panel, place, self.path)
-            a, b = max(left, first), min(right, last)
-            out[:, a - first : b - first] = panel[:, a - left : b - left]
-        if self._stamp is not None:
-            check_stamp(self._open(), self.path, self._stamp)
+            whole = left >= first and right <= last and right - left == out.shape[1] and out.flags.c_contiguous
+            panel = out if whole else np.empty((stop - start, right - left), np.float32)
+            read_into(panel, self.path, offset + 4 * start * (right - left), self.stamp)
+            if not whole:
+                a, b = max(left, first), min(right, last)
+                out[:, a - first : b - first] = panel[:, a - left : b - left]
         return out
 
     def write(self, start: int, rows: Array, first: int = 0) -> None:
         """Rows from ``start`` on, of whole panels from column ``first`` on."""
-        for left, right, offset in self._panels(first, first + rows.shape[1]):
-            part = np.ascontiguousarray(rows[:, left - first : right - first], np.float32)
-            write_from(self._open(), part, offset + 4 * start * (right - left))
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            for left, right, offset in self._panels(first, first + rows.shape[1]):
+                part = np.ascontiguousarray(rows[:, left - first : right - first], np.float32)
+                view, done = part.reshape(-1).view(np.uint8).data, 0
+                while done < len(view):
+                    done += os.pwrite(descriptor, view[done:], offset + 4 * start * (right - left) + done)
+        finally:
+            os.close(descriptor)
 
     def __getitem__(self, rows: slice) -> Array:
         """Rows [start, stop)."""
@@ -128,60 +110,6 @@ class FileRowMatrix:
         n, k = self.shape
         starts = range(first - first % self.panel, last, self.panel)
         return [(left, min(left + self.panel, k), self.offset + 4 * n * left) for left in starts]
-
-    def _open(self) -> int:
-        if self._descriptor is None:
-            try:
-                self._descriptor = os.open(self.path, self._mode, 0o600)
-            except FileNotFoundError:
-                raise InputError(f"the work file {self.path} is gone: start the run again") from None
-        return self._descriptor
-
-    def close(self) -> None:
-        """Close the file, which is opened again when it is needed."""
-        if getattr(self, "_descriptor", None) is not None:
-            os.close(self._descriptor)  # type: ignore[arg-type]
-            self._descriptor = None
-
-    def __del__(self) -> None:
-        self.close()
-        if getattr(self, "_released", None) is not None:
-            self._released(self.path)  # type: ignore[misc]
-
-
-def stored_at(array: Array) -> tuple[Path, int] | None:
-    """File and byte where a contiguous memory-mapped array (or a view of one) is stored; None for arrays in memory."""
-    owner: Any = array
-    while owner is not None and not isinstance(owner, np.memmap):
-        owner = getattr(owner, "base", None)
-    if owner is None or not array.flags.c_contiguous:
-        return None
-    require_unchanged(owner)
-    while isinstance(owner.base, np.memmap):  # a view's own offset is that of the whole
-        owner = owner.base
-    if owner.filename is None:
-        return None
-    distance = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    return Path(owner.filename), owner.offset + distance
-
-
-def read_into(descriptor: int, out: Array, offset: int, path: Path) -> None:
-    """Fill a contiguous array from a byte of a file on."""
-    view = out.reshape(-1).view(np.uint8).data
-    done = 0
-    while done < len(view):
-        count = os.preadv(descriptor, [view[done:]], offset + done)
-        if count == 0:
-            raise InputError(f"{path} ends at byte {offset + done}, but {len(view) - done} more are needed: it was cut off")
-        done += count
-
-
-def write_from(descriptor: int, rows: Array, offset: int) -> None:
-    """Write a contiguous array from a byte of a file on."""
-    view = rows.reshape(-1).view(np.uint8).data
-    done = 0
-    while done < len(view):
-        done += os.pwrite(descriptor, view[done:], offset + done)
 
 
 class Digest:
@@ -206,41 +134,6 @@ class Digest:
         return self._hash.hexdigest()
 
 
-class FileMatrix:
-    """CSR rows, in memory or in the files they are mapped from; with ``digested``, ``key`` is a digest of the content."""
-
-    matrix: Sparse
-    n: int
-    key: str
-
-    def __init__(self, matrix: Sparse, digested: bool):
-        self.matrix, self.n = matrix, len(matrix.indptr) - 1
-        self._indptr = np.asarray(matrix.indptr)
-        self._indices = reader(matrix.indices)
-        self._weights = None if matrix.weights is None else reader(matrix.weights)
-        entries = int(self._indptr[-1])
-        parts = [self._indices] if self._weights is None else [self._indices, self._weights]
-        self.key = str(Digest(self._indptr, *(content(each, entries) for each in parts))) if digested else ""
-
-    def blocks(self) -> list[Run]:
-        """Runs of rows with a bounded number of entries and of rows."""
-        return entry_blocks(self._indptr)
-
-    def read(self, start: int, stop: int) -> tuple[Array, Array, Array | None]:
-        """indptr from 0 on, indices and weights of a run of rows."""
-        begin, end = int(self._indptr[start]), int(self._indptr[stop])
-        weights = None if self._weights is None else self._weights[begin:end]
-        return self._indptr[start : stop + 1] - begin, self._indices[begin:end], weights
-
-
-def entry_blocks(indptr: Array) -> list[Run]:
-    """Runs of rows with a bounded number of entries and of rows."""
-    n = len(indptr) - 1
-    cuts = np.searchsorted(indptr, np.arange(int(indptr[0]), int(indptr[-1]), READ_ENTRIES))
-    edges = np.unique(np.concatenate([cuts, np.arange(0, n, READ_ROWS), [n]]))
-    return list(pairwise(edges.tolist()))
-
-
 def content(source: FileArray | Array, size: int) -> str:
     """A digest of the first ``size`` entries."""
     digest = Digest(size)
@@ -249,7 +142,170 @@ def content(source: FileArray | Array, size: int) -> str:
     return str(digest)
 
 
-def reader(array: Array) -> FileArray | Array:
-    """A vector whose slices are read by plain reads if it is mapped from a file; else the vector itself."""
-    stored = stored_at(array)
-    return array if stored is None else FileArray(stored[0], array.dtype, stored[1])
+class Workdir:
+    """A folder of work files: journaled in a given folder, temporary and without a journal otherwise."""
+
+    journaled: bool
+    keep: bool
+    path: Path
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None):
+        self.journaled = folder is not None
+        self._pinned: set[Path] = set()
+        self._dropped: deque[Path] = deque()
+        self._records: dict[str, dict[str, Any]] = {}
+        self._journal: int | None = None
+        self.keep = False
+        if folder is None:
+            self.path = temporary_folder("work")
+            return
+        self.path = Path(folder) / NAME
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"the work folder {folder} cannot be made ({error.strerror}): choose another") from None
+        self._open_journal()
+
+    def recorded(self, step: str, what: str, digest: str) -> dict[str, Any] | None:
+        """The record of a finished operation, or None; raises an `InputError` if it belongs to another run."""
+        record = self._records.get(step)
+        if record is not None and (record["what"], record["digest"]) != (what, digest):
+            raise InputError(
+                f"the work folder {self.path} belongs to another graph or other settings (step {step} was"
+                f" {record['what']}, now it is {what}): remove it or choose another folder"
+            )
+        return record
+
+    def record(self, step: str, what: str, digest: str, **result: Any) -> None:
+        """Record a finished operation whose file is complete, then remove the files of dropped row matrices."""
+        if self._journal is not None:
+            line = json.dumps({"step": step, "what": what, "digest": digest, **result}) + "\n"
+            os.write(self._journal, line.encode())
+        while self._dropped and not self.keep:
+            with suppress(IndexError):  # another thread was quicker
+                self._dropped.popleft().unlink(missing_ok=True)
+
+    def drop(self, path: Path) -> None:
+        """Mark the file of an unreferenced row matrix for removal."""
+        if path not in self._pinned:
+            self._dropped.append(path)  # without a lock: the collector may call this at any moment
+
+    def pin(self, path: Path) -> None:
+        """Keep a row matrix to the end: its rows were read, so a run that continues will read them again."""
+        if self.journaled:
+            self._pinned.add(path)
+
+    def close(self) -> None:
+        """Remove all files, unless the run is to be continued."""
+        if self._journal is not None:
+            os.close(self._journal)
+            self._journal = None
+        if not self.keep:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def _open_journal(self) -> None:
+        import fcntl  # not on every system: see MappedEngine
+
+        path = self.path / "journal.jsonl"
+        self._journal = descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.keep = True
+            raise InputError(f"the work folder {self.path} is in use by another run: choose another folder") from None
+        whole, _, _ = path.read_text().rpartition("\n")
+        os.truncate(path, len(whole.encode()) + 1 if whole else 0)  # a line that was cut off by the kill
+        lines = [json.loads(line) for line in whole.splitlines()]
+        if not lines:
+            os.write(descriptor, (json.dumps({"slimg": __version__}) + "\n").encode())
+        elif lines[0].get("slimg") != __version__:
+            raise InputError(
+                f"the work folder {self.path} was begun by slimg {lines[0].get('slimg')}, this is {__version__}:"
+                " remove it or choose another folder"
+            )
+        self._records = {line["step"]: line for line in lines[1:]}
+        files = {record.get("file") for record in self._records.values()}
+        for path in self.path.iterdir():
+            if path.name not in files and path.name != "journal.jsonl":
+                path.unlink()
+
+
+def temporary_folder(kind: str, parent: str | os.PathLike[str] | None = None) -> Path:
+    """Make a folder whose name has this machine and process; those that killed processes of this machine left are removed."""
+    place, prefix = Path(parent or tempfile.gettempdir()).absolute(), f"slimg-{kind}-{gethostname()}-"
+    for each in place.glob(f"{prefix}*") if (PROC / "self").exists() else ():
+        process = each.name.removeprefix(prefix).split("-")[0]
+        if process.isdigit() and not (PROC / process).exists():
+            shutil.rmtree(each, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=place))
+
+
+class Steps:
+    """Operations of an engine as steps of a run: numbered in their order, looked up in the journal, computed and recorded.
+
+    ``panel(rows)`` is the width of the panels of a new row matrix.
+    """
+
+    work: Workdir
+
+    def __init__(self, work: Workdir, panel: Callable[[int], int]):
+        self.work, self._panel = work, panel
+        self._numbers = count(1)
+
+    def row_matrices(
+        self, what: str, inputs: list[Any], results: int, compute: Callable[[Callable[..., Any]], list[FileRowMatrix]]
+    ) -> list[FileRowMatrix]:
+        """A step whose results are row matrices: compute(new), where new(shape, panel=None) makes ``results`` of them."""
+        names = [f"{step}-{which}" for step in [next(self._numbers)] for which in range(results)]
+        digest = str(Digest(*inputs))
+        records = [record for name in names if (record := self.work.recorded(name, what, digest))]
+        if len(records) == results:
+            return [self._file(each["step"], tuple(each["shape"]), each["panel"]) for each in records]
+
+        def new(shape: tuple[int, int], panel: int | None = None) -> list[FileRowMatrix]:
+            require_room(self.work.path, 4 * shape[0] * shape[1] * results, what)
+            return [self._file(name, shape, panel or self._panel(shape[0])) for name in names]
+
+        with self._running():
+            outs = compute(new)
+            for name, out in zip(names, outs, strict=False):
+                self.work.record(name, what, digest, file=out.path.name, shape=list(out.shape), panel=out.panel)
+        return outs
+
+    def array(self, what: str, inputs: list[Any], compute: Callable[[], Array]) -> Array:
+        """A step whose result is a small array."""
+        step, digest = str(next(self._numbers)), str(Digest(*inputs))
+        record = self.work.recorded(step, what, digest)
+        if record:
+            return np.load(self.work.path / record["file"])
+        with self._running():
+            result = compute()
+            if self.work.journaled:
+                np.save(self.work.path / f"{step}.npy", result)
+            self.work.record(step, what, digest, file=f"{step}.npy")
+            return result
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        """Keep the files after an error, so that the run can continue."""
+        try:
+            yield
+        except BaseException:
+            self.work.keep = self.work.journaled
+            raise
+
+    def _file(self, name: str, shape: tuple[int, ...], panel: int) -> FileRowMatrix:
+        path = self.work.path / f"{name}.rows"
+        return FileRowMatrix(path, (shape[0], shape[1]), panel, key=name, released=self.work.drop)
+
+
+def parts_of(fn: Any) -> list[Any]:
+    """What identifies a function of rows: its name, and the arrays, numbers and functions it closes over."""
+    parts: list[Any] = [getattr(fn, "__qualname__", type(fn).__name__)]
+    for cell in getattr(fn, "__closure__", None) or ():
+        for value in cell.cell_contents if isinstance(cell.cell_contents, list) else [cell.cell_contents]:
+            if isinstance(value, (np.ndarray, int, float, str)):
+                parts.append(value)
+            elif callable(value):
+                parts += parts_of(value)
+    return parts

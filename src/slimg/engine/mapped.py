@@ -20,10 +20,23 @@ from scipy import sparse
 from slimg.engine import kernels
 from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import matmul
-from slimg.engine.blocks import PART_ROWS, RANDOM_ROWS, Run, Threads, aligned, random_rows, row_blocks, runs, signed_rows
-from slimg.engine.files import READ_ENTRIES, READ_ROWS, Digest, FileArray, FileMatrix, FileRowMatrix, content, stored_at
-from slimg.engine.journal import Steps, Workdir, parts_of
-from slimg.engine.memory import MemoryEngine, ThreadedEngine
+from slimg.engine.blocks import (
+    PART_ROWS,
+    RANDOM_ROWS,
+    READ_ENTRIES,
+    READ_ROWS,
+    FileArray,
+    FileMatrix,
+    Run,
+    Threads,
+    random_rows,
+    reader,
+    row_blocks,
+    runs,
+    signed_rows,
+)
+from slimg.engine.files import Digest, FileRowMatrix, Steps, Workdir, content, parts_of
+from slimg.engine.memory import MemoryEngine, ThreadedEngine, aligned, sparse_product
 from slimg.errors import InputError
 from slimg.system import as_bytes, require_room, resident, show_bytes
 
@@ -70,8 +83,8 @@ class MappedEngine(ThreadedEngine):
     budget: int
 
     def __init__(self, memory: str | int = "4GB", folder: str | os.PathLike[str] | None = None, threads: int | None = None):
-        if not hasattr(os, "preadv"):
-            raise InputError("engine='mapped' needs os.preadv, which this system does not have: use engine='memory'")
+        if not hasattr(os, "pwrite"):
+            raise InputError("engine='mapped' needs os.pwrite, which this system does not have: use engine='memory'")
         self.memory, self.folder, self.threads = memory, folder, threads
         self.budget = budget = as_bytes(memory)
         self._threads = Threads(threads)
@@ -79,7 +92,7 @@ class MappedEngine(ThreadedEngine):
         self._work = Workdir(folder)
         self._steps = Steps(self._work, lambda rows: budget // (8 * max(rows, 1)))
         self._room = np.empty(0, np.float32)
-        self._matrices: list[FileMatrix] = []
+        self._matrices: list[tuple[FileMatrix, str]] = []
         self._finalizer = weakref.finalize(self, self._work.close)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -107,11 +120,11 @@ class MappedEngine(ThreadedEngine):
         if sparse.issparse(array):
             matrix = self._memory.row_matrix(array)
             return _sparse(matrix, self._digest(matrix.indptr, matrix.indices, matrix.data))
-        stored = stored_at(array) if isinstance(array, np.ndarray) and array.dtype == np.float32 else None
-        if stored is not None:
-            path, offset = stored
-            key = content(FileArray(path, np.float32, offset), array.size) if self._work.journaled else ""
-            return FileRowMatrix(path, (array.shape[0], array.shape[1]), array.shape[1], offset, key=key, fixed=True)
+        stored = reader(array) if isinstance(array, np.ndarray) and array.dtype == np.float32 else None
+        if isinstance(stored, FileArray):
+            key = content(stored, array.size) if self._work.journaled else ""
+            shape = array.shape[0], array.shape[1]
+            return FileRowMatrix(stored.path, shape, shape[1], stored.offset, key, stamp=stored.stamp)
         array = np.asarray(array)
         rows, blocks = lambda start, stop: array[start:stop], row_blocks([array])
         return self._filled("row_matrix", [self._digest(array)], (array.shape[0], array.shape[1]), rows, blocks)
@@ -160,12 +173,14 @@ class MappedEngine(ThreadedEngine):
         self._room = np.empty(0, np.float32)
 
     def concurrently(self, *tasks: Callable[[], Any]) -> list[Any]:
-        return super().concurrently(*self._steps.tasks(tasks))
+        return [task() for task in tasks]  # so that the journal has their steps in one order
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
-        rows = self._matrix(matrix)
+    def products(
+        self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling], overwrite_input: bool = False
+    ) -> list[RowMatrix]:
+        rows, key = self._matrix(matrix)
         n, k = rows.n, row_matrix.shape[1]
         computed: list[FileRowMatrix] = []
 
@@ -176,7 +191,7 @@ class MappedEngine(ThreadedEngine):
                 self._multiply(rows, row_matrix, scalings, computed, first, last)
             return computed
 
-        inputs = [rows.key, row_matrix.key, self._digest(*(part for each in scalings for part in each))]
+        inputs = [key, row_matrix.key, self._digest(*(part for each in scalings for part in each))]
         outs = self._steps.row_matrices("products", inputs, len(scalings), compute)
         if not computed:
             self.progress.advance(k)  # done by the run that was killed
@@ -206,17 +221,8 @@ class MappedEngine(ThreadedEngine):
         return self.products(matrix, self.map_rows(lambda block: signed_rows(block, k), draws), [Scaling()])[0]
 
     def _sparse_gram(self, a: RowMatrix, b: RowMatrix | None) -> Array:
-        if b is None:
-            return self._steps.array("gram", [a.key], lambda: self._memory.gram(a))
-
-        def scatter() -> Array:
-            out = np.zeros((a.shape[1], b.shape[1]))
-            for start, stop in row_blocks((a, b)):
-                part = a[start:stop]
-                kernels.scatter(part.indptr, part.indices, part.data, b[start:stop], out, 0, b.shape[1])
-            return out
-
-        return self._steps.array("gram", [a.key, b.key], scatter)
+        inputs, whole = ([a.key], self._memory.gram) if b is None else ([a.key, b.key], sparse_product)
+        return self._steps.array("gram", inputs, lambda: whole(a, b))
 
     def combine(self, row_matrix: RowMatrix, small: Array) -> RowMatrix:
         small = np.ascontiguousarray(small, np.float32)
@@ -271,12 +277,17 @@ class MappedEngine(ThreadedEngine):
             self._room = aligned(rows, columns)
         return self._room.reshape(-1)[: rows * columns].reshape(rows, columns)
 
-    def _matrix(self, matrix: Sparse) -> FileMatrix:
+    def _matrix(self, matrix: Sparse) -> tuple[FileMatrix, str]:
+        """The rows of a matrix, and a digest of them."""
         for known in self._matrices:
-            if known.matrix is matrix:
+            if known[0].matrix is matrix:
                 return known
-        self._matrices = [*self._matrices[-1:], FileMatrix(matrix, self._work.journaled)]
-        return self._matrices[-1]
+        rows, key = FileMatrix(matrix), ""
+        if self._work.journaled:
+            parts = [rows.indices] if rows.weights is None else [rows.indices, rows.weights]
+            key = str(Digest(np.asarray(matrix.indptr), *(content(each, int(matrix.indptr[-1])) for each in parts)))
+        self._matrices = [*self._matrices[-1:], (rows, key)]
+        return rows, key
 
     def _digest(self, *parts: Any) -> str:
         """A digest of inputs, which only a journal needs."""

@@ -1,7 +1,20 @@
-"""Row matrices as numpy arrays (or scipy CSR), their blocks computed by a pool of threads (`slimg.engine.blocks`)."""
+"""Row matrices as numpy arrays (or scipy CSR), their blocks computed by a pool of threads (`slimg.engine.blocks`).
+
+Large arrays whose memory is reused once they are no longer referenced.
+
+A fresh gigabyte costs the system between 0.2 s and 2 s of page faults, as much as a pass over a graph: an algorithm that
+makes and drops row matrices pays it every time. Here the engine keeps a reference to the memory of each large array that it
+returns. numpy keeps such a reference in every view as well, so the reference count shows when only the engine's own is left,
+and the next array of about that size gets the memory.
+
+Rows begin where cache lines do, as far as their width allows: a row of 32 float32 is two lines, but three when it begins
+within one, and a pass that gathers rows takes that much longer.
+"""
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -15,7 +28,6 @@ from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.engine.blocks import (
     DRAWN_ROWS,
     PART_ROWS,
-    Buffers,
     Run,
     Threads,
     balanced_blocks,
@@ -27,6 +39,9 @@ from slimg.engine.blocks import (
 )
 from slimg.progress import Progress
 
+HALF_BEYOND = 1 << 26
+"""Entries of a row matrix (256 MiB) beyond which a product gathers its rows rounded to float16: they are most of what is read
+from memory. Sums are float32; the error is at most 2⁻¹¹ of an entry."""
 DENSE_FROM = 0.1
 """Density from which the Gram matrix of a sparse row matrix is faster through dense blocks."""
 
@@ -53,9 +68,9 @@ class ThreadedEngine(Engine):
 
     def gram(self, a: RowMatrix, b: RowMatrix | None = None) -> Array:
         row_matrices = (a,) if b is None else (a, b)
-        return (
-            self._sparse_gram(a, b) if sparse.issparse(a) else self._sum(block_gram, row_matrices, gram_blocks(row_matrices))
-        )
+        if sparse.issparse(a):
+            return self._sparse_gram(a, b)
+        return self._sum(block_gram, row_matrices, gram_blocks(row_matrices))
 
     def sum_rows(self, fn: Callable[..., Any], *row_matrices: RowMatrix) -> Array:
         return self._sum(fn, row_matrices, row_blocks(row_matrices))
@@ -153,12 +168,29 @@ class MemoryEngine(ThreadedEngine):
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
+    def products(
+        self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling], overwrite_input: bool = False
+    ) -> list[RowMatrix]:
         row_matrix = as_row_matrix(row_matrix)
-        outs = [self._buffers.take(len(matrix.indptr) - 1, row_matrix.shape[1]) for _ in scalings]
+        given, outs = row_matrix, list[Array]()
+        if row_matrix.size > HALF_BEYOND:
+            row_matrix, scalings = self._halved(row_matrix, scalings)
+            if overwrite_input and self._buffers.made(given):
+                outs.append(given)
+        outs += [self._buffers.take(len(matrix.indptr) - 1, given.shape[1]) for _ in scalings[len(outs) :]]
         rows = partial(kernels.gather_rows, *_csr(matrix), row_matrix, scalings, outs)
         self._threads.for_each(rows, balanced_blocks(matrix.indptr), worth=row_matrix.shape[1])
         return outs
+
+    def _halved(self, row_matrix: Array, scalings: Sequence[Scaling]) -> tuple[Array, list[Scaling]]:
+        """The bits of T as float16, times the power of two that fits it into their range, and scalings without that power."""
+        (n, k), blocks = row_matrix.shape, row_blocks([row_matrix])
+        largest = max(self._threads.in_order(lambda a, b: max(row_matrix[a:b].max(), -row_matrix[a:b].min()), blocks))
+        factor = np.float32(2.0 ** min(15 - np.frexp(largest)[1], 126))
+        out = self._buffers.take(n, -(-k // 2)).reshape(-1).view(np.uint16)[: n * k].reshape(n, k)
+        self._threads.for_each(partial(kernels.halve, row_matrix, factor, out), blocks)
+        back = np.full(n, 1 / factor)
+        return out, [each._replace(after=back if each.after is None else back * each.after) for each in scalings]
 
     def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         n = len(matrix.indptr) - 1
@@ -219,3 +251,80 @@ def block_gram(a: Any, b: Array | None = None) -> Array:
     """aᵀb of one block of rows (aᵀa without b), in float64."""
     left = (a.toarray() if sparse.issparse(a) else a).astype(np.float64)
     return self_gram(left) if b is None else matmul(left.T, b.astype(np.float64))
+
+
+def sparse_product(a: Any, b: Any) -> Array:
+    """aᵀb (j × k, float64) of rows that are read block by block: CSR of a (n × j), dense of b (n × k)."""
+    out = np.zeros((a.shape[1], b.shape[1]))
+    for start, stop in row_blocks((a, b)):
+        part = a[start:stop]
+        kernels.scatter(part.indptr, part.indices, part.data, b[start:stop], out, 0, b.shape[1])
+    return out
+
+
+LARGE = 1 << 25
+"""Bytes from which memory is reused."""
+WASTE = 1.25
+"""How many times larger than needed reused memory may be."""
+LINE = 4 * kernels.LINE
+"""Bytes of a cache line."""
+
+
+class Buffers:
+    """Uninitialised float32 matrices; the memory of unreferenced ones is kept until one of another size is needed."""
+
+    def __init__(self) -> None:
+        self._places: list[Array] = []
+        self._lock = threading.Lock()
+        self._alone = _references([np.empty(0)])[0]
+
+    def take(self, rows: int, columns: int) -> Array:
+        """An uninitialised rows × columns matrix."""
+        size = 4 * rows * columns
+        if size < LARGE:
+            return aligned(rows, columns)
+        with self._lock:
+            idle = self._idle()
+            fitting = [place for place in idle if size <= place.nbytes - LINE <= WASTE * size]
+            if fitting:
+                place = fitting[0]
+            else:
+                self._forget(idle)
+                del idle
+                place = np.empty(size + LINE, np.uint8)
+                self._places.append(place)
+        return _matrix_in(place, rows, columns)
+
+    def made(self, array: Array) -> bool:
+        """Whether this is a whole matrix from `take`, and not other memory."""
+        with self._lock:
+            return any(array.base is place for place in self._places)
+
+    def release_unused(self) -> None:
+        """Free the memory of unreferenced matrices."""
+        with self._lock:
+            self._forget(self._idle())
+
+    def _idle(self) -> list[Array]:
+        """Memory that only this object references."""
+        counts = _references(self._places)
+        return [place for place, count in zip(self._places, counts, strict=True) if count <= self._alone]
+
+    def _forget(self, idle: list[Array]) -> None:
+        gone = {id(place) for place in idle}
+        self._places = [place for place in self._places if id(place) not in gone]
+
+
+def aligned(rows: int, columns: int) -> Array:
+    """An uninitialised float32 matrix that begins with a cache line."""
+    return _matrix_in(np.empty(4 * rows * columns + LINE, np.uint8), rows, columns)
+
+
+def _matrix_in(place: Array, rows: int, columns: int) -> Array:
+    begin = -place.ctypes.data % LINE
+    return place[begin : begin + 4 * rows * columns].view(np.float32).reshape(rows, columns)
+
+
+def _references(places: list[Array]) -> list[int]:
+    """Reference counts, including the list's own and those of the call (how many depends on the interpreter)."""
+    return [sys.getrefcount(place) for place in places]

@@ -39,7 +39,7 @@ import numpy as np
 
 from slimg.components.compute import Components
 from slimg.engine.base import Array, Engine
-from slimg.engine.files import FileMatrix
+from slimg.engine.blocks import FileMatrix
 from slimg.explain.held_out import PERMUTATIONS, Gain, HeldOut, LearningCurve, Ridge, learning_curve
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import feature_digests
@@ -394,7 +394,7 @@ def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
 
 
 def _labelled_edges(graph: Graph, rng: np.random.Generator) -> tuple[Array, Array]:
-    rows, found = FileMatrix(graph.adjacency, digested=False), [np.empty((2, 0), np.int64)]
+    rows, found = FileMatrix(graph.adjacency), [np.empty((2, 0), np.int64)]
     for start, stop in rows.blocks():
         indptr, indices, _ = rows.read(start, stop)
         row = np.repeat(np.arange(start, stop), np.diff(indptr))

@@ -145,7 +145,7 @@ class Adjacency:
         """
         pairs, dropped = _pairs_of(source, target, n, weights, True, duplicates, "max")
         counts = EdgeCounts.of(dropped, pairs.nnz, 2 * pairs.nnz, False, ("one" if weights is None else duplicates, "one"))
-        return _adjacency(pairs), _adjacency(pairs.T.tocsr()), counts
+        return as_adjacency(pairs), as_adjacency(pairs.T.tocsr()), counts
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, duplicates: Rule = "sum", symmetrise: Rule = "max") -> tuple[Adjacency, EdgeCounts]:
@@ -407,11 +407,16 @@ def _undirected(directed: sp.csr_array, symmetrise: str) -> Adjacency:
     binary = directed.dtype == bool
     reverse = directed.T.tocsr()
     both = directed + reverse if binary or symmetrise == "sum" else directed.maximum(reverse)
-    return _adjacency(both)
+    return as_adjacency(both)
 
 
-def _adjacency(matrix: sp.csr_array) -> Adjacency:
-    """The matrix as it is; binary if it is boolean or all its entries are 1."""
+def as_adjacency(matrix: sp.csr_array) -> Adjacency:
+    """Take a CSR matrix without repeated entries as it is; it is binary if it is boolean or all its entries are 1.
+
+    Returns
+    -------
+    Adjacency
+    """
     matrix.sort_indices()
     weights = None if matrix.dtype == bool else as_float32(matrix.data)
     indices = matrix.indices.astype(index_type(matrix.shape[0]), copy=False)

@@ -190,7 +190,7 @@ def _rows_in_text(known: Any, columns: Sequence[Any]) -> list[np.ndarray]:
     import pyarrow.compute as pc
 
     texts = [column.__arrow_array__() for column in columns]
-    kind = texts[0].type if len({text.type for text in texts}) == 1 else pa.large_string()
+    kind = known.type if {text.type for text in texts} == {known.type} else pa.large_string()
 
     def rows(part: Sequence[Any]) -> list[np.ndarray]:
         text = pa.chunked_array([chunk for each in part for chunk in each.cast(kind).chunks], kind)
@@ -276,7 +276,8 @@ def edge_columns(
     first = find_column(frame, SOURCES) if source is None else source
     second = find_column(frame, TARGETS) if target is None else target
     weight = find_column(frame, WEIGHTS) if weight is None else weight
-    candidates = [name for name in _by_overlap(frame, ids) if name not in (first, second, weight)]
+    lacking = first is None or second is None
+    candidates = [name for name in _by_overlap(frame, ids) if name not in (first, second, weight)] if lacking else []
     if ids is None and first is None and second is None:
         candidates = _likely_ends(frame, candidates)
     if (first is None) + (second is None) > len(candidates):
@@ -311,10 +312,11 @@ def id_column(frame: pd.DataFrame, name: Any, ends: pd.Index | None, prefix: str
     if likely is not None and (ends is None or _share(frame[likely], ends) > 0):
         return likely
     distinct = [column for column in frame.columns if is_distinct(frame[column])]
-    best = next(iter(_by_overlap(frame[distinct], ends)), frame.columns[0] if likely is None else likely)
+    best = next(iter(_by_overlap(frame[distinct], ends)), frame.columns[0])
     if ends is not None and _share(frame[best], ends) == 0:  # ids that are there twice are told as such
         best = max([best, *frame.columns], key=lambda column: _share(frame[column], ends))
-    return best
+    chance = ends is not None and _share(frame[best], ends) < 0.5  # a number that is an id too
+    return likely if likely is not None and chance else best
 
 
 def label_column(frame: pd.DataFrame, name: Any, prefix: str = "") -> Any:
@@ -356,9 +358,9 @@ def find_column(frame: pd.DataFrame, names: Sequence[str]) -> Any:
 
 
 def as_text(values: Any) -> Any:
-    """Return ids as text: floats that are whole numbers as integers, missing values and empty texts as missing.
+    """Return ids as text without blanks around it: whole numbers as integers, missing values and empty texts as missing.
 
-    Ids of a CSV file can then be compared with those of a typed table.
+    Ids of a CSV file can then be compared with those of a typed table. Texts such as ``12.0`` are whole numbers if all are.
 
     Returns
     -------
@@ -377,8 +379,24 @@ def as_text(values: Any) -> Any:
             codes, distinct = np.where(missing(np.asarray(array)), -1, np.arange(len(array))), array
         texts = pa.array([text_of(value) for value in distinct], pa.string())
         text = texts.take(pa.array(codes, mask=np.asarray(codes) < 0))
+    if _has_byte(text, b" \t"):
+        text = pc.utf8_trim_whitespace(text)
+    if _has_byte(text, b".") and pc.all(pc.match_substring_regex(text, r"^(-?\d+\.0+)?$")).as_py():
+        text = pc.replace_substring_regex(text, r"\.0+$", "")
     empty = pc.equal(text, "")
     return text_column(pc.if_else(empty, pa.scalar(None, text.type), text) if pc.any(empty).as_py() else text)
+
+
+def _has_byte(text: Any, wanted: bytes) -> bool:
+    """Whether one of these bytes is in arrow's strings, whose memory is searched as a whole."""
+    for chunk in text.chunks if hasattr(text, "chunks") else [text]:
+        _, places, values = chunk.buffers()
+        if len(chunk) and values is not None:
+            ends = np.frombuffer(places, np.int32 if str(chunk.type) == "string" else np.int64)[chunk.offset :]
+            data = values.slice(ends[0], ends[len(chunk)] - ends[0]).to_pybytes()
+            if any(data.find(byte) >= 0 for byte in wanted):
+                return True
+    return False
 
 
 def text_of(value: Any) -> str:
@@ -412,7 +430,7 @@ def _likely_ends(frame: pd.DataFrame, names: list[Any]) -> list[Any]:
 
 def _share(column: pd.Series, known: pd.Index) -> float:
     (rows,) = rows_in(as_text(known), "ids", as_text(column.iloc[:1000]))
-    return float((rows >= 0).mean())
+    return float((rows >= 0).mean()) if len(rows) else 0.0
 
 
 def is_distinct(column: Any) -> bool:

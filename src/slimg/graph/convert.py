@@ -5,7 +5,7 @@ Their objects are read without importing the library; writing needs the library.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ import scipy.sparse as sp
 from slimg.errors import InputError, choices, require
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import as_column, from_torch, number_of, show, text_of
-from slimg.graph.from_edges import EdgeTable, side_by_side
+from slimg.graph.from_edges import side_by_side, split
 from slimg.graph.graph import Graph
-from slimg.graph.relations import Ends, connect
+from slimg.graph.relations import EdgeTable, connect
 
 
 def from_networkx(
@@ -40,8 +40,8 @@ def from_networkx(
     source, target = np.array([(row[u], row[v]) for u, v, _ in edges], np.int64).reshape(-1, 2).T
     weights, notes = _edge_weights(edges, weight)
     table = EdgeTable(source, target, weights, mutual=not graph.is_directed())
-    tables = [table] if relation is None else table.split(_edge_relations(graph, edges, relation), relation)
-    adjacency, relations, told = _connect(tables, len(ids), directed, rules)
+    tables = [table] if relation is None else split(table, _edge_relations(graph, edges, relation), relation)
+    adjacency, relations, told = connect(tables, len(ids), directed, **rules)
     matrix, names = _node_features(graph, features)
     labels = None if label is None else _node_labels(graph, label)
     built = Graph(adjacency, matrix, labels, ids, names, {}, unlabelled, (*notes, *told), relations)
@@ -55,20 +55,20 @@ def from_pyg(
     if not hasattr(data, "num_nodes"):
         raise InputError(f"from_pyg takes a torch_geometric Data or HeteroData, not {type(data).__name__}")
     if isinstance(getattr(data, "node_types", None), list):
-        parts = _hetero(data, label_type)
+        tables, notes, n, fields = _hetero(data, label_type)
     else:
         n, edge_type = int(data.num_nodes), _member(data, "edge_type")
         table, notes = _pyg_edges(data, "data", 0, 0)
         tables = [table]
         if edge_type is not None:
             names = getattr(data, "edge_type_names", None)
-            tables = table.split(_named(edge_type, names, "edge_type"), "edge_type")
+            tables = split(table, _named(edge_type, names, "edge_type"), "edge_type")
         types = _member(data, "node_type")
         types = None if types is None else _named(types, getattr(data, "node_type_names", None), "node_type")
-        parts = _Parts(tables, n, _member(data, "x"), None, _member(data, "y"), _pyg_masks(data), ids, types, notes)
-    adjacency, relations, told = _connect(parts.tables, parts.n, directed, rules)
-    graph = Graph(adjacency, parts.features, parts.labels, parts.ids if ids is None else ids, parts.names, parts.masks,
-                  unlabelled, (*parts.notes, *told), relations, parts.types)  # fmt: skip
+        fields = {"features": _member(data, "x"), "labels": _member(data, "y"), "masks": _pyg_masks(data), "node_types": types}
+    adjacency, relations, told = connect(tables, n, directed, **rules)
+    fields = fields if ids is None else {**fields, "ids": ids}
+    graph = Graph(adjacency, unlabelled=unlabelled, notes=(*notes, *told), relations=relations, **fields)
     return _only_labels(graph.with_notes(*graph.warnings()), keep_labels)
 
 
@@ -153,28 +153,8 @@ def to_pyg(graph: Graph) -> Any:
     return data
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """What a data object of PyTorch Geometric holds."""
-
-    tables: list[EdgeTable]
-    n: int
-    features: Any
-    names: tuple[str, ...] | None
-    labels: Any
-    masks: dict[str, np.ndarray]
-    ids: Any
-    types: np.ndarray | None
-    notes: list[str]
-
-
-def _connect(tables: list[EdgeTable], n: int, directed: Any, rules: dict[str, Any]) -> Any:
-    ends = [Ends(table.name, table.source, table.target, table.weight, table.mutual) for table in tables]
-    return connect(ends, n, directed, **rules)
-
-
-def _hetero(data: Any, label_type: str | None) -> _Parts:
-    """The node types of a HeteroData one after the other, and its edge types as relations."""
+def _hetero(data: Any, label_type: str | None) -> tuple[list[EdgeTable], list[str], int, dict[str, Any]]:
+    """The node types of a HeteroData one after the other, its edge types as relations; n, and what a `Graph` holds."""
     sizes = {name: int(data[name].num_nodes or 0) for name in data.node_types}
     if not sizes:
         raise InputError("from_pyg needs nodes: this HeteroData has none")
@@ -209,8 +189,8 @@ def _hetero(data: Any, label_type: str | None) -> _Parts:
         for key, mask in _pyg_masks(data[name]).items():
             masks[key] = np.zeros(n, bool)
             masks[key][place] = mask
-    return _Parts(tables or [EdgeTable(np.empty(0, int), np.empty(0, int))], n, features, names, labels, masks, ids, types,
-                  notes)  # fmt: skip
+    fields = {"features": features, "feature_names": names, "labels": labels, "masks": masks, "ids": ids, "node_types": types}
+    return tables or [EdgeTable(np.empty(0, int), np.empty(0, int))], notes, n, fields
 
 
 def _pyg_edges(

@@ -41,7 +41,7 @@ from slimg.graph.columns import (
     text_of,
 )
 from slimg.graph.graph import Graph
-from slimg.graph.relations import Ends, check_number, connect
+from slimg.graph.relations import EdgeTable, check_number, connect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,64 +50,47 @@ Unknown = Literal["fail", "keep", "drop"]
 UNKNOWN_RULES = ("fail", "keep", "drop")
 
 
-@dataclass(frozen=True, eq=False)
-class EdgeTable:
-    """Ids of the ends of m edges, and their weights; of one relation if it has a name."""
+def read_table(
+    edges: Any, source: Any = None, target: Any = None, weight: Any = None, relation: Any = None
+) -> list[EdgeTable]:
+    """Choose the columns of a table, or take an m × 2 (or m × 3, with weights) array or list of pairs.
 
-    source: np.ndarray
-    target: np.ndarray
-    weight: np.ndarray | None = None
-    notes: tuple[str, ...] = ()
-    name: str | None = None
-    mutual: bool = False
-    """Whether (u, v) and (v, u) are repetitions of one edge."""
+    Returns
+    -------
+    list of EdgeTable
+        One, or one for each value of the column ``relation``.
+    """
+    has_names = is_table(edges)
+    frame = as_frame(edges) if has_names else _frame_of_pairs(edges)
+    kinds = None if require_column(frame, relation, "relation") is None else frame[relation]
+    rest = frame if kinds is None else frame.drop(columns=relation)
+    if len(rest.columns) < 2:
+        raise InputError(f"edges need two columns, source and target, not {show(rest.columns)}")
+    if not has_names and weight is None and len(rest.columns) > 2:
+        weight = rest.columns[2]
+    first, second, _, _ = edge_columns(rest, source, target, weight, None)
+    notes = []
+    if has_names and (source is None or target is None):
+        notes.append(f"Edges are read from columns {first!r} and {second!r}.")
+    unused = [name for name in rest.columns if name not in (first, second, weight)]
+    if unused:
+        notes.append(f"Columns of the edges that are not used: {show(unused)}.")
+    weights = None if weight is None else as_column(frame[weight], "weights")
+    ends = [as_id_column(frame[name], f"edges' {name!r}") for name in (first, second)]
+    table = EdgeTable(ends[0], ends[1], weights, tuple(notes))
+    return [table] if kinds is None else split(table, as_column(kinds, f"column {relation!r}"), relation)
 
-    @classmethod
-    def read(
-        cls, edges: Any, source: Any = None, target: Any = None, weight: Any = None, relation: Any = None
-    ) -> list[EdgeTable]:
-        """Choose the columns of a table, or take an m × 2 (or m × 3, with weights) array or list of pairs.
 
-        Returns
-        -------
-        list of EdgeTable
-            One, or one for each value of the column ``relation``.
-        """
-        has_names = is_table(edges)
-        frame = as_frame(edges) if has_names else _frame_of_pairs(edges)
-        kinds = None if require_column(frame, relation, "relation") is None else frame[relation]
-        rest = frame if kinds is None else frame.drop(columns=relation)
-        if len(rest.columns) < 2:
-            raise InputError(f"edges need two columns, source and target, not {show(rest.columns)}")
-        if not has_names and weight is None and len(rest.columns) > 2:
-            weight = rest.columns[2]
-        first, second, _, _ = edge_columns(rest, source, target, weight, None)
-        notes = []
-        if has_names and (source is None or target is None):
-            notes.append(f"Edges are read from columns {first!r} and {second!r}.")
-        unused = [name for name in rest.columns if name not in (first, second, weight)]
-        if unused:
-            notes.append(f"Columns of the edges that are not used: {show(unused)}.")
-        weights = None if weight is None else as_column(frame[weight], "weights")
-        ends = [as_id_column(frame[name], f"edges' {name!r}") for name in (first, second)]
-        table = cls(ends[0], ends[1], weights, tuple(notes))
-        return [table] if kinds is None else table.split(as_column(kinds, f"column {relation!r}"), relation)
-
-    def split(self, kinds: np.ndarray, column: Any) -> list[EdgeTable]:
-        """Divide the edges by their relations, given as one value for each edge; the first part has the notes."""
-        check_present(kinds, f"relations (column {column!r})")
-        values, codes = codes_of(kinds, f"relations (column {column!r})")
-        check_number(values, column)
-        names = [text_of(value) for value in values]
-        order = np.argsort(codes, kind="stable")
-        places = np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
-        parts = [replace(self.select(rows), name=name, notes=()) for name, rows in zip(names, places, strict=True)]
-        return [replace(parts[0], notes=self.notes), *parts[1:]] if parts else [replace(self, name=str(column))]
-
-    def select(self, rows: np.ndarray) -> EdgeTable:
-        """Keep the edges of a mask, or those at some places."""
-        weight = None if self.weight is None else self.weight[rows]
-        return replace(self, source=self.source[rows], target=self.target[rows], weight=weight)
+def split(table: EdgeTable, kinds: np.ndarray, column: Any) -> list[EdgeTable]:
+    """Divide the edges by their relations, given as one value for each edge; the first part has the notes."""
+    check_present(kinds, f"relations (column {column!r})")
+    values, codes = codes_of(kinds, f"relations (column {column!r})")
+    check_number(values, column)
+    names = [text_of(value) for value in values]
+    order = np.argsort(codes, kind="stable")
+    places = np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
+    parts = [replace(table.select(rows), name=name, notes=()) for name, rows in zip(names, places, strict=True)]
+    return [replace(parts[0], notes=table.notes), *parts[1:]] if parts else [replace(table, name=str(column))]
 
 
 def read_edges(
@@ -121,7 +104,7 @@ def read_edges(
         Of a mapping, those with names; columns are used in the tables that have them.
     """
     if not is_tables(edges):
-        return EdgeTable.read(edges, source, target, weight, relation)
+        return read_table(edges, source, target, weight, relation)
     frames = {str(name): as_frame(each) if is_table(each) else _frame_of_pairs(each) for name, each in edges.items()}
     wanted = {"source": source, "target": target, "weight": weight, "relation": relation}
     for what, name in wanted.items():
@@ -133,7 +116,7 @@ def read_edges(
         columns = frames[str(name)].columns
         own = [column if column in columns else None for column in wanted.values()]
         try:
-            parts = EdgeTable.read(given, *own)
+            parts = read_table(given, *own)
         except InputError as error:
             raise InputError(f"edges {name!r}: {error}") from error
         told = tuple(f"{name}: {note}" for note in parts[0].notes)
@@ -299,7 +282,7 @@ def graph_of(
             notes.append(f"{found}: kept without label and with zero features (ids {show(unknown_ids)}).")
             nodes = nodes.extend(unknown_ids)
         ends = rows(tables)
-    made = [Ends(t.name, *pair, t.weight, t.mutual) for t, pair in zip(tables, ends, strict=True)]
+    made = [replace(table, source=pair[0], target=pair[1]) for table, pair in zip(tables, ends, strict=True)]
     adjacency, relations, told = connect(made, len(nodes.ids), directed, **rules)
     names = None if nodes.feature_names is None else tuple(nodes.feature_names)
     graph = Graph(adjacency, nodes.features, nodes.labels, nodes.ids, names, {}, unlabelled, (*notes, *told), relations,

@@ -87,14 +87,21 @@ class Relation:
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
-    """The edges of one relation as numbers of nodes; ``mutual`` if (u, v) and (v, u) are repetitions of one edge."""
+class EdgeTable:
+    """Both ends of m edges, as ids or as numbers of nodes, and their weights; of one relation if it has a name."""
 
-    name: str | None
     source: np.ndarray
     target: np.ndarray
-    weights: Any = None
+    weight: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+    name: str | None = None
     mutual: bool = False
+    """Whether (u, v) and (v, u) are repetitions of one edge."""
+
+    def select(self, rows: np.ndarray) -> EdgeTable:
+        """Keep the edges of a mask, or those at some places."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, source=self.source[rows], target=self.target[rows], weight=weight)
 
 
 def opposite(key: str) -> str:
@@ -105,7 +112,7 @@ def opposite(key: str) -> str:
 
 
 def connect(
-    tables: Sequence[Ends],
+    tables: Sequence[EdgeTable],
     n: int,
     directed: bool | str | Collection[str] | None = None,
     *,
@@ -117,8 +124,8 @@ def connect(
 
     Parameters
     ----------
-    tables : sequence of Ends
-        One for each relation; a single table without a name is a relation only if its direction is kept.
+    tables : sequence of EdgeTable
+        Of numbers of nodes, one for each relation; a single table without a name is a relation only if its direction is kept.
     n : int
         Number of nodes.
     directed : bool, str, collection of str or None, default=None
@@ -143,7 +150,7 @@ def connect(
     if len(tables) == 1 and tables[0].name is None and not kept:
         (table,) = tables
         joined = not table.mutual and directed is not False
-        adjacency, counts = Adjacency.from_edges(table.source, table.target, n, table.weights, directed=joined, **rules)
+        adjacency, counts = Adjacency.from_edges(table.source, table.target, n, table.weight, directed=joined, **rules)
         return adjacency, (), counts.notes(option if directed is None else None)
     _check_names(names)
     made, all_counts = [], []
@@ -268,9 +275,9 @@ def _check_names(names: list[str]) -> None:
 
 
 def _relation(
-    name: str, table: Ends, n: int, keep: bool, mutual: bool, rules: dict[str, Any]
+    name: str, table: EdgeTable, n: int, keep: bool, mutual: bool, rules: dict[str, Any]
 ) -> tuple[Relation, EdgeCounts]:
-    ends = (table.source, table.target, n, table.weights)
+    ends = (table.source, table.target, n, table.weight)
     if not keep:
         adjacency, counts = Adjacency.from_edges(*ends, directed=not (table.mutual or mutual), **rules)
         return Relation(name, adjacency, adjacency, False), counts

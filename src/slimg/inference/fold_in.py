@@ -37,7 +37,7 @@ import scipy.sparse as sp
 
 from slimg.components.component import FittedComponent, Target
 from slimg.engine.base import Array
-from slimg.engine.files import reader
+from slimg.engine.blocks import reader
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show
@@ -46,6 +46,7 @@ from slimg.learn.objective import softmax
 from slimg.linalg.operators import around, row_sums
 
 if TYPE_CHECKING:
+    from slimg.inference.kept_graph import Tail
     from slimg.inference.new_rows import Drift
 
 BLOCK_ENTRIES = 1 << 22
@@ -172,37 +173,44 @@ class Scorer:
         """Hops within which a change of the graph changes a score."""
         return max((self.components[name].component.reach for name in self.used), default=0)
 
-    def scores(self, target: Target) -> Array:
+    def scores(self, target: Target, tails: Mapping[str, Tail] | None = None) -> Array:
         """Score nodes of any graph.
 
         Parameters
         ----------
         target : Target
             The nodes.
+        tails : mapping of str to Tail, default=None
+            What new nodes take from their fitted neighbours, for components of a long reach.
 
         Returns
         -------
         array of shape (m, c), float64
             One row for each node of the target.
         """
-        bias, *others = self.parts(target).values()
+        bias, *others = self.parts(target, tails).values()
         return sum(others, bias)
 
-    def parts(self, target: Target) -> dict[str, Array]:
+    def parts(self, target: Target, tails: Mapping[str, Tail] | None = None) -> dict[str, Array]:
         """What each component adds to the scores of nodes of any graph.
 
         Parameters
         ----------
         target : Target
             The nodes.
+        tails : mapping of str to Tail, default=None
+            As in `scores`.
 
         Returns
         -------
         dict of str to array of shape (m, c), float64
             "bias" and the components that are used; they add up to `scores`.
         """
-        bias = np.tile(self.intercept.astype(np.float64), (len(target.rows), 1))
-        return {"bias": bias, **{name: self.components[name].rows(target)[0] @ self.weights[name] for name in self.used}}
+        found = {"bias": np.tile(self.intercept.astype(np.float64), (len(target.rows), 1))}
+        for name in self.used:
+            fitted, weights, tail = self.components[name], self.weights[name], (tails or {}).get(name)
+            found[name] = fitted.rows(target)[0] @ weights if tail is None else tail.scores(fitted, weights, target)
+        return found
 
     @cached_property
     def loadings(self) -> dict[str, Array]:
@@ -447,7 +455,7 @@ class FoldIn:
         return " ".join(parts)
 
 
-def fold_in(scorer: Scorer, fitted_nodes: FittedNodes, graph: Graph, agreement: float | None = None) -> FoldIn:
+def fold_in(scorer: Scorer, fitted_nodes: FittedNodes, graph: Graph) -> FoldIn:
     """Score a graph whose nodes are, mostly, those of the fitted one.
 
     Parameters
@@ -458,8 +466,6 @@ def fold_in(scorer: Scorer, fitted_nodes: FittedNodes, graph: Graph, agreement: 
         Nodes of the fitted graph.
     graph : Graph
         The graph to score.
-    agreement : float or None, default=None
-        What `SlimG.measure_fold_in` returned.
 
     Returns
     -------
@@ -475,7 +481,7 @@ def fold_in(scorer: Scorer, fitted_nodes: FittedNodes, graph: Graph, agreement: 
     if len(touched):
         scores[touched] = scorer.scores(Target(graph, touched, known)).astype(np.float32)
     gone = len(fitted_nodes.ids) - int(np.count_nonzero(known >= 0))
-    return FoldIn(scores, scorer.classes, new, changed, touched, gone, agreement)
+    return FoldIn(scores, scorer.classes, new, changed, touched, gone)
 
 
 def check_alike(graph: Any, d: int, feature_names: tuple[str, ...] | None) -> None:

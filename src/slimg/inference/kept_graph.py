@@ -1,9 +1,18 @@
-"""The fitted graph as arrays of a model file, so that new nodes are scored and nodes explained without its files.
+"""The fitted graph that a model keeps, so that new nodes are scored and nodes explained without its files.
+
+A long sum F = Σ_{k ≤ K} c₀ ρᵏ Opᵏ would read the whole graph for a new node. Since F_K X = c₀ X + ρ Op F_{K−1} X, new rows are
+
+    s = c₀ x M + ρ (Op[new, old] T + Op[new, new] s)        M = V Cᵀ,  T = F_{K−1} X M of the fitted graph (n × r)
+
+with T as it was at the fit. Kept is T Q (n × q) with Q (r × q) orthonormal, whose span holds the weights and the first
+`LEADING` directions: s W is exact, and ‖s‖ lacks only what lies outside.
+
+Arrays of the model file:
 
     graph_ids                                        int64, or uint8: UTF-8 of a JSON list
     graph_indptrK, graph_indicesK, graph_weightsK    matrix K in CSR; of a symmetric one the entries above the diagonal
     graph_features, or graph_features_indptr, …_indices, …_weights      X, dense or CSR
-    tailK_rows, tailK_scale, tailK_basis             of the K-th long component (`slimg.inference.new_rows`)
+    tailK_rows, tailK_scale, tailK_basis             of the K-th long component
 
 Matrix 0 is A, others are those of relations. The header has {"symmetric": [of each matrix], "relations": [{"name",
 "directed", "matrix"}], "tails": [names of components]}. Labels and masks are not kept. A graph whose digests are not those
@@ -14,22 +23,101 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from slimg.components.component import Component, FittedComponent, Target
+from slimg.components.features import FeatureComponent
 from slimg.engine.base import Array
+from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.graph.adjacency import Adjacency
+from slimg.graph.adjacency import Adjacency, as_adjacency
 from slimg.graph.columns import as_column
 from slimg.graph.graph import Graph
 from slimg.graph.relations import Relation, share_equal
 from slimg.inference.fold_in import FittedNodes, Scorer, id_digests, node_digests
-from slimg.inference.new_rows import LEADING, FittedGraph, Tail, as_adjacency, ratio_of
-from slimg.inference.schema import check_array
+from slimg.linalg.operators import steps
 
+LEADING = 32
+"""Directions of a long component that are kept beside those of its weights."""
+SHORT = 2
+"""Hops up to which a component is computed in the grown graph itself."""
 Take = Callable[[str, tuple[str, str], dict[str, int]], Array]
+"""Name, rule and sizes of an array of the file → the array, checked."""
+
+
+class Tail(NamedTuple):
+    """T Q / scale of a long component (n × q, float16), the scale (q) and Q (r × q)."""
+
+    rows: Array
+    scale: Array
+    basis: Array
+
+    def scores(self, fitted: FittedComponent, weights: Array, target: Target) -> Array:
+        """p W of new nodes from the tail of their fitted neighbours."""
+        component, state = fitted.component, fitted.state
+        graph, rows, known = target
+        ratio, basis = ratio_of(component), self.basis.astype(np.float64)
+        assert isinstance(component, FeatureComponent) and known is not None and ratio is not None
+        own = component.coefficients[0] * (state.raw(state.prepared(graph, rows)) @ basis)
+        way = steps(component.operators(graph)[:1], rows, (0.0, 1.0))
+        matrix, there = way.matrices[0], known[way.reached] >= 0
+        old = matrix[:, there] @ (self.rows[known[way.reached[there]]].astype(np.float64) * self.scale)
+        among, place = matrix[:, ~there], np.searchsorted(rows, way.reached[~there])
+        found = own
+        for _ in range(component.hops):
+            found = own + ratio * (old + among @ found[place])
+        raw = found - state.shift @ basis if state.mean is not None else found
+        length = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        return raw / np.where(length > 0, length, 1)[:, None] @ (basis.T @ weights.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGraph:
+    """The graph that a model was fitted on, without labels, and the tails of its long components."""
+
+    graph: Graph
+    tails: dict[str, Tail]
+
+    @classmethod
+    def of(cls, scorer: Scorer, graph: Graph) -> FittedGraph:
+        """Compute the tails of the long components on the fitted graph."""
+        tails = {name: _tail(scorer.components[name], scorer.weights[name], graph) for name in _long(scorer)}
+        return cls(graph, tails)
+
+
+def ratio_of(component: Component) -> float | None:
+    """ρ of a component that is a long geometric sum of one operator, else None."""
+    if not isinstance(component, FeatureComponent) or component.hops <= SHORT:
+        return None
+    weights = np.array(component.coefficients)
+    if not weights.all() or not np.allclose(weights[1:] / weights[:-1], weights[1] / weights[0]):
+        return None
+    return float(weights[1] / weights[0]) if type(component).operator is not FeatureComponent.operator else None
+
+
+def _long(scorer: Scorer) -> list[str]:
+    """Names of the long components with weights."""
+    return [name for name in scorer.used if ratio_of(scorer.components[name].component) is not None]
+
+
+def _tail(fitted: FittedComponent, weights: Array, graph: Graph) -> Tail:
+    component, state = fitted.component, fitted.state
+    assert isinstance(component, FeatureComponent)
+    r = len(weights)
+    basis, _ = np.linalg.qr(np.concatenate([np.eye(r, min(r, LEADING)), weights], axis=1))
+    step, blocks = 1 << 14, []
+    for start in range(0, graph.n, step):
+        rows = np.arange(start, min(start + step, graph.n))
+        blocks.append((state.raw(state.prepared(graph, rows)) @ basis).astype(np.float32))
+    operator, engine = component.operator(graph.adjacency), MemoryEngine()
+    assert operator is not None
+    tail = operator.series(engine, engine.row_matrix(np.concatenate(blocks)), component.coefficients[:-1])
+    scale = np.maximum(np.abs(tail).max(axis=0), 1e-30).astype(np.float32)
+    return Tail((tail / scale).astype(np.float16), scale, basis.astype(np.float32))
 
 
 def graph_arrays(kept: FittedGraph, encode: Callable[[Any, str], Any]) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -88,10 +176,10 @@ def _upper(matrix: Adjacency) -> Adjacency:
 
 
 def kept_graph(
-    header: dict[str, Any], rest: dict[str, Array], nodes: FittedNodes, scorer: Scorer, d: int,
+    header: dict[str, Any], rest: dict[str, Array], take: Take, nodes: FittedNodes, scorer: Scorer, d: int,
     feature_names: tuple[str, ...] | None, decode: Callable[[Any], Any],
 ) -> FittedGraph:  # fmt: skip
-    """Make the graph of a header and arrays, which are checked and removed from ``rest``.
+    """Make the graph of a header and arrays.
 
     Parameters
     ----------
@@ -99,6 +187,8 @@ def kept_graph(
         As `graph_arrays` made it.
     rest : dict of str to array
         Arrays of the file that are not used yet.
+    take : callable
+        Checks an array and removes it from ``rest``.
     nodes : FittedNodes
         Digests that the graph must have.
     scorer : Scorer
@@ -114,31 +204,37 @@ def kept_graph(
     -------
     FittedGraph
     """
-    n = len(nodes.ids)
+    n, symmetric = len(nodes.ids), header["symmetric"]
 
-    def take(name: str, rule: tuple[str, str], sizes: dict[str, int]) -> Array:
-        if name not in rest:
-            raise InputError(f"there is no array {name!r}")
-        check_array(name, rest[name], rule, sizes)
-        return rest.pop(name)
+    def csr(name: str, width: int) -> sp.csr_array:
+        """A matrix of n rows; scipy checks that its pointers ascend and that its columns exist."""
+        indptr = take(name.format("indptr"), ("i8", "p"), {"p": n + 1})
+        weights, sizes = name.format("weights"), {"e": int(indptr[-1])}
+        indices = take(name.format("indices"), ("i4", "e"), sizes)
+        values = take(weights, ("f4", "e"), sizes) if weights in rest else np.ones(len(indices), bool)
+        matrix = sp.csr_array((values, indices, indptr), shape=(n, width))
+        matrix.check_format(full_check=True)
+        matrix.sum_duplicates()
+        return matrix
 
     ids = _ids(rest, take, n, decode)
-    if not header["symmetric"] or not header["symmetric"][0] or (id_digests(ids) != nodes.ids).any():
+    if not symmetric or not symmetric[0] or (id_digests(ids) != nodes.ids).any():
         raise InputError("the graph of the file has other nodes than its digests")
-    matrices = [_matrix(f"graph_{{}}{k}", rest, take, n, mirrored) for k, mirrored in enumerate(header["symmetric"])]
+    halves = [csr(f"graph_{{}}{k}", n) for k in range(len(symmetric))]
+    if any(half.diagonal().any() for half in halves):
+        raise InputError("the graph of the file has loops")
+    matrices = [as_adjacency(sp.csr_array(half + half.T.tocsr()) if mirrored else half)
+                for half, mirrored in zip(halves, symmetric, strict=True)]  # fmt: skip
     relations = []
     for each in header["relations"]:
-        if each["matrix"] >= len(matrices) or header["symmetric"][each["matrix"]] is each["directed"]:
+        if each["matrix"] >= len(matrices) or symmetric[each["matrix"]] is each["directed"]:
             raise InputError(f"relation {each['name']!r} has no matrix of its kind")
         out = matrices[each["matrix"]]
-        into = as_adjacency(_csr(out).T.tocsr()) if each["directed"] else out
+        into = as_adjacency(halves[each["matrix"]].T.tocsr()) if each["directed"] else out
         relations.append(Relation(each["name"], out, into, each["directed"]))
     features: Any = None
     if "graph_features_indptr" in rest:
-        indptr, indices, values = _arrays("graph_features_{}", rest, take, n, d)
-        if values is None:
-            raise InputError("there is no array 'graph_features_weights'")
-        features = sp.csr_array((values, indices, indptr), shape=(n, d))
+        features = csr("graph_features_{}", d)
     elif d:
         features = take("graph_features", ("f4", "nd"), {"n": n, "d": d})
     graph = Graph(matrices[0], features, ids=ids, feature_names=feature_names, relations=share_equal(relations))
@@ -161,44 +257,8 @@ def _ids(rest: dict[str, Array], take: Take, n: int, decode: Callable[[Any], Any
     return as_column([value if type(value) is str else decode(value) for value in values], "ids")
 
 
-def _arrays(name: str, rest: dict[str, Array], take: Take, n: int, width: int) -> tuple[Array, Array, Array | None]:
-    """The arrays of a CSR matrix of n rows, checked: pointers ascend, columns ascend in each row and exist."""
-    indptr = take(name.format("indptr"), ("i8", "p"), {"p": n + 1})
-    if indptr[0] != 0 or (np.diff(indptr) < 0).any():
-        raise InputError(f"the pointers {name.format('indptr')!r} do not ascend")
-    sizes = {"e": int(indptr[-1])}
-    indices = take(name.format("indices"), ("i4", "e"), sizes)
-    within = np.ones(len(indices), bool)
-    starts = indptr[:-1][np.diff(indptr) > 0]
-    within[starts] = False
-    if len(indices) and (indices.min() < 0 or indices.max() >= width or (np.diff(indices, prepend=-1)[within] <= 0).any()):
-        raise InputError(f"the columns {name.format('indices')!r} do not ascend, or there are no such")
-    weights = name.format("weights")
-    return indptr, indices, take(weights, ("f4", "e"), sizes) if weights in rest else None
-
-
-def _matrix(name: str, rest: dict[str, Array], take: Take, n: int, mirrored: bool) -> Adjacency:
-    indptr, indices, weights = _arrays(name, rest, take, n, n)
-    rows = np.repeat(np.arange(n), np.diff(indptr))
-    if (indices <= rows).any() if mirrored else (indices == rows).any():
-        raise InputError(f"the matrix {name.format('indices')!r} has loops or entries below the diagonal")
-    if weights is not None and len(weights) and weights.min() <= 0:
-        raise InputError(f"the matrix {name.format('indices')!r} has weights that are not positive")
-    matrix = Adjacency(indptr, indices, weights)
-    if not mirrored:
-        return matrix
-    half = _csr(matrix)
-    return as_adjacency(sp.csr_array(half + half.T.tocsr()))
-
-
-def _csr(matrix: Adjacency) -> sp.csr_array:
-    values = np.ones(matrix.nnz, bool) if matrix.weights is None else matrix.weights
-    return sp.csr_array((values, matrix.indices, matrix.indptr), shape=(matrix.n, matrix.n))
-
-
 def _tails(names: list[str], take: Take, scorer: Scorer, n: int) -> dict[str, Tail]:
-    wanted = [name for name in scorer.used if ratio_of(scorer.components[name].component) is not None]
-    if names != wanted:
+    if names != _long(scorer):
         raise InputError("the tails of the file are not those of its components")
     found = {}
     for k, name in enumerate(names):

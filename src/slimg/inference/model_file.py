@@ -6,6 +6,16 @@
 
 Files are written next to their place and moved there when they are whole. Equal models give equal bytes. Sizes that a file
 declares are compared with its length before memory is taken.
+
+What a file may hold is one line for each key of the header and each array, checked before any of it is used. A rule is
+
+    a type               a value of that type; ``float`` takes whole numbers too, ``int`` and ``float`` no booleans
+    a function           returns what is expected instead, or None
+    [rule]               a list of such values; (rule, …) one of several; None is itself
+    {"key": rule, …}     exactly these keys; one that ends in "?" may be missing
+
+Shapes are letters: n nodes, c classes, d features, k columns of a component. A file that breaks a rule is refused; `save`
+checks the same rules, so that nothing is written which cannot be read. A new attribute of the model is a line in `FITTED`.
 """
 
 from __future__ import annotations
@@ -15,16 +25,20 @@ import io
 import json
 import math
 import os
+import re
 import struct
 import zipfile
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from slimg.components.component import Component
+from slimg.components.features import FeatureComponent
+from slimg.components.structure import Structure
 from slimg.engine.base import Array
 from slimg.errors import InputError
-from slimg.inference.schema import check_rule, digest, text_keys
 from slimg.system import atomic_write
 
 FORMAT, VERSION = "slimg-model", 4
@@ -36,6 +50,8 @@ ENCRYPTED = 1
 CHUNK = 1 << 20
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The time that zip members are given: the same for equal models."""
+MOST_DEPTH = 20
+"""Levels of lists and mappings in a header."""
 
 
 def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> Path:
@@ -173,3 +189,211 @@ def _digest(file: Any, end: int) -> str:
     for start in range(0, end, CHUNK):
         found.update(file.read(min(CHUNK, end - start)))
     return found.hexdigest()
+
+
+def count(value: Any) -> str | None:
+    """Rule: a whole number that is not negative."""
+    return None if type(value) is int and 0 <= value < 2**63 else "a whole number of at least 0"
+
+
+def digest(value: Any) -> str | None:
+    """Rule: a SHA-256 in hexadecimal digits."""
+    return None if isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) else "64 hexadecimal digits"
+
+
+def share(value: Any) -> str | None:
+    """Rule: a number from 0 to 1."""
+    return None if type(value) in (int, float) and 0 <= value <= 1 else "a number from 0 to 1"
+
+
+def positive(value: Any) -> str | None:
+    """Rule: a finite number above 0."""
+    return None if type(value) in (int, float) and 0 < value < np.inf else "a number above 0"
+
+
+def anything(value: Any) -> None:
+    """Rule: what `decode` can give, which nothing acts upon."""
+
+
+def text_keys(rule: Any) -> Callable[[Any], str | None]:
+    """Rule: a mapping of names to values that follow a rule."""
+
+    def check(value: Any) -> str | None:
+        if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+            return "a mapping of names"
+        return next((f"{key}: {why}" for key, each in value.items() if (why := mismatch(each, rule))), None)
+
+    return check
+
+
+def tuple_of(rule: Any) -> Callable[[Any], str | None]:
+    """Rule: a tuple of values that follow a rule."""
+    return lambda value: mismatch(list(value), [rule]) if isinstance(value, tuple) else "a tuple"
+
+
+RECORD = {
+    "l1": float, "group": float, "joint": bool, "separate": (text_keys(float), None), "val_accuracy": float,
+    "val_loss": float, "dual_gap": float, "zero_components": tuple_of(str), "nonzero": float, "converged": bool,
+    "seconds": float, "val_score": (float, None), "folds": count, "member": bool,
+}  # fmt: skip
+FITTED = {
+    "rank_": count,
+    "chosen_": RECORD,
+    "members_": [RECORD],
+    "scoring_": str,
+    "dual_gap_": float,
+    "converged_": bool,
+    "zero_components_": tuple_of(str),
+    "selection_": [RECORD],
+    "notes_": tuple_of(str),
+    "seconds_": text_keys(float),
+    "fold_in_agreement_": (share, None),
+}
+"""Attributes of the model that its file keeps as they are."""
+PARAMS = {
+    "components": (tuple_of(Component), [Component], None),
+    "grid": anything,
+    "cv": count,
+    "average": count,
+    "scoring": (str, None),
+    "early_stopping": (count, None),
+    "class_weight": anything,
+    "tol": float,
+    "max_iter": count,
+    "engine": lambda value: None if value == "memory" else "'memory': a file does not choose the engine",
+    "memory": (str, int, None),
+    "random_state": count,
+    "verbose": lambda value: None if value is False else "false",
+}
+"""Parameters of the estimator; those of a subclass that are not listed take any value."""
+READING = {
+    "options?": text_keys((str, bool, None, [(str, bool, None, [str])])),
+    "plan": (text_keys(anything), None),
+    "id": (str, None),
+    "label": (str, None),
+    "columns?": (text_keys(anything), None),
+}
+HEADER = {
+    "format": str,
+    "version": int,
+    "slimg": str,
+    "params": text_keys(anything),
+    "classes": [anything],
+    "classes_dtype": str,
+    "components": [
+        {"name": str, "title": str, "short_title": str, "weights": str, "component?": anything, "state?": text_keys(str)}
+    ],
+    "feature_names": ([str], None),
+    "metrics": text_keys(anything),
+    "data": {
+        "nodes": count, "edges": count, "features": count, "labelled": count, "fingerprint": digest, "reading?": READING,
+    },
+    "graph": ({"symmetric": [bool], "relations": [{"name": str, "directed": bool, "matrix": count}], "tails": [str]}, None),
+    "calibration": ({"temperature": positive}, None),
+    "sha256": text_keys(digest),
+}  # fmt: skip
+ARRAYS = {"intercept": ("f", "c"), "scores": ("f", "nc"), "id_digests": ("u8", "n"), "node_digests": ("u8", "n")}
+"""Name → type and shape of the arrays of every model; weights of a component: ("f", "kc"). f is float32 or float64."""
+CALIBRATION = {"held_out_scores": ("f4", "hc"), "held_out_codes": ("i8", "h")}
+"""Of h rows that were held out."""
+STATES: dict[Any, dict[str, tuple[str, str]]] = {
+    Structure: {"vectors": ("f", "nk"), "eigenvalues": ("f", "k")},
+    FeatureComponent: {
+        "shifted": ("b1", ""), "floor": ("f", ""), "column_mean": ("f", "d"), "column_scale": ("f", "d"),
+        "edges": ("f4", "ej"), "names": ("u1", "z"),
+        "basis": ("f", "dl"), "mean": ("f", "d"), "components": ("f", "kl"), "singular_values": ("f", "k"),
+    },
+}  # fmt: skip
+"""State arrays of each kind of component; those of other kinds take any finite numbers."""
+UNBOUNDED = {"column_scale", "edges"}
+"""Arrays in which infinity stands for a constant column, or a range that is not there."""
+
+
+def mismatch(value: Any, rule: Any, depth: int = MOST_DEPTH) -> str | None:
+    """Say what a rule expects where a value does not follow it.
+
+    Parameters
+    ----------
+    value : object
+        A value of the header.
+    rule : object
+        As the module describes it.
+    depth : int
+        Levels that may follow.
+
+    Returns
+    -------
+    str or None
+        Where, and what is expected; None if the value follows the rule.
+
+    Examples
+    --------
+    >>> mismatch({"a": [1, "x"]}, {"a": [int]})
+    'a: 1: int'
+    >>> mismatch({"a": [1], "b": 2}, {"a": [int]})
+    'no key b'
+    """
+    if depth == 0:
+        return "fewer levels"
+    if isinstance(rule, dict):
+        return _mismatch_of_keys(value, rule, depth)
+    if isinstance(rule, list):
+        if not isinstance(value, list):
+            return "a list"
+        return next((f"{k}: {why}" for k, each in enumerate(value) if (why := mismatch(each, rule[0], depth - 1))), None)
+    if isinstance(rule, tuple):
+        reasons = [mismatch(value, each, depth) for each in rule]
+        return None if None in reasons else " or ".join(str(reason) for reason in reasons)
+    if rule is None:
+        return None if value is None else "null"
+    if isinstance(rule, type):
+        fits = isinstance(value, (int, float) if rule is float else rule) and (rule is bool or not isinstance(value, bool))
+        return None if fits else rule.__name__
+    return rule(value)
+
+
+def _mismatch_of_keys(value: Any, rule: dict[str, Any], depth: int) -> str | None:
+    if not isinstance(value, dict):
+        return "a mapping"
+    rules = {key.removesuffix("?"): each for key, each in rule.items()}
+    unknown = [key for key in value if key not in rules]
+    missing = [key for key in rule if not key.endswith("?") and key not in value]
+    if unknown:
+        return f"no key {unknown[0]}"
+    if missing:
+        return f"a key {missing[0]}"
+    return next((f"{key}: {why}" for key, each in value.items() if (why := mismatch(each, rules[key], depth - 1))), None)
+
+
+def check_rule(value: Any, rule: Any, what: str) -> None:
+    """Refuse a value that does not follow a rule; ``what`` begins the sentence."""
+    why = mismatch(value, rule)
+    if why:
+        raise InputError(f"{what} does not fit: expected {why}")
+
+
+def check_params(params: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Refuse parameters that are not those of the estimator, or have values of other types."""
+    check_rule(dict(params), {name: PARAMS.get(name, anything) for name in names}, "params of the header")
+
+
+def check_array(name: str, array: Array, rule: tuple[str, str] | None, sizes: Mapping[str, int]) -> None:
+    """Refuse an array of another type or shape, or with entries that are no numbers."""
+    kind, letters = rule or ("", "")
+    shape = tuple(sizes[letter] for letter in letters)
+    given = array.dtype.str[1:]
+    if rule and (not given.startswith(kind) or array.shape != shape):
+        raise InputError(f"the array {name!r} is {given} {array.shape}: expected {kind} {shape}")
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"the array {name!r} has type {array.dtype}: expected numbers")
+    base = name.rstrip("0123456789")
+    bad = np.isnan(array) if base in UNBOUNDED else ~np.isfinite(array)
+    if array.dtype.kind == "f" and bad.any():
+        raise InputError(f"the array {name!r} has entries that are not finite numbers")
+
+
+def state_rules(component: Component) -> dict[str, tuple[str, str]] | None:
+    """Types and shapes of the state arrays of a component, or None for a kind that is not slimg's own."""
+    if not type(component).__module__.startswith("slimg."):
+        return None
+    return next((rules for kind, rules in STATES.items() if isinstance(component, kind)), None)

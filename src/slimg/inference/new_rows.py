@@ -2,13 +2,8 @@
 
     A' = (A B; Bᵀ C)        n fitted nodes, m new ones; B and C are the edges of the new rows
 
-Components of a short reach place the new nodes in A' as they place nodes of any graph. A long sum F = Σ_{k ≤ K} c₀ ρᵏ Opᵏ
-would read the whole graph; since F_K X = c₀ X + ρ Op F_{K−1} X, its new rows are
-
-    s = c₀ x M + ρ (Op[new, old] T + Op[new, new] s)        M = V Cᵀ,  T = F_{K−1} X M of the fitted graph (n × r)
-
-with T as it was at the fit. Kept is T Q (n × q) with Q (r × q) orthonormal, whose span holds the weights and the first
-`LEADING` directions: s W is exact, and ‖s‖ lacks only what lies outside.
+Components of a short reach place the new nodes in A' as they place nodes of any graph; those of a long one use what the
+model keeps of the fitted nodes (`slimg.inference.kept_graph`).
 
 Drift compares the new nodes with the fitted ones, each a number without a unit:
 
@@ -19,53 +14,28 @@ Drift compares the new nodes with the fitted ones, each a number without a unit:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from slimg.components.component import Component, FittedComponent, Target
+from slimg.components.component import Target
 from slimg.components.features import FeatureComponent
-from slimg.components.structure import Structure
+from slimg.components.structure import Structure, StructureState
 from slimg.engine.base import Array
-from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.graph.adjacency import Adjacency, index_type
+from slimg.graph.adjacency import Adjacency, as_adjacency, index_type
 from slimg.graph.columns import list_names, stacked
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import FittedNodes, FoldIn, Scorer
-from slimg.linalg.operators import around, gathered, steps
+from slimg.inference.kept_graph import FittedGraph
+from slimg.linalg.operators import around, gathered
 
-LEADING = 32
-"""Directions of a long component that are kept beside those of its weights."""
-SHORT = 2
-"""Hops up to which a component is computed in the grown graph itself."""
 SAMPLE = 1_000
 """Fitted nodes that new ones are compared with."""
 MOST_NEW, MOST_DEGREE, MOST_FEATURES, LEAST_STRUCTURE = 0.1, 1.0, 0.5, 0.25
 """Beyond these a refit is due. U is fitted to the edges of fitted nodes; of others it holds a third to a half of that."""
-
-
-class Tail(NamedTuple):
-    """T Q / scale of a long component (n × q, float16), the scale (q) and Q (r × q)."""
-
-    rows: Array
-    scale: Array
-    basis: Array
-
-    def of(self, nodes: Array) -> Array:
-        """T Q of some fitted nodes, float64."""
-        return self.rows[nodes].astype(np.float64) * self.scale
-
-
-@dataclass(frozen=True, eq=False)
-class FittedGraph:
-    """The graph that a model was fitted on, without labels, and the tails of its long components."""
-
-    graph: Graph
-    tails: dict[str, Tail]
 
 
 class Drift(NamedTuple):
@@ -122,60 +92,6 @@ class Drift(NamedTuple):
         first = f"Drift of the new nodes, {self.new:.2%} of the fitted ones: {', '.join(parts)}."
         why = ", ".join(self.reasons)
         return f"{first} {f'A refit is due: {why}.' if why else 'A refit is not due.'}"
-
-
-def ratio_of(component: Component) -> float | None:
-    """ρ of a component that is a long geometric sum of one operator, else None."""
-    if not isinstance(component, FeatureComponent) or component.hops <= SHORT:
-        return None
-    weights = np.array(component.coefficients)
-    if not weights.all() or not np.allclose(weights[1:] / weights[:-1], weights[1] / weights[0]):
-        return None
-    return float(weights[1] / weights[0]) if type(component).operator is not FeatureComponent.operator else None
-
-
-def tails_of(scorer: Scorer, graph: Graph) -> dict[str, Tail]:
-    """Compute the tails of the long components on the fitted graph."""
-    used = {name: scorer.components[name] for name in scorer.used}
-    return {name: _tail(fitted, scorer.weights[name], graph)
-            for name, fitted in used.items() if ratio_of(fitted.component) is not None}  # fmt: skip
-
-
-def _tail(fitted: FittedComponent, weights: Array, graph: Graph) -> Tail:
-    component, state = fitted.component, fitted.state
-    assert isinstance(component, FeatureComponent)
-    r = len(weights)
-    basis, _ = np.linalg.qr(np.concatenate([np.eye(r, min(r, LEADING)), weights], axis=1))
-    step, blocks = 1 << 14, []
-    for start in range(0, graph.n, step):
-        rows = np.arange(start, min(start + step, graph.n))
-        blocks.append((state.raw(state.prepared(graph, rows)) @ basis).astype(np.float32))
-    operator, engine = component.operator(graph.adjacency), MemoryEngine()
-    assert operator is not None
-    tail = operator.series(engine, engine.row_matrix(np.concatenate(blocks)), component.coefficients[:-1])
-    scale = np.maximum(np.abs(tail).max(axis=0), 1e-30).astype(np.float32)
-    return Tail((tail / scale).astype(np.float16), scale, basis.astype(np.float32))
-
-
-def _long_scores(fitted: FittedComponent, tail: Tail, weights: Array, target: Target) -> Array:
-    """p W of new nodes from the tail of their fitted neighbours."""
-    component, state = fitted.component, fitted.state
-    graph, rows, known = target
-    ratio = ratio_of(component)
-    assert isinstance(component, FeatureComponent) and known is not None and ratio is not None
-    basis = tail.basis.astype(np.float64)
-    own = component.coefficients[0] * (state.raw(state.prepared(graph, rows)) @ basis)
-    way = steps(component.operators(graph)[:1], rows, (0.0, 1.0))
-    there = known[way.reached] >= 0
-    matrix = way.matrices[0]
-    old = matrix[:, there] @ tail.of(known[way.reached[there]])
-    among, place = matrix[:, ~there], np.searchsorted(rows, way.reached[~there])
-    found = own
-    for _ in range(component.hops):
-        found = own + ratio * (old + among @ found[place])
-    raw = found - state.shift @ basis if state.mean is not None else found
-    length = np.sqrt(np.einsum("ij,ij->i", raw, raw))
-    return raw / np.where(length > 0, length, 1)[:, None] @ (basis.T @ weights)
 
 
 class Joined(NamedTuple):
@@ -257,33 +173,17 @@ def _check_relations(fitted: Graph, given: Graph) -> None:
 
 def _grown(matrix: Adjacency, more: Adjacency | None, to: Array, n: int) -> Adjacency:
     """A matrix with n rows and columns and the entries of another, whose row i is row ``to[i]`` here."""
-    indptr = np.concatenate([matrix.indptr, np.full(n - matrix.n, matrix.nnz, np.int64)])
-    if more is None or not more.nnz:
-        return Adjacency(indptr, matrix.indices, matrix.weights)
-    binary = matrix.weights is None and more.weights is None
-    kind = bool if binary else np.float32
-    old = sp.csr_array((_values(matrix, kind), matrix.indices, indptr), shape=(n, n))
-    added = moved(more, to, n, kind)
-    return as_adjacency(old + added if binary else old.maximum(added))
+    found = matrix.to_scipy()
+    found.resize((n, n))
+    return as_adjacency(found if more is None else found.maximum(moved(more, to, n)))
 
 
-def moved(matrix: Adjacency, to: Array, n: int, kind: Any = None) -> sp.csr_array:
+def moved(matrix: Adjacency, to: Array, n: int) -> sp.csr_array:
     """The entries (i, j) at (to[i], to[j]) of an n × n matrix, without those where either is −1."""
-    rows, columns = to[np.repeat(np.arange(matrix.n), np.diff(matrix.indptr))], to[matrix.indices]
+    entries = matrix.to_scipy().tocoo()
+    rows, columns = to[entries.row], to[entries.col]
     keep = (rows >= 0) & (columns >= 0)
-    values = _values(matrix, kind or (bool if matrix.weights is None else np.float32))[keep]
-    return sp.csr_array(sp.coo_array((values, (rows[keep], columns[keep])), shape=(n, n)))
-
-
-def as_adjacency(matrix: sp.csr_array) -> Adjacency:
-    """A canonical CSR matrix as it is; a boolean one is binary."""
-    matrix.sort_indices()
-    weights = None if matrix.dtype == bool else matrix.data.astype(np.float32, copy=False)
-    return Adjacency(matrix.indptr.astype(np.int64), matrix.indices.astype(index_type(matrix.shape[0])), weights)
-
-
-def _values(matrix: Adjacency, kind: Any) -> Array:
-    return np.ones(matrix.nnz, kind) if matrix.weights is None else matrix.weights.astype(kind, copy=False)
+    return sp.csr_array(sp.coo_array((entries.data[keep], (rows[keep], columns[keep])), shape=(n, n)))
 
 
 def _stacked(fitted: Any, given: Any, new: Array) -> Any:
@@ -330,9 +230,7 @@ def completed(fitted: Graph, nodes: FittedNodes, given: Graph, *, edges: bool) -
     return replace(base, adjacency=part(source.adjacency), relations=relations)
 
 
-def fold_in_new(
-    scorer: Scorer, nodes: FittedNodes, fitted: FittedGraph, given: Graph, agreement: float | None = None
-) -> FoldIn:
+def fold_in_new(scorer: Scorer, nodes: FittedNodes, given: Graph, fitted: FittedGraph) -> FoldIn:
     """Score new nodes against the fitted graph.
 
     Parameters
@@ -341,12 +239,10 @@ def fold_in_new(
         The fitted model.
     nodes : FittedNodes
         Nodes of the fitted graph.
-    fitted : FittedGraph
-        That graph.
     given : Graph
         New nodes, those that they are linked with, and their edges.
-    agreement : float or None, default=None
-        What `SlimG.measure_fold_in` returned.
+    fitted : FittedGraph
+        The fitted graph.
 
     Returns
     -------
@@ -360,27 +256,10 @@ def fold_in_new(
     drift = None
     if len(new):
         target = Target(joined.graph, joined.rows, joined.known)
-        scores[new] = new_scores(scorer, fitted.tails, target).astype(np.float32)
+        scores[new] = scorer.scores(target, fitted.tails).astype(np.float32)
         drift = drift_of(scorer, target, Target(fitted.graph, np.arange(fitted.graph.n)))
     none = np.zeros(0, np.int64)
-    return FoldIn(scores, scorer.classes, new, none, new, 0, agreement, drift=drift, against=fitted.graph.n)
-
-
-def new_scores(scorer: Scorer, tails: Mapping[str, Tail], target: Target) -> Array:
-    """Score nodes that are all new, with the tails of long components.
-
-    Returns
-    -------
-    array of shape (m, c), float64
-    """
-    total = np.tile(scorer.intercept.astype(np.float64), (len(target.rows), 1))
-    for name in scorer.used:
-        fitted, weights = scorer.components[name], scorer.weights[name].astype(np.float64)
-        if name in tails:
-            total += _long_scores(fitted, tails[name], weights, target)
-        else:
-            total += fitted.rows(target)[0] @ weights
-    return total
+    return FoldIn(scores, scorer.classes, new, none, new, 0, drift=drift, against=fitted.graph.n)
 
 
 def drift_of(scorer: Scorer, new: Target, old: Target) -> Drift | None:
@@ -411,18 +290,18 @@ def drift_of(scorer: Scorer, new: Target, old: Target) -> Drift | None:
         spread = max(float(there.var(axis=0).sum()), 1e-30)
         square = ((here.mean(axis=0) - there.mean(axis=0)) ** 2).sum() / spread
         shift = float(np.sqrt(max(square - 1 / len(here) - 1 / len(there), 0.0)))
-    structure = next((each for each in used if isinstance(each.component, Structure)), None)
     share = None
-    if structure is not None:
-        mine, others = (_energy(structure, each) for each in few)
-        share = None if mine is None or others is None else mine / max(others, 1e-30)
+    for fitted in used:
+        if share is None and isinstance(fitted.component, Structure):
+            mine, others = (_energy(fitted.component, fitted.state, each) for each in few)
+            share = None if mine is None or others is None else mine / max(others, 1e-30)
     return Drift(len(new.rows) / len(old.rows), float(degree), shift, share)
 
 
-def _energy(fitted: FittedComponent, target: Target) -> float | None:
+def _energy(structure: Structure, state: StructureState, target: Target) -> float | None:
     """Mean of ‖A_i V‖² / ‖A_i‖² over nodes with edges."""
-    raw = fitted.component.project(fitted.state, target)
-    links = gathered(target.graph.adjacency, target.rows)
+    raw = structure.project(state, target)
+    links = gathered(structure.matrix(target.graph), target.rows)
     whole = np.asarray(links.multiply(links).sum(axis=1)).ravel()
     return float(((raw**2).sum(axis=1)[whole > 0] / whole[whole > 0]).mean()) if whole.any() else None
 

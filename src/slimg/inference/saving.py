@@ -2,16 +2,16 @@
 
 Kept is what predicts: weights, the components whose weights are not all zero with their states, and of each node of the
 fitted graph its digests and scores, and the graph without labels (`slimg.inference.kept_graph`) unless that was not wanted.
-Not kept are the rows of P. What header and arrays may hold is a table (`slimg.inference.schema`), checked before anything is
+Not kept are the rows of P. What header and arrays may hold is a table (`slimg.inference.model_file`), checked before anything is
 used; docs/model-file.md describes it.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from inspect import isabstract
 from pathlib import Path
 from typing import Any
@@ -25,24 +25,10 @@ from slimg.components.row_scaling import BINS
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import as_column
-from slimg.inference.calibration import Calibration
+from slimg.inference import model_file
 from slimg.inference.fold_in import FittedNodes, Scorer, fingerprint
-from slimg.inference.kept_graph import graph_arrays, kept_graph
-from slimg.inference.model_file import FORMAT, VERSION, read_model, write_model
-from slimg.inference.new_rows import FittedGraph
-from slimg.inference.schema import (
-    ARRAYS,
-    CALIBRATION,
-    FITTED,
-    HEADER,
-    MOST_DEPTH,
-    anything,
-    check_array,
-    check_params,
-    check_rule,
-    state_rules,
-    text_keys,
-)
+from slimg.inference.kept_graph import FittedGraph, graph_arrays, kept_graph
+from slimg.inference.predictions import Calibration
 from slimg.io.features import FeaturePlan
 
 
@@ -110,7 +96,7 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         "slimg": __version__,
         "params": {name: encode(value, f"parameter {name}") for name, value in model.params.items()},
         "classes": [encode(value, "class") for value in scorer.classes.tolist()],
-        "classes_dtype": scorer.classes.dtype.str if scorer.classes.dtype.kind in "biuf" else "O",
+        "classes_dtype": _dtype(scorer.classes),
         "components": components,
         "feature_names": None if model.feature_names is None else list(model.feature_names),
         "graph": kept,
@@ -119,9 +105,10 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         "data": {**model.data, "fingerprint": fingerprint(model.fitted_nodes.nodes)},
     }
     whole = model.graph is None or model.graph.graph.n <= CHECKED_NODES  # a large graph is checked when it is read
-    checked = {"format": FORMAT, "version": VERSION, **header, "sha256": {}, "graph": kept if whole else None}
+    fixed = {"format": model_file.FORMAT, "version": model_file.VERSION, "sha256": {}}
+    checked = {**fixed, **header, "graph": kept if whole else None}
     _saved(checked, arrays | more if whole else arrays, list(model.params))
-    return write_model(path, header, arrays | more)
+    return model_file.write_model(path, header, arrays | more)
 
 
 def load(path: str | os.PathLike[str], params: Iterable[str]) -> Saved:
@@ -137,7 +124,7 @@ def load(path: str | os.PathLike[str], params: Iterable[str]) -> Saved:
     -------
     Saved
     """
-    header, arrays = read_model(path)
+    header, arrays = model_file.read_model(path)
     try:
         return _saved(header, arrays, params)
     except InputError as error:
@@ -146,18 +133,18 @@ def load(path: str | os.PathLike[str], params: Iterable[str]) -> Saved:
 
 def _saved(header: dict[str, Any], arrays: dict[str, Array], params: Iterable[str]) -> Saved:
     """The model of a header and arrays that follow the schema."""
-    check_rule(header, HEADER, "the header")
+    model_file.check_rule(header, model_file.HEADER, "the header")
     data, entries = header["data"], header["components"]
     values, fitted = ({name: decode(value) for name, value in header[key].items()} for key in ("params", "metrics"))
-    check_params(values, params)
-    check_rule(fitted, FITTED, "metrics of the header")
+    model_file.check_params(values, params)
+    model_file.check_rule(fitted, model_file.FITTED, "metrics of the header")
     classes = _classes(header)
     sizes = {"n": data["nodes"], "c": len(classes), "d": data["features"]}
     names = header["feature_names"]
     if names is not None and len(names) != sizes["d"]:
         raise InputError(f"the header names {len(names)} features of {sizes['d']}")
     rest = dict(arrays)
-    kept = {name: _taken(rest, name, rule, sizes) for name, rule in ARRAYS.items()}
+    kept = {name: _taken(rest, name, rule, sizes) for name, rule in model_file.ARRAYS.items()}
     if fingerprint(kept["node_digests"]) != data["fingerprint"]:
         raise InputError("the fingerprint of the graph is not that of its nodes")
     calibration = _calibration(header["calibration"], rest, len(classes))
@@ -175,7 +162,7 @@ def _saved(header: dict[str, Any], arrays: dict[str, Array], params: Iterable[st
     nodes = FittedNodes(kept["id_digests"], kept["node_digests"], kept["scores"])
     names, graph = None if names is None else tuple(names), None
     if header["graph"] is not None:
-        graph = _call(kept_graph, header["graph"], rest, nodes, scorer, sizes["d"], names, decode)
+        graph = _call(kept_graph, header["graph"], rest, partial(_taken, rest), nodes, scorer, sizes["d"], names, decode)
     if len(weights) != len(entries) or rest or fitted["zero_components_"] != tuple(_zeros(weights)):
         raise InputError("components, weights and arrays do not belong together")
     if data.get("reading") and data["reading"]["plan"] is not None:
@@ -187,7 +174,7 @@ def _calibration(stored: dict[str, float] | None, rest: dict[str, Array], classe
     if stored is None:
         return None
     sizes = {"h": rest["held_out_codes"].size if "held_out_codes" in rest else 0, "c": classes}
-    scores, codes = (_taken(rest, name, rule, sizes) for name, rule in CALIBRATION.items())
+    scores, codes = (_taken(rest, name, rule, sizes) for name, rule in model_file.CALIBRATION.items())
     if not len(codes) or codes.min() < 0 or codes.max() >= classes:
         raise InputError("the arrays of the calibration are not scores and classes")
     return Calibration(**stored, scores=scores, codes=codes)
@@ -202,23 +189,24 @@ def _taken(rest: dict[str, Array], name: str, rule: tuple[str, str] | None, size
     """The array of this name, checked, and removed from those that are left."""
     if name not in rest:
         raise InputError(f"there is no array {name!r}, or it is named twice")
-    check_array(name, rest[name], rule, sizes)
+    model_file.check_array(name, rest[name], rule, sizes)
     return rest.pop(name)
 
 
 def _classes(header: dict[str, Any]) -> Array:
+    """The classes, whose values and types must be those of the header."""
     values, kind = [decode(value) for value in header["classes"]], header["classes_dtype"]
     if not values or len(_call(set, values)) != len(values):
         raise InputError("the header has no classes, or one of them twice")
     classes = as_column(values, "classes")
-    if kind == "O" and classes.dtype.kind not in "biuf":
-        return classes
-    if not re.fullmatch("[<>|=][biuf][1248]", kind) or kind[1] not in "biuf" or classes.dtype.kind not in "biuf":
-        raise InputError(f"classes of the header have type {kind!r}, which is not that of their values")
-    converted = _call(classes.astype, kind)
-    if converted.tolist() != values or [type(each) for each in converted.tolist()] != [type(each) for each in values]:
+    classes = classes if kind == "O" or _dtype(classes) == "O" else _call(classes.astype, kind)
+    if kind != _dtype(classes) or [(type(each), each) for each in classes.tolist()] != [(type(each), each) for each in values]:
         raise InputError(f"classes of the header are not values of type {kind!r}")
-    return converted
+    return classes
+
+
+def _dtype(classes: Array) -> str:
+    return classes.dtype.str if classes.dtype.kind in "biuf" else "O"
 
 
 def _fitted(
@@ -237,7 +225,7 @@ def _fitted(
         raise InputError(f"component {name!r} is not the one that params have under this name")
     if (component.title, component.short_title) != (entry["title"], entry["short_title"]):
         raise InputError(f"component {name!r} has other titles than its kind")
-    rules = state_rules(component)
+    rules = model_file.state_rules(component)
     unknown = [key for key in entry["state"] if rules is not None and key not in rules]
     if unknown:
         raise InputError(f"component {name!r} has no array {unknown[0]!r}")
@@ -251,7 +239,7 @@ def _fitted(
         rule = None if rules is None else rules[key]
         if place not in shared:
             shared[place] = _taken(rest, place, rule, sizes)
-        check_array(place, shared[place], rule, sizes)
+        model_file.check_array(place, shared[place], rule, sizes)
         state[key] = shared[place]
     fitted = FittedComponent(component, _call(component.from_arrays, state))
     if rules is not None and set(component.to_arrays(fitted.state)) != set(state):
@@ -293,10 +281,10 @@ def encode(value: Any, what: str) -> Any:
     raise InputError(f"{what} cannot be saved: {value!r} is neither a number nor text, nor a tuple of those")
 
 
-def decode(value: Any, depth: int = MOST_DEPTH) -> Any:
+def decode(value: Any, depth: int = model_file.MOST_DEPTH) -> Any:
     """The value that `encode` was given."""
     if depth == 0:
-        raise InputError(f"the header has a value of more than {MOST_DEPTH} levels")
+        raise InputError(f"the header has a value of more than {model_file.MOST_DEPTH} levels")
     if isinstance(value, list):
         return [decode(each, depth - 1) for each in value]
     if not isinstance(value, dict):
@@ -306,19 +294,19 @@ def decode(value: Any, depth: int = MOST_DEPTH) -> Any:
     if make is None:
         raise InputError(f"the header has a value of unknown kind {str(kind)[:40]!r}")
     content = decode(value[kind], depth - 1)
-    check_rule(content, rule, f"a value of kind {kind!r}")
+    model_file.check_rule(content, rule, f"a value of kind {kind!r}")
     return _call(make, content)
 
 
 def _component(described: dict[str, Any]) -> Component:
     """A component from its kind, which must be a known class, and its options."""
-    check_rule(described, {"kind": str, "options": text_keys(anything)}, "a component")
+    model_file.check_rule(described, {"kind": str, "options": model_file.text_keys(model_file.anything)}, "a component")
     kind = described["kind"]
     if kind not in Component.kinds or isabstract(Component.kinds[kind]):
         known = ", ".join(Component.kinds)
         raise InputError(f"the model has a component of kind {kind!r}, but only {known} are known: import its class first")
     made = _call(Component.kinds[kind], **described["options"])
-    check_rule(described["options"], dict.fromkeys(made.options(), anything), f"options of {kind}")
+    model_file.check_rule(described["options"], dict.fromkeys(made.options(), model_file.anything), f"options of {kind}")
     return made
 
 
@@ -327,11 +315,11 @@ def _pair(value: Any) -> str | None:
 
 
 _DECODERS: dict[Any, tuple[Any, Callable[[Any], Any]]] = {
-    "tuple": ([anything], tuple),
-    "set": ([anything], set),
+    "tuple": ([model_file.anything], tuple),
+    "set": ([model_file.anything], set),
     "pairs": ([_pair], dict),
     "float": (lambda value: None if value in ("nan", "inf", "-inf") else "nan, inf or -inf", float),
     "energy_rank": ([float], lambda pair: EnergyRank(*pair)),
-    "component": (text_keys(anything), _component),
+    "component": (model_file.text_keys(model_file.anything), _component),
 }
 """Kind of a marked value → what it holds, and what is made of it."""

@@ -16,27 +16,29 @@ Source   where: path, table within it, and what the user says about it (separato
 Reading  what: a frame of edges, a frame of nodes, a feature matrix (each may be absent), and notes on what was guessed
 read     calls the reader of the format; every error names the file
 
-Tables and texts are written whole or not at all, and are safe to open in a spreadsheet: a text that a spreadsheet would run
-as a formula (it begins with = + - @, a tab or a return) gets a leading quote; text that is a number, such as -3.5, stays,
-and so do ids.
+Before every reader stand guards: damaged files end in an `InputError`, and sizes that a file declares are checked first.
+
+guard         whatever a library raises becomes one sentence
+check_size    bytes that a file declares, against the bytes it has and the memory that is free
+unpack        a stream to bytes, which ends where it grows too large
+BoundedFile   a file whose reader cannot ask for more than it has
 """
 
 from __future__ import annotations
 
-import json
+import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
-from slimg.errors import InputError, is_exhausted, without_password
-from slimg.system import atomic_write
+from slimg.errors import InputError, SlimgError, TooLarge, is_exhausted, without_password
+from slimg.system import atomic_write, available_memory, show_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,20 +52,13 @@ else:
 __all__ = ["Inputs", "Options", "Reading", "Source", "read", "read_inputs"]
 
 PACKINGS = (".gz", ".zst", ".zip")
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-WRITTEN = {
-    **dict.fromkeys((".csv", ".txt", ".dat", ""), ".csv"),
-    **dict.fromkeys((".tsv", ".tab"), ".tsv"),
-    ".xlsx": ".xlsx",
-    **dict.fromkeys((".jsonl", ".ndjson"), ".jsonl"),
-    **dict.fromkeys((".parquet", ".pq"), ".parquet"),
-}
-"""Ending → ending of the format that such a file is written in."""
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 _IN_FILE = re.compile(rf"(.*?(?:{'|'.join(map(re.escape, (*DATABASES, '.xlsx')))})):(.+)", re.IGNORECASE | re.DOTALL)
+_REMOTE = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://.+", re.DOTALL)
 _ON_SERVER = re.compile(r"(postgres(?:ql)?://[^/?]*(?:/[^:]*)?)(?::(.+))?", re.DOTALL)
+TEXT = (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".dat")
 READERS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".dat"), ("text", "read_separated")),
+    **dict.fromkeys(TEXT, ("text", "read_separated")),
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), ("text", "read_json_lines")),
     **dict.fromkeys((".parquet", ".pq"), ("binary", "read_parquet")),
     ".xlsx": ("binary", "read_excel"),
@@ -75,6 +70,13 @@ READERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(DATABASES, ("databases", "read_database")),
 }
 """Ending → module of this folder, and the function that reads such a file."""
+CHUNK = 1 << 24
+"""Bytes read at a time; also the longest line of a table."""
+SMALL, RATIO = 1 << 28, 500
+"""A file that declares more than 256 MB, and 500 times its own size, is taken for one made to exhaust memory."""
+MOST_COLUMNS, SHEET_ROWS = 20_000, 1 << 20
+INTERRUPTS = ("query interrupted", "interrupt error", "canceling statement due to user request")
+"""What DuckDB and PostgreSQL say of a query that Ctrl-C ended."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ class Source:
     data : DataFrame or bytes, default=None
         A table in memory, or the content of a file, which is read instead of a file; ``path`` is then its name in messages.
     url : str, default=None
-        Address of a PostgreSQL database, which is read instead of a file; ``path`` is then the address without a password.
+        Address of a PostgreSQL database, or of files elsewhere (``s3://…``), which is read instead of a file; ``path`` is then
+        the address without a password.
 
     Examples
     --------
@@ -140,9 +143,13 @@ class Source:
         own_name = None
         if equals and own.strip() and "/" not in own and ":" not in own and not Path(given).exists():
             own_name, given = own.strip(), rest
+        given = given.removeprefix("file://")
         server, file = _ON_SERVER.fullmatch(given), _IN_FILE.fullmatch(given)
         if server:
             return cls(Path(without_password(server[1])), server[2], name=own_name, url=server[1])
+        if _REMOTE.fullmatch(given):
+            place, table = (file[1], file[2]) if file else (given, None)
+            return cls(Path(without_password(place)), table, separator, encoding, header, own_name, url=place)
         if file and not Path(given).exists():
             return cls(Path(file[1]), file[2], separator, encoding, header, own_name)
         return cls(Path(given), None, separator, encoding, header, own_name)
@@ -163,7 +170,7 @@ class Source:
         """The ending that names the format: ``.csv`` for ``a.csv`` and for ``a.csv.gz``."""
         if self.is_stdin or isinstance(self.data, bytes):
             return ".csv"
-        if self.url is not None:
+        if self.is_server:
             return ""
         if self.path.is_dir() and any(self.path.glob("*.parquet")):
             return ".parquet"
@@ -171,6 +178,16 @@ class Source:
         if len(endings) > 1 and endings[-1] in PACKINGS:
             endings.pop()
         return endings[-1] if endings else ""
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it is a PostgreSQL database."""
+        return bool(self.url and _ON_SERVER.fullmatch(self.url))
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is a file elsewhere, which is fetched first (`slimg.io.remote`)."""
+        return self.url is not None and not self.is_server
 
     @property
     def is_stdin(self) -> bool:
@@ -272,7 +289,12 @@ def read(source: Source) -> Reading:
         return Reading(source.data)
     if source.is_stdin:
         return with_name("standard input", _guarded, source)
-    if source.url is not None:
+    if source.is_remote:
+        from slimg.io.inputs import Options as Wanted
+
+        with Wanted(nodes=(source,)).local() as options:
+            return read(options.nodes[0])
+    if source.is_server:
         from slimg.io.databases import read_database
 
         return with_name(source, read_database, source)
@@ -287,8 +309,6 @@ def read(source: Source) -> Reading:
 
 def _guarded(source: Source) -> Reading:
     """What a file holds; whatever a library raises is an `InputError`."""
-    from slimg.io.guards import guard
-
     reader = _reader(source)
     with guard(f"file that slimg can read as {source.suffix}"):
         return reader(source)
@@ -365,55 +385,106 @@ def _reader(source: Source) -> Callable[[Source], Reading]:
     return getattr(import_module(f"slimg.io.{module}"), function)
 
 
-def write_table(
-    frame: pd.DataFrame | Iterable[pd.DataFrame], path: Path, *, separator: str = ",", keep: Sequence[str] = ()
-) -> Path:
-    """Write a table in the format of the path's ending; its folder is made if need be.
+@contextmanager
+def guard(kind: str, advice: str = "write or copy it again") -> Iterator[None]:
+    """Turn what a library raises on a damaged file into an `InputError`; interrupts and exhausted memory pass.
 
     Parameters
     ----------
-    frame : DataFrame, or iterable of DataFrame
-        The table, or runs of its rows with the same columns.
-    path : Path
-        A name that ends in .parquet, .jsonl, .tsv, .xlsx, or, for CSV, in .csv, .txt or nothing.
-    separator : str, default=","
-        Of a CSV file.
-    keep : sequence of str, default=()
-        Columns that are written as they are, though a spreadsheet may run what is in them: ids, by which tables are joined.
-
-    Returns
-    -------
-    Path
-        ``path``
-    """
-    ending = output_format(path)
-    make_folder(path.parent)
-    frames: Any = [frame] if hasattr(frame, "columns") else frame
-    with atomic_write(path, binary=ending != ".jsonl") as file:
-        if ending == ".jsonl":
-            for each in frames:
-                _write_lines(each, file)
-        else:
-            import_module("slimg.io.binary").WRITERS[ending](frames, file, separator, keep)
-    return path
-
-
-def output_format(path: Path) -> str:
-    """Return the ending of the format that a table of this name is written in.
-
-    Returns
-    -------
-    str
+    kind : str
+        What it should be, such as ``"Parquet file"``.
+    advice : str, default="write or copy it again"
 
     Raises
     ------
     InputError
-        If the name is that of a format slimg does not write.
     """
-    ending = path.suffix.lower()
-    if ending not in WRITTEN:
-        raise InputError(f"{path}: tables are written as {' '.join(filter(None, WRITTEN))}, not as {ending}")
-    return WRITTEN[ending]
+    try:
+        yield
+    except (SlimgError, PermissionError):
+        raise
+    except Exception as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from error
+        if is_exhausted(error):
+            raise
+        raise InputError(f"it is no {kind}, or damaged ({first_line(error)}): {advice}") from None
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, at most 150 characters that can be printed; its class if it has none."""
+    text = " ".join((str(error).strip().splitlines() or [""])[0].split())[:150]
+    return "".join(each if each.isprintable() else "�" for each in text) or type(error).__name__
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an interrupt stands behind an error: databases, and numpy while it is imported, turn one into their own."""
+    while error is not None:
+        text = str(error).lower()
+        if isinstance(error, KeyboardInterrupt) or text.strip() == "interrupted" or any(sign in text for sign in INTERRUPTS):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def check_size(declared: int, stored: int, what: str = "it") -> None:
+    """Refuse what would not fit into memory, or is far larger than the file that declares it.
+
+    Parameters
+    ----------
+    declared, stored : int
+        Bytes that reading takes, and bytes of the file.
+    what : str, default="it"
+        Beginning of the sentence.
+
+    Raises
+    ------
+    InputError
+    """
+    if declared < 0:
+        raise InputError(f"{what} declares a negative size ({declared:,}), so the file is damaged: write it again")
+    if declared > SMALL and declared > RATIO * stored:
+        raise InputError(
+            f"{what} would take {show_bytes(declared)} from {show_bytes(stored)} of file, which no table does:"
+            " if it is right, unpack it first"
+        )
+    free = available_memory()
+    if free is not None and declared > free:
+        raise TooLarge(f"{what} takes {show_bytes(declared)}, but {show_bytes(free)} of memory are free: read a part of it")
+
+
+def unpack(file: IO[bytes], stored: int, lines: bool = False) -> bytes:
+    """Read a stream to its end, unless it grows too large; ``lines`` refuses lines that no table has.
+
+    Returns
+    -------
+    bytes
+    """
+    whole, size, chunk = io.BytesIO(), 0, bytearray(min(CHUNK, 2 * stored + 4096))
+    while count := file.readinto(chunk):  # type: ignore[attr-defined]  # read() of arrow keeps its memory when it fails
+        size += count
+        check_size(size, stored, "what is packed in it")
+        if lines and count == CHUNK and b"\n" not in chunk and b"\r" not in chunk:
+            raise InputError(f"a line is longer than {show_bytes(CHUNK)}: a table has one line per row")
+        whole.write(memoryview(chunk)[:count])
+    return whole.getvalue()
+
+
+class BoundedFile(io.BufferedReader):
+    """A file that takes no memory for bytes beyond its end, however many a damaged directory asks for."""
+
+    def __init__(self, path: Path):
+        super().__init__(io.FileIO(path))
+        self.length: int = path.stat().st_size
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read at most ``size`` bytes."""
+        return super().read(min(self.length, size) if size is not None else -1)
+
+
+def check_members(archive: zipfile.ZipFile, stored: int) -> None:
+    """Refuse an archive by the sizes of its members, before any is read."""
+    check_size(sum(item.file_size for item in archive.infolist()), stored, "what is packed in it")
 
 
 def write_text(text: str, path: Path) -> Path:
@@ -445,13 +516,3 @@ def refuse_existing(paths: list[Path], force: bool) -> None:
     if there and not force:
         names = ", ".join(str(path) for path in there)
         raise InputError(f"{names} would be written over: choose another folder with --out, or allow it with --force")
-
-
-def _write_lines(frame: pd.DataFrame, file: IO[str]) -> None:
-    plain = frame.astype(object).where(frame.notna(), None)
-    for row in plain.to_dict("records"):
-        file.write(json.dumps(row, ensure_ascii=False, default=_members) + "\n")
-
-
-def _members(array: np.ndarray) -> list[Any]:
-    return [None if member != member else member for member in array.tolist()]

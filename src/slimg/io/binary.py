@@ -1,4 +1,4 @@
-"""Readers of Parquet, Excel, numpy archives (.npz), numpy arrays (.npy) and Matrix Market files (.mtx); writers of tables.
+"""Readers of Parquet, Excel, numpy archives (.npz), numpy arrays (.npy) and Matrix Market files (.mtx).
 
 An archive holds a graph in one of the layouts in use:
 
@@ -8,42 +8,28 @@ An archive holds a graph in one of the layouts in use:
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
-from typing import IO, Any, TypeAlias
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from slimg.errors import InputError, require
-from slimg.graph.columns import arrow_text, show
-from slimg.io import FORMULA_STARTS, Reading, Source
-from slimg.io.guards import (
-    MOST_COLUMNS,
-    SMALL,
-    BoundedFile,
-    check_members,
-    check_size,
-    csr_of,
-    guard,
-    load_npy,
-    load_npz,
-)  # fmt: skip
+from slimg.graph.columns import show
+from slimg.io import MOST_COLUMNS, SHEET_ROWS, SMALL, BoundedFile, Reading, Source, check_members, check_size, guard
 from slimg.io.text import AS_MATRIX, comments, single_blanks
-from slimg.io.values import NUMBER, distinct_names, frame_of
+from slimg.io.values import distinct_names, frame_of
 
 _EDGES = ("edges", "edge_index")
 _FEATURES = ("features", "x", "node_features", "node_feat", "attr", "attr_matrix")
 _LABELS = ("labels", "y", "node_labels", "label")
 _IDS = ("ids", "node_ids", "id")
-SHEET_ROWS = 1 << 20
 _ADJACENCIES = ("adj", "adjacency", "adj_matrix")
 
 
@@ -247,91 +233,79 @@ def _first(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray 
     return next((arrays[name] for name in names if name in arrays), None)
 
 
-Frames: TypeAlias = "Iterable[pd.DataFrame]"
-"""Runs of rows of one table."""
+def check_npy(file: IO[bytes], size: int, name: str) -> None:
+    """Refuse an array whose header declares Python objects, or more bytes than follow it."""
+    start = file.read(12)
+    later = start[6:7] in (b"\x02", b"\x03")
+    length = int.from_bytes(start[8 : 12 if later else 10], "little")
+    if start[:6] != b"\x93NUMPY" or start[7:8] != b"\x00" or not (later or start[6] == 1) or length > min(size, 10_000):
+        raise InputError(f"{name} is no numpy array of plain values, since it has no header of one: write it again")
+    file.seek(8)
+    read_header = np.lib.format.read_array_header_2_0 if later else np.lib.format.read_array_header_1_0
+    shape, _, kind = read_header(file)  # type: ignore[arg-type]
+    if kind.hasobject:
+        raise InputError(f"{name} holds Python objects, not plain values: write it with a type of numbers or text")
+    count = 1
+    for length in shape:
+        count *= length
+    declared = count * kind.itemsize
+    if min(shape, default=0) < 0 or declared > size or (kind.itemsize == 0 and count > size):
+        shown = " × ".join(str(length)[:24] for length in shape)
+        raise InputError(f"{name} declares {shown} values of {kind.itemsize} bytes, but has {size:,} bytes: write it again")
 
 
-def write_csv(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
-    """Write comma-separated values; all text is quoted."""
-    import pyarrow.csv
+def load_npz(path: Path, names: list[str] | None = None) -> dict[str, np.ndarray]:
+    """Read the arrays of an archive, or those that are named, each checked before it is made.
 
-    options = pyarrow.csv.WriteOptions(include_header=False, delimiter=separator)
-    for place, frame in enumerate(frames):
-        if place == 0:
-            header = io.StringIO()
-            csv.writer(header, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(
-                inert(pa.array([str(name) for name in frame.columns])).to_pylist()
-            )
-            file.write(header.getvalue().encode())
-        columns = [_printed(frame.iloc[:, place], frame.columns[place] in keep) for place in range(frame.shape[1])]
-        table = pa.table(columns, names=[str(place) for place in range(len(columns))])
-        pyarrow.csv.write_csv(table, file, options)
-
-
-def write_tsv(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
-    """Write values separated by tabs."""
-    write_csv(frames, file, "\t", keep)
+    Returns
+    -------
+    dict of str to array
+    """
+    with BoundedFile(path) as file, zipfile.ZipFile(file) as archive:
+        check_members(archive, file.length)
+        for item in archive.infolist():
+            name = item.filename.removesuffix(".npy")
+            if names is None or name in names:
+                with archive.open(item) as member:
+                    check_npy(member, item.file_size, name)
+    with BoundedFile(path) as file, np.load(file, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in (arrays.files if names is None else names) if name in arrays.files}
 
 
-def write_parquet(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
-    """Write Parquet; columns of mixed types become text."""
-    import pyarrow.parquet as pq
-
-    writer = None
-    for frame in frames:
-        mixed = {}
-        for name in frame.columns:
-            column = frame[name]
-            if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed-integer"):
-                mixed[name] = column.map(str, na_action="ignore")
-        table = pa.Table.from_pandas(frame.assign(**mixed), preserve_index=False)
-        if any(isinstance(kind, pd.ArrowDtype) and kind.kind != "O" for kind in frame.dtypes):
-            table = table.replace_schema_metadata()  # it would come back in arrow's types
-        writer = writer or pq.ParquetWriter(file, table.schema)
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
+def load_npy(path: Path) -> np.ndarray:
+    """Read one array, whose header is checked first."""
+    size = path.stat().st_size
+    check_size(size, size)
+    with path.open("rb") as file:
+        check_npy(file, size, "the array")
+    return np.load(path, allow_pickle=False)
 
 
-def write_excel(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
-    """Write a sheet; text is never a formula."""
-    openpyxl = require("openpyxl", "excel", "writing .xlsx")
-    frame = pd.concat(list(frames))
-    if len(frame) >= SHEET_ROWS:
-        raise InputError(f"a sheet has room for {SHEET_ROWS - 1:,} rows, not for {len(frame):,}: write .csv or .parquet")
-    book = openpyxl.Workbook()
-    sheet = book.active
-    sheet.append([str(name) for name in frame.columns])
-    for row in frame.astype(object).where(frame.notna(), None).itertuples(index=False):
-        sheet.append([value if isinstance(value, (str, bool, int, float, type(None))) else _plain(value) for value in row])
-    for cell in (cell for row in sheet.iter_rows() for cell in row if cell.data_type == "f"):
-        cell.data_type = "s"
-    book.save(file)
+def csr_of(data: Any, indices: Any, indptr: Any, shape: Any, *, columns: bool = False) -> sp.csr_array:
+    """Make a CSR matrix of its parts (of CSC if ``columns``), after checks of every pointer and index.
 
+    Returns
+    -------
+    csr_array
 
-WRITERS = {".csv": write_csv, ".tsv": write_tsv, ".parquet": write_parquet, ".xlsx": write_excel}
-
-
-def inert(text: Any) -> Any:
-    """Put a quote before text that a spreadsheet would run as a formula, unless it is a number."""
-    starts = "".join(f"\\x{ord(start):02x}" for start in FORMULA_STARTS)
-    formula = pc.match_substring_regex(text, f"^[{starts}]")
-    if not pc.any(formula).as_py():
-        return text
-    formula = pc.and_not(formula, pc.match_substring_regex(text, NUMBER))
-    quote, nothing = pa.scalar("'", text.type), pa.scalar("", text.type)
-    return pc.if_else(formula, pc.binary_join_element_wise(quote, text, nothing), text)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _printed(series: pd.Series, keep: bool) -> Any:
-    """A column as arrow writes it: numbers, or text that is inert unless it is to be kept."""
-    text = arrow_text(series)
-    if text is None and pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_bool_dtype(series.dtype):
-        return pa.array(series, from_pandas=True)
-    if text is None:
-        text = pa.array(series.astype(object).map(str, na_action="ignore"), pa.string(), from_pandas=True)
-    return text if keep else inert(text)
+    Raises
+    ------
+    InputError
+        If the parts do not fit together.
+    """
+    sizes = [int(size) for size in np.ravel(shape)]
+    parts = [np.asarray(part) for part in (data, indices, indptr)]
+    whole = all(part.dtype.kind in "iu" for part in parts[1:]) and all(part.ndim == 1 for part in parts)
+    if len(sizes) != 2 or not whole or parts[0].dtype.kind not in "biuf":
+        raise InputError("the parts of its sparse matrix are not numbers, indices, pointers and a shape of two numbers")
+    major, minor = sizes[::-1] if columns else sizes
+    data, indices, indptr = parts
+    rising = len(indptr) == major + 1 and indptr[0] == 0 and bool(np.all(indptr[1:] >= indptr[:-1]))
+    if not rising or indptr[-1] > min(len(indices), len(data)):
+        raise InputError("the pointers of its sparse matrix do not rise from 0 to the number of its entries: write it again")
+    used = indices[: int(indptr[-1])]
+    if len(used) and (int(used.min()) < 0 or int(used.max()) >= minor):
+        raise InputError(f"an index of its sparse matrix is not within 0 … {minor - 1}: write it again")
+    check_size(8 * (minor if columns else 0), data.nbytes + indptr.nbytes, "its sparse matrix")
+    pair = (major, minor)[:: -1 if columns else 1]
+    return sp.csr_array((sp.csc_array if columns else sp.csr_array)((data[: len(used)], used, indptr), shape=pair))

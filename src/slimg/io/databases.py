@@ -18,7 +18,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,7 @@ import pyarrow.compute as pc
 
 from slimg.errors import InputError, require, without_password
 from slimg.graph.columns import show
-from slimg.io import Reading, Source
-from slimg.io.guards import SMALL, check_size, is_interrupt
+from slimg.io import SMALL, Reading, Source, check_size, is_interrupt
 from slimg.io.values import distinct_names, frame_of
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -90,11 +89,13 @@ class Database:
             columns.setdefault(table, {})[name] = kind.lower()
         keys: dict[str, tuple[str, ...]] = {}
         foreign: dict[str, list[ForeignKey]] = {}
-        for table, kind, names, other, targets in self.rows(self.CONSTRAINTS):
+        for table, kind, *lists in sorted(self.rows(self.CONSTRAINTS), key=lambda row: row[1] != "p"):
+            names, other, targets = (json.loads(each) if isinstance(each, str) and each[:1] == "[" else each for each in lists)
             if kind == "p":
                 keys[table] = tuple(names)
-            elif other in columns:
-                foreign.setdefault(table, []).append(ForeignKey(tuple(names), other, tuple(targets)))
+            elif other in columns:  # SQLite: no targets are the key of the other table
+                named = keys.get(other, ()) if None in targets else tuple(targets)
+                foreign.setdefault(table, []).append(ForeignKey(tuple(names), other, named))
         return [_table(name, columns[name], keys.get(name, ()), foreign.get(name, [])) for name in sorted(columns)]
 
     COLUMNS = CONSTRAINTS = ""
@@ -109,6 +110,13 @@ def _table(name: str, columns: dict[str, str], key: tuple[str, ...], foreign: Se
 
 class _Sqlite(Database):
     NAMES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    COLUMNS = f"""SELECT t.name, c.name, c.type FROM ({NAMES} AND type = 'table') t JOIN pragma_table_info(t.name) c
+        ORDER BY t.name, c.cid"""
+    CONSTRAINTS = f"""SELECT name, 'p', json_group_array(part), NULL, NULL FROM (SELECT t.name, c.name AS part FROM ({NAMES}) t
+            JOIN pragma_table_info(t.name) c WHERE c.pk ORDER BY t.name, c.pk) GROUP BY name
+        UNION ALL SELECT name, 'f', json_group_array(own), other, json_group_array(target) FROM (SELECT t.name, k.id,
+            k."from" AS own, o.name AS other, k."to" AS target FROM ({NAMES}) t JOIN pragma_foreign_key_list(t.name) k
+            JOIN ({NAMES}) o ON lower(o.name) = lower(k."table") ORDER BY t.name, k.id, k.seq) GROUP BY name, id, other"""
 
     def select(self, query: str) -> pa.Table:
         cursor = self.connection.execute(query)
@@ -123,29 +131,6 @@ class _Sqlite(Database):
             parts = [pa.table([_texts(c) if odd else c for c, odd in zip(part.columns, mixed, strict=True)], names)
                      for part in parts]  # fmt: skip
         return pa.concat_tables(parts, promote_options="permissive")
-
-    def tables(self) -> list[Table]:
-        found = {}
-        names = [row[0] for row in self.rows(f"{self.NAMES} AND type = 'table'")]
-        known = {name.lower(): name for name in names}
-        info = {name: self.connection.execute(f"PRAGMA table_info({quoted(name)})").fetchall() for name in names}
-        for name in names:
-            keys: dict[int, list[Any]] = {}
-            for row in self.connection.execute(f"PRAGMA foreign_key_list({quoted(name)})").fetchall():
-                keys.setdefault(row[0], []).append(row)
-            foreign = []
-            for rows in keys.values():
-                other = known.get(rows[0][2].lower())
-                if other is not None:
-                    own = [row[3] for row in sorted(rows, key=lambda row: row[1])]
-                    targets = [row[4] for row in sorted(rows, key=lambda row: row[1])]
-                    foreign.append(ForeignKey(tuple(own), other, _key(info[other]) if None in targets else tuple(targets)))
-            found[name] = _table(name, {row[1]: row[2].lower() for row in info[name]}, _key(info[name]), foreign)
-        return [found[name] for name in sorted(found)]
-
-
-def _key(info: list[Any]) -> tuple[str, ...]:
-    return tuple(row[1] for row in sorted((row for row in info if row[5]), key=lambda row: row[5]))
 
 
 def _array(values: Sequence[Any]) -> pa.Array:
@@ -275,31 +260,19 @@ def as_rows(found: pa.Table) -> pd.DataFrame:
 @contextmanager
 def opened(source: Source) -> Iterator[Database]:
     """Connect to a database; errors of its library are told in one sentence, and an interrupt is one."""
-    try:
-        database = _connected(source)
-    except KeyboardInterrupt:
-        raise
-    except Exception as error:  # every library has classes of its own
-        raise _told(error, source, "it cannot be opened") from None
-    try:
-        yield database
-    except (InputError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        if is_interrupt(error):
-            raise KeyboardInterrupt from None
-        if not type(error).__module__.startswith(("sqlite3", "adbc_driver_manager")):
+    with ExitStack() as stack:
+        try:
+            database = _connected(source)
+            stack.callback(database.connection.close)
+            yield database
+        except InputError:
             raise
-        raise _told(error, source, "it cannot be read") from None
-    finally:
-        database.connection.close()
-
-
-def _told(error: Exception, source: Source, otherwise: str) -> Exception:
-    """An error of a library in a sentence that says what to do."""
-    if not type(error).__module__.startswith(("sqlite3", "adbc_driver_manager")):
-        return error
-    return _advice(without_password(" ".join(str(error).split())), otherwise)
+        except Exception as error:  # every library has classes of its own
+            if is_interrupt(error):
+                raise KeyboardInterrupt from None
+            if not type(error).__module__.startswith(("sqlite3", "adbc_driver_manager")):
+                raise
+            raise _advice(without_password(" ".join(str(error).split())), "it cannot be read") from None
 
 
 def _advice(text: str, otherwise: str) -> InputError:

@@ -28,13 +28,12 @@ import scipy.sparse as sp
 
 from slimg.errors import InputError
 from slimg.graph import checks
-from slimg.graph.columns import as_text, number_of, show
-from slimg.io import Reading, Source, unchanged, with_name
+from slimg.graph.columns import as_text, number_of, rows_in, show, text_column
+from slimg.io import TEXT, Reading, Source, first_line, guard, unchanged, with_name
 from slimg.io.disk import finish, open_graph
 from slimg.io.external_sort import NpyAppender, Piece, write_adjacency
 from slimg.io.features import FeaturePlan, plan_features, rows_of
-from slimg.io.guards import first_line, guard
-from slimg.io.inputs import Inputs, Joiner, Options
+from slimg.io.inputs import NO_HEADER, Inputs, Joiner, Options, check_some, lacks_header
 from slimg.io.text import Layout, layout_of
 from slimg.io.values import frame_of
 from slimg.progress import SILENT, Progress
@@ -47,7 +46,6 @@ EDGE_BYTES = 300
 DENSE = 1024
 """Columns of features up to which they are dense on disk; more are sparse, in memory."""
 BLOCK = 1 << 22
-TEXT = (".csv", ".tsv", ".tab", ".txt", ".edges", ".edgelist", ".dat")
 PARQUET = (".parquet", ".pq")
 
 
@@ -277,9 +275,13 @@ def read_to_disk(options: Options, folder: Path, memory: int, progress: Progress
 class _Build:
     def __init__(self, options: Options, text: FileTable, nodes: FileTable, memory: int, progress: Progress):
         self.options, self.nodes, self.memory, self.progress = options, nodes, memory, progress
-        self.edges = FileTable.open(options.edges[0])
-        self.edge_head, self.head = self.edges.head(), nodes.head()
-        known = [(self.edges.source, Reading(self.edge_head, notes=self.edges.notes))]
+        self.edges, self.head = FileTable.open(options.edges[0]), nodes.head()
+        told: tuple[str, ...] = ()
+        self.edge_head = self.edges.head()
+        if lacks_header(self.edges.source, self.edge_head, [self.head], options.id):
+            self.edges = FileTable.open(replace(self.edges.source, header=False))
+            self.edge_head, told = self.edges.head(), (f"{self.edges.source.path.name}: {NO_HEADER}",)
+        known = [(self.edges.source, Reading(self.edge_head, notes=(*self.edges.notes, *told)))]
         self.joiner = Joiner(options, known, [(text.source, Reading(self.head, notes=text.notes))])
 
     def room(self) -> int:
@@ -294,7 +296,7 @@ class _Build:
         with atomic_folder(folder) as part:
             ids = _Ids(self.nodes.column(id_name), [self.edge_head[name] for name in names[:2]], self.options.nodes[0])
             ids.write(part / "ids.npy")
-            labels = joiner.labels(pd.DataFrame({label: self.nodes.column(label)}), label)
+            labels = joiner.labels(pd.DataFrame({label: self.nodes.column(label)}), label, True)
             classes, codes = checks.encode_labels(np.asarray(labels), ids.n)
             np.save(part / "codes.npy", codes.astype(np.int32))
             with self.progress.stage("reading features"):
@@ -344,7 +346,7 @@ class _Build:
         options, (first, second, weight) = self.options, names
         used = [name for name in names if name is not None]
         strange: list[str] = []
-        given = kept = 0
+        given, kept, some_weigh = 0, 0, weight is None
         weights = folder / "edge-weights.npy"
         with NpyAppender(folder / "edges.npy", np.int32, 2) as out, NpyAppender(weights, np.float64) as values:
             for piece in self.edges.pieces(used, int(np.clip(self.room() // 4 // EDGE_BYTES, PIECE, 1 << 22))):
@@ -354,11 +356,14 @@ class _Build:
                 if lost.any():
                     at = np.flatnonzero(lost)[:1000]
                     some = as_text(pd.concat([frame[name].iloc[at][ends[at, k] < 0] for k, name in enumerate((first, second))]))
-                    strange = list(dict.fromkeys([*strange, *map(str, some.tolist())]))[:1000]
+                    strange = list(dict.fromkeys([*strange, *some.fillna("(missing)").tolist()]))[:1000]
                 out.append(ends[~lost])
                 if weight is not None:
-                    values.append(self.joiner.weights(self.edges.source, frame, weight)[~lost])
+                    own = self.joiner.weights(self.edges.source, frame, weight, given)
+                    some_weigh |= bool(own.any())
+                    values.append(own[~lost])
                 given, kept = given + len(ends), kept + int((~lost).sum())
+        check_some(self.edges.source, weight, some_weigh)
         if given > kept:
             found = f"{number_of(given - kept, 'edge has', 'edges have')} an id that is not among the nodes ({show(strange)})"
             if options.unknown == "fail":
@@ -381,36 +386,29 @@ class _Ids:
             numbers = column.to_numpy(np.int64)
             self.known = None if (numbers == np.arange(self.n)).all() else pd.Index(numbers)
         else:
-            text = self.known.__arrow_array__()
-            self.known = (text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text).cast(pa.large_string())
+            self.known = text_column(self.known.__arrow_array__().cast(pa.large_string()).combine_chunks())
         self.numbers = whole
 
     def places(self, *columns: pd.Series) -> list[np.ndarray]:
         """Row numbers of the ids of each column, −1 where one is not there."""
-        from concurrent.futures import ThreadPoolExecutor
-
-        def find(column: pd.Series) -> np.ndarray:
-            if not self.numbers:
-                text = as_text(column).__arrow_array__().cast(pa.large_string())
-                return pc.fill_null(pc.index_in(text, value_set=self.known), -1).to_numpy()
-            values = column.to_numpy(np.int64, na_value=-1) if column.hasnans else column.to_numpy(np.int64)
-            if self.known is not None:
-                return self.known.get_indexer(values)
-            return np.where((values >= 0) & (values < self.n), values, -1)
-
-        with ThreadPoolExecutor(2) as pool:
-            return list(pool.map(find, columns))
+        if not self.numbers:
+            return rows_in(self.known, "ids", *map(as_text, columns))
+        values = [each.to_numpy(np.int64, na_value=-1) if each.hasnans else each.to_numpy(np.int64) for each in columns]
+        if self.known is not None:
+            return rows_in(self.known, "ids", *values)
+        return [np.where((each >= 0) & (each < self.n), each, -1) for each in values]
 
     def write(self, path: Path) -> None:
         """Write integers, or text of a fixed width, which is mapped and not read."""
         if self.numbers:
             np.save(path, np.arange(self.n) if self.known is None else self.known.to_numpy())
             return
-        width = pc.max(pc.utf8_length(self.known)).as_py() or 1
+        text = self.known.__arrow_array__()
+        width = pc.max(pc.utf8_length(text)).as_py() or 1
         require_room(path.parent, 4 * self.n * width, "writing the ids")
         with NpyAppender(path, np.dtype(f"U{width}")) as out:
             for start in range(0, self.n, PIECE):
-                out.append(self.known.slice(start, PIECE).to_numpy(zero_copy_only=False))
+                out.append(text.slice(start, PIECE).to_numpy())
 
 
 class _Rows:

@@ -313,6 +313,8 @@ def raise_all(problems: Sequence[str]) -> None:
 
 def _note(block: Block, column: Column) -> str:
     name, gone = block.columns[0], int(column.missing.sum())
+    if gone == column.n:
+        return f"Column {name!r} holds no value, and is not used."
     how = {
         "number": f"a number, standardised{column.odd_note() if block.kind == 'number' else ''}",
         "vector": f"{len(block.keys)} numbers, standardised",

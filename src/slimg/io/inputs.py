@@ -11,7 +11,8 @@ whose columns are id, type, and those of each file as ``users.age``; features of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -20,11 +21,15 @@ import pandas as pd
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from slimg.errors import InputError
+from slimg.errors import InputError, is_exhausted
+from slimg.graph.checks import check_ids
 from slimg.graph.columns import (
     LABELS,
     RELATIONS,
+    SOURCES,
+    TARGETS,
     as_text,
+    codes_of,
     edge_columns,
     find_column,
     id_column,
@@ -36,10 +41,11 @@ from slimg.graph.columns import (
     rows_in,
     show,
 )
-from slimg.graph.from_edges import EdgeTable, NodeTable, as_id_column, check_shared, graph_of
+from slimg.graph.from_edges import NodeTable, as_id_column, check_shared, graph_of, split
 from slimg.graph.graph import Graph
-from slimg.io import Reading, Source, read, with_name
-from slimg.io.features import FeaturePlan, encode_features
+from slimg.graph.relations import EdgeTable
+from slimg.io import TEXT, Reading, Source, read, with_name
+from slimg.io.features import FeaturePlan, encode_features, raise_all
 from slimg.io.values import MISSING, Column, without
 
 
@@ -112,6 +118,23 @@ class Options:
     unknown: str = "fail"
     chosen: dict[str, Any] = field(default_factory=dict)
 
+    @contextmanager
+    def local(self) -> Iterator[Options]:
+        """Give these options with files of this computer alone; those that lie elsewhere are fetched (`slimg.io.remote`).
+
+        Yields
+        ------
+        Options
+        """
+        others = (each for each in (self.labels, self.matrix, self.db) if each is not None)
+        if not any(source.is_remote for source in (*self.edges, *self.nodes, *others)):
+            yield self
+            return
+        from slimg.io.remote import fetched
+
+        with fetched(self) as found:
+            yield found
+
     def __post_init__(self) -> None:
         for kind, noun in (("edges", "relation"), ("nodes", "type of nodes")):
             given = getattr(self, kind)
@@ -175,6 +198,17 @@ class Inputs:
     as_read: bool = False
     stored: Any = None
 
+    def record(self) -> dict[str, Any]:
+        """Describe the columns of tables and their encoding, as plain values.
+
+        Returns
+        -------
+        dict
+            ``plan``, ``id``, ``label`` and ``columns``.
+        """
+        plan = None if self.plan is None else self.plan.as_dict()
+        return {"plan": plan, "id": self.id, "label": self.label, "columns": self.columns}
+
 
 def read_inputs(options: Options, *, need_label: bool | None = True, plan: FeaturePlan | None = None) -> Inputs:
     """Read files into a graph.
@@ -206,27 +240,56 @@ def read_inputs(options: Options, *, need_label: bool | None = True, plan: Featu
     >>> read_inputs(Options(edges=Source(Path("pairs.csv"))), need_label=False).graph
     Graph(3 nodes, 2 edges)
     """
-    if options.db is not None:
-        from slimg.io.schema import read_schema
+    with options.local() as local:
+        if local.db is not None:
+            from slimg.io.schema import read_schema
 
-        return read_schema(options, need_label, plan)
+            return read_schema(local, need_label, plan)
+        return _read_files(local, need_label, plan)
+
+
+def _read_files(options: Options, need_label: bool | None, plan: FeaturePlan | None) -> Inputs:
     if not options.edges and not options.nodes:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both")
     if sum(source.is_stdin for source in (*options.edges, *options.nodes)) > 1:
         raise InputError("one table can be read from the standard input, not several: name files for the others")
     edges = [(source, read(source)) for source in options.edges]
     nodes = [(source, read(source)) for source in options.nodes]
+    twice = next((source for source, reading in edges if source in options.nodes and reading.edges is None), None)
+    if twice is not None and twice.data is None:
+        sheet = f", or its sheets as {twice}:SHEET" if twice.suffix == ".xlsx" else ""
+        raise InputError(f"{twice} is given both as --edges and as --nodes: name two tables{sheet}")
+    frames = [reading.frame for _, reading in nodes if reading.frame is not None]
+    for place, (source, reading) in enumerate(edges):
+        if reading.frame is not None and lacks_header(source, reading.frame, frames, options.id):
+            again = read(replace(source, header=False))
+            edges[place] = source, replace(again, notes=(*again.notes, f"{source.path.name}: {NO_HEADER}"))
     for source, reading in edges:
         if reading.edges is None and reading.frame is None:
             raise InputError(f"{source}: there are no edges in it: name it with --feature-matrix")
     for source, reading in nodes:
         if reading.frame is None:
             raise InputError(f"{source}: there is no table of nodes in it: name it with --edges or --feature-matrix")
+        if reading.frame.empty:
+            raise InputError(f"{source}: the table of nodes is empty: it needs at least one row")
     if not nodes:  # files of edges that hold the nodes too
         nodes = [(source, reading) for source, reading in edges if reading.edges is not None and reading.frame is not None]
         if len(nodes) > 1:
             raise InputError(f"{nodes[0][0]} and {nodes[1][0]} both hold nodes: name the file of nodes with --nodes")
     return Joiner(options, edges, nodes).join(need_label, plan)
+
+
+def lacks_header(source: Source, edges: pd.DataFrame, nodes: Sequence[pd.DataFrame], id: str | None) -> bool:
+    """Return whether the first line of a text file of edges, which was taken for names of columns, is an edge."""
+    if source.header is not None or source.suffix not in TEXT or edges.shape[1] not in (2, 3):
+        return False
+    names, ends = list(edges.columns[:2]), [edges.iloc[:, place] for place in (0, 1)]
+    if find_column(edges, (*SOURCES, *TARGETS)) is not None:
+        return False
+    ids = [frame[id if id in frame.columns else id_column(frame, None, None)] for frame in nodes]
+    if any((column == name).any() for name in names for column in ids):
+        return True
+    return all(any((column == name).any() for column in ends) for name in names)
 
 
 def with_recorded_columns(options: Options, reading: Mapping[str, Any]) -> Options:
@@ -241,6 +304,7 @@ def with_recorded_columns(options: Options, reading: Mapping[str, Any]) -> Optio
 
 
 Files: TypeAlias = "list[tuple[Source, Reading]]"
+NO_HEADER = "The first line is an edge, not names of columns."
 TYPE = "type"
 """Column of the types of nodes, if there are several files of nodes."""
 
@@ -263,44 +327,81 @@ class Joiner:
 
     def join(self, need_label: bool | None, plan: FeaturePlan | None) -> Inputs:
         chosen, table, id_name = self.choose_columns()
-        options = self.options
-        table = self._without_repeated_rows(table, id_name)
-        as_read = len(self.nodes) == 1 and self.nodes[0][1].streams and table is self.frames[0]
+        options, problems = self.options, list[str]()
+
+        def attempt(function: Callable[..., Any], *arguments: Any, otherwise: Any = None) -> Any:
+            """What a function returns; what it finds wrong is told together with all else."""
+            try:
+                return function(*arguments)
+            except InputError as error:
+                if is_exhausted(error):
+                    raise
+                problems.append(str(error))
+                return otherwise
+
+        repeated = not is_distinct(table[id_name])
+        if repeated and options.matrix is None and self.second.matrix is None:
+            table = self._without_repeated_rows(table, "nodes")
+        own, streams = (self.nodes[0][1].frame, self.nodes[0][1].streams) if len(self.nodes) == 1 else (None, False)
+        as_read = streams and table is own
         ids, ends = comparable(table[id_name], [frame[name] for _, frame, _, names in chosen for name in names[:2]])
-        if len(self.nodes) > 1:
-            types = table[TYPE].to_numpy(object)
-            check_shared({str(name): ids[types == name] for name in pd.unique(types)})
-        label_name = None
+        ids = attempt(with_name, self.where, as_id_column, ids, f"ids in column {id_name!r}", otherwise=ids)
+        types = table[TYPE].to_numpy(object) if len(self.nodes) > 1 else None
+        if types is not None:
+            attempt(check_shared, {str(name): ids[types == name] for name in pd.unique(types)})
+        elif repeated:
+            attempt(with_name, self.where, check_ids, ids, f"ids in column {id_name!r}")
+        tables = [each for k, edges in enumerate(chosen)
+                  for each in attempt(self._edge_tables, edges, *ends[2 * k : 2 * k + 2], otherwise=())]  # fmt: skip
+        can_be_joined, label_name = not problems, None
         if options.labels is not None:
             table, label_name = self._joined_labels(table, id_name, options.labels)
         elif need_label or options.label is not None or (need_label is None and find_column(table, LABELS) is not None):
-            label_name = self.find_label(table, id_name)
-        plan, features, names = self._features(table, id_name, label_name, plan)
-        labels = None if label_name is None else self.labels(table, label_name)
-        tables = [each for k, edges in enumerate(chosen) for each in self._edge_tables(edges, *ends[2 * k : 2 * k + 2])]
-        empty = EdgeTable(np.empty(0, object), np.empty(0, object))
-        types = table[TYPE].to_numpy(object) if len(self.nodes) > 1 else None
-        nodes = NodeTable(as_id_column(ids, "nodes"), labels, features, names or None, types=types)
-        try:
-            rules: dict[str, Any] = {"directed": options.directed, "unknown": options.unknown, "option": "--directed"}
-            graph = graph_of(tables or [empty], nodes, **rules)
-        except InputError as error:
-            message = str(error).replace("unknown='keep' or unknown='drop'", "--unknown keep or --unknown drop")
-            raise InputError(message.replace(" for directed:", " for --directed:")) from error
+            label_name = attempt(self.find_label, table, id_name)
+        plan, features, names = attempt(self._features, table, id_name, label_name, plan, otherwise=(None,) * 3)
+        labels = None if label_name is None else attempt(self.labels, table, label_name, need_label)
+        nodes = NodeTable(ids, labels, features, names or None, types=types)
+        graph: Any = attempt(self._graph, tables, nodes) if can_be_joined else None
+        raise_all(problems)
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
         table = with_unknown_ids(table, id_name, graph)
         graph, separator = graph.with_notes(*self.notes), self.second.separator
-        as_read = as_read and table is self.frames[0]
+        as_read = as_read and table is own
         return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns, as_read)
 
-    def _without_repeated_rows(self, table: pd.DataFrame, id_name: str) -> pd.DataFrame:
+    def _graph(self, tables: list[EdgeTable], nodes: NodeTable) -> Graph:
+        options, empty = self.options, EdgeTable(np.empty(0, object), np.empty(0, object))
+        rules: dict[str, Any] = {"directed": options.directed, "unknown": options.unknown, "option": "--directed"}
+        try:
+            return graph_of(tables or [empty], nodes, **rules)
+        except InputError as error:
+            zeros = any(text.startswith("0") and text.isdigit() and len(text) > 1 for text in map(str, nodes.ids[:1000]))
+            alike = " (leading zeros count: write ids of nodes and edges alike)" if zeros else ""
+            message = str(error).replace("unknown='keep' or unknown='drop'", f"--unknown keep or --unknown drop{alike}")
+            raise type(error)(message.replace(" for directed:", " for --directed:")) from error
+
+    def _without_repeated_rows(self, table: pd.DataFrame, what: str) -> pd.DataFrame:
         """The table without rows that are the same as an earlier one in all columns."""
-        if self.options.matrix is not None or self.second.matrix is not None or is_distinct(table[id_name]):
-            return table
         same = table.astype(str).duplicated().to_numpy()
         if same.any():
-            self.notes.append(f"{number_of(int(same.sum()), 'row')} of the nodes repeated an earlier row and were left out.")
+            self.notes.append(f"{number_of(int(same.sum()), 'row')} of the {what} repeated an earlier row and were left out.")
         return table[~same].reset_index(drop=True)
+
+    def _without_empty_rows(self, frame: pd.DataFrame, names: Sequence[str], source: Source) -> pd.DataFrame:
+        """The table without rows that hold nothing, as spreadsheets leave them below a table."""
+
+        def is_empty(column: pd.Series) -> np.ndarray:
+            return (column.isna() | column.eq("").fillna(True)).to_numpy(bool)
+
+        empty = np.logical_and.reduce([is_empty(frame[name]) for name in names])
+        if not empty.any():
+            return frame
+        rows = frame[empty]
+        empty[empty] = np.logical_and.reduce([is_empty(rows.iloc[:, place]) for place in range(rows.shape[1])])
+        if not empty.any():
+            return frame
+        self.notes.append(f"{source.path.name}: {number_of(int(empty.sum()), 'row')} without any value left out.")
+        return frame[~empty].reset_index(drop=True)
 
     def choose_columns(self) -> tuple[list[_Chosen], pd.DataFrame, str]:
         """Edges with the names of their columns, node table, and name of its column of ids."""
@@ -316,8 +417,10 @@ class Joiner:
             if self.edges and not any(name in frame.columns for _, frame, _ in self.edges):
                 source, frame, _ = self.edges[0]
                 with_name(source, require_column, frame, name, f"--{what}")
-        chosen = [(source, frame, mutual, with_name(source, self._edge_columns, source, frame, known))
-                  for source, frame, mutual in self.edges]  # fmt: skip
+        chosen = []
+        for source, frame, mutual in self.edges:
+            names = with_name(source, self._edge_columns, source, frame, known)
+            chosen.append((source, self._without_empty_rows(frame, names[:2], source), mutual, names))
         ends = [frame[name] for _, frame, _, names in chosen for name in names[:2]]
         if not frames:
             table = pd.DataFrame({options.id or "id": distinct(ends)})
@@ -329,6 +432,7 @@ class Joiner:
         for (source, _), frame in zip(self.nodes, frames, strict=True):
             own = self._own_id(source, frame)
             ids.append(with_name(source, id_column, frame, own, ends_known, "--"))
+            frames[len(ids) - 1] = self._without_empty_rows(frame, ids[-1:], source)
             self.columns["nodes"][self._key(source, self.nodes)] = ids[-1]
             if own is None:
                 self.notes.append(f"{self._file(source, self.nodes)}Guessed of the nodes: id = {ids[-1]!r}.")
@@ -345,6 +449,10 @@ class Joiner:
         key, named = self._key(source, self.edges), (options.source, options.target, options.weight)
         before = options.chosen.get("edges", {}).get(key)
         own = [name if name in rest.columns else old for name, old in zip(named, before or (None,) * 3, strict=True)]
+        for what, old in zip(("source", "target"), own, strict=False):
+            if old is not None and old not in rest.columns:
+                raise InputError(f"there is no column {old!r}, from which the {what} was read when the model was fitted: the"
+                                 f" columns are {list_names(rest.columns)}; name one with --{what}")  # fmt: skip
         first, second, weight, guessed = edge_columns(rest, own[0], own[1], own[2], known, "--")
         if weight != options.weight and (not options.weighted or (before is not None and own[2] is None)):
             weight, guessed = None, [item for item in guessed if not item.startswith("weight")]
@@ -360,14 +468,18 @@ class Joiner:
 
     def _edge_tables(self, chosen: _Chosen, first: np.ndarray, second: np.ndarray) -> list[EdgeTable]:
         """The relations of one file."""
-        source, frame, mutual, (_, _, weight) = chosen
+        source, frame, mutual, (*ends, weight) = chosen
         name = source.short_name if len(self.edges) > 1 or source.name is not None else None
-        ends = (as_id_column(first, "edges' 'source'"), as_id_column(second, "edges' 'target'"))
-        table = EdgeTable(*ends, None if weight is None else self.weights(source, frame, weight), (), name, mutual)
+        first, second = (with_name(source, as_id_column, ids, f"ids in column {end!r}")
+                         for ids, end in zip((first, second), ends, strict=True))  # fmt: skip
+        weights = None if weight is None else self.weights(source, frame, weight)
+        if weights is not None and len(weights):
+            check_some(source, weight, bool(weights.any()))
+        table = EdgeTable(first, second, weights, (), name, mutual)
         column = self.options.relation
         if column is None or column not in frame.columns:
             return [table]
-        return with_name(source, table.split, Column(column, frame[column], self.options.missing).labels, column)
+        return with_name(source, split, table, Column(column, frame[column], self.options.missing).labels, column)
 
     def _merged(self, ids: list[str]) -> tuple[pd.DataFrame, str]:
         """One table of several types of nodes; the options then name its columns."""
@@ -437,6 +549,10 @@ class Joiner:
         keys = as_text(frame[own_id])
         twice = pd.Series(keys).duplicated().to_numpy()
         if twice.any():
+            frame = self._without_repeated_rows(frame, "labels")
+            keys = as_text(frame[own_id])
+            twice = pd.Series(keys).duplicated().to_numpy()
+        if twice.any():
             raise InputError(f"{source}: ids are there more than once: {show(keys[twice].unique())}")
         (rows,) = rows_in(keys, "ids", ids)
         found = frame[name].astype(object).to_numpy(dtype=object, na_value=None)
@@ -446,7 +562,7 @@ class Joiner:
         self.notes.append(f"{source.path.name}: labels are read from column {name!r} by {own_id!r}.")
         return table.assign(**{name: np.where(rows >= 0, found[rows], None)}), name
 
-    def labels(self, table: pd.DataFrame, name: str) -> np.ndarray:
+    def labels(self, table: pd.DataFrame, name: str, needed: bool | None = None) -> np.ndarray:
         options, mark = self.options, self.options.unlabelled
         absent = options.missing if mark is None else (*options.missing, mark)
         column = Column(name, table[name], absent)
@@ -460,6 +576,8 @@ class Joiner:
             self.notes.append(f"Labels that are read as missing: {found}.")
         where = self.where if options.nodes else options.labels or self.where
         self.notes.extend(with_name(where, column.check_label))
+        if needed and column.missing.all():
+            raise InputError(f"{where}: column {name!r} has no label in any row: fill in some, or name another with --label")
         return labels
 
     def _features(
@@ -493,12 +611,16 @@ class Joiner:
     def feature_columns(self, table: pd.DataFrame, id_name: str, label: str | None) -> list[str]:
         """Names of the columns that become features: those that are named, or all others."""
         options = self.options
-        for option, names in (("features", options.features or ()), ("ignore", options.ignore)):
-            for name in names:
-                require_column(table, name, f"--{option}")
+        named = [("features", name) for name in options.features or ()] + [("ignore", name) for name in options.ignore]
+        for option, name in (*named, *(("text" if kind == "words" else kind, name) for name, kind in options.kinds.items())):
+            require_column(table, name, f"--{option}")
         own = earlier_predictions(table)
         if own and options.features is None:
             self.notes.append(f"Columns of earlier predictions are not used: {list_names(own)}.")
+        first = table.columns[0]
+        if options.features is None and first not in (id_name, label) and is_row_number(first, table[first]):
+            own.append(first)
+            self.notes.append(f"Column {first!r} numbers the rows, and is not used.")
         others = [name for name in table.columns if name not in (id_name, label, *own)]
         return [name for name in (others if options.features is None else options.features) if name not in options.ignore]
 
@@ -514,15 +636,18 @@ class Joiner:
             raise InputError(f"{source}: one row per node is needed: {matrix.shape[0]:,} rows, {n:,} nodes")
         return matrix
 
-    def weights(self, source: Source, frame: pd.DataFrame, name: str) -> np.ndarray:
-        """The weights of edges; it is an error if one is missing or no number."""
+    def weights(self, source: Source, frame: pd.DataFrame, name: str, start: int = 0) -> np.ndarray:
+        """The weights of edges, of a piece of a file from row ``start`` on; one that is missing or negative is an error."""
         numbers = Column(name, frame[name], self.options.missing, self.options.decimal).numbers
-        if numbers is None or np.isnan(numbers).any():
+        wrong = np.ones(len(frame), bool) if numbers is None else ~(numbers >= 0)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            found = f"{int(wrong.sum()):,} of {len(wrong):,} are not (row {start + row + 1:,}: {str(frame[name].iloc[row])!r})"
             raise InputError(
-                f"{source}: weights in column {name!r} must be numbers: name another column with --weight, or"
-                " ignore them with --no-weight"
+                f"{source}: weights in column {name!r} must be numbers from 0 on, but {found}: correct them, name"
+                " another column with --weight, or ignore them with --no-weight"
             )
-        return numbers
+        return np.asarray(numbers)
 
 
 _Chosen: TypeAlias = "tuple[Source, pd.DataFrame, bool, tuple[str, str, str | None]]"
@@ -532,6 +657,12 @@ def _edge_frame(reading: Reading) -> pd.DataFrame:
     frame = reading.frame if reading.edges is None else reading.edges
     assert frame is not None
     return frame
+
+
+def check_some(source: Source, weight: str | None, found: bool) -> None:
+    """Raise an error for edges that all weigh 0."""
+    if not found:
+        raise InputError(f"{source}: all weights in column {weight!r} are 0, so that no edge counts: use --no-weight")
 
 
 def own_columns(features: Any, plan: FeaturePlan, table: pd.DataFrame) -> sp.csr_array:
@@ -570,6 +701,14 @@ def earlier_predictions(table: pd.DataFrame) -> list[str]:
     return found
 
 
+def is_row_number(name: Any, values: pd.Series) -> bool:
+    """Return whether a column without a name of its own, as pandas writes its index, counts the rows from 0 or 1."""
+    if str(name).lower() not in ("column 1", "unnamed: 0", "index", "level_0", "row", "rownames"):
+        return False
+    numbers = Column(str(name), values).numbers
+    return numbers is not None and any(np.array_equal(numbers, np.arange(first, first + len(values))) for first in (0, 1))
+
+
 def with_unknown_ids(table: pd.DataFrame, id_name: str, graph: Graph) -> pd.DataFrame:
     """Return the table with a row for each id that was kept though only the edges have it."""
     if graph.n == len(table):
@@ -582,7 +721,4 @@ def distinct(ends: Sequence[pd.Series]) -> np.ndarray:
     """Return the ids in the edges, in order if they are of one type."""
     if len({pd.api.types.is_integer_dtype(end.dtype) for end in ends}) > 1:
         ends = [pd.Series(as_text(end)) for end in ends]
-    found = pd.unique(pd.concat(list(ends), ignore_index=True))
-    if isinstance(found, np.ndarray) and pd.api.types.infer_dtype(found) not in ("string", "integer", "floating"):
-        return found
-    return np.sort(found) if isinstance(found, np.ndarray) else found[found.argsort()]
+    return codes_of(pd.concat(list(ends), ignore_index=True).array, "ids of the edges")[0]

@@ -15,8 +15,8 @@ from slimg.graph.from_edges import Unknown, as_frame, is_table, is_tables
 from slimg.graph.graph import Graph
 from slimg.io import Source
 from slimg.io.features import FeaturePlan
-from slimg.io.inputs import Inputs, Options, read_inputs, with_recorded_columns
-from slimg.io.values import MISSING, frame_of
+from slimg.io.inputs import Options, read_inputs, with_recorded_columns
+from slimg.io.values import MISSING, distinct_names, frame_of
 
 KINDS = {"text": "words"}
 """Kinds that have another name in the plan of features."""
@@ -53,8 +53,9 @@ def read(
     ----------
     edges : path, table, list of pairs, or graph of networkx or PyTorch Geometric, default=None
         A path may name a file in any format that ``slimg fit`` reads, a folder of Parquet files, or a pattern such as
-        ``edges/*.csv``. A table is a frame of pandas or polars, an arrow table, a DuckDB relation, or a dictionary of
-        columns. A mapping of names to such tables or paths, or a list of paths, has a relation in each.
+        ``edges/*.csv``; or files elsewhere, as ``s3://bucket/edges/*.parquet``. A table is a frame of pandas or polars, an
+        arrow table, a DuckDB relation, or a dictionary of columns. A mapping of names to such tables or paths, or a list of
+        paths, has a relation in each.
     nodes : path or table, default=None
         One row per node; by default the nodes are the ids in ``edges``. A mapping of names to tables or paths, or a list of
         paths, has a type of nodes in each.
@@ -141,18 +142,7 @@ def read(
     except InputError as error:
         raise InputError(_as_parameters(str(error))) from None
     notes = tuple(_as_parameters(note) for note in inputs.graph.notes)
-    return replace(inputs.graph, reading=record_of(inputs), notes=notes)
-
-
-def record_of(inputs: Inputs) -> dict[str, Any]:
-    """Describe the columns of tables and their encoding, as plain values.
-
-    Returns
-    -------
-    dict
-    """
-    plan = None if inputs.plan is None else inputs.plan.as_dict()
-    return {"plan": plan, "id": inputs.id, "label": inputs.label, "columns": inputs.columns}
+    return replace(inputs.graph, reading=inputs.record(), notes=notes)
 
 
 def _recorded(like: Any) -> Mapping[str, Any]:
@@ -197,10 +187,15 @@ def _as_table(given: Any, name: str) -> pd.DataFrame:
     """A frame of a table of any library, or of a list of pairs."""
     import pyarrow as pa
 
+    if isinstance(given, pd.Series):
+        given = given.to_frame("label" if given.name is None else given.name)
     if isinstance(given, pd.DataFrame):
-        has_ids = given.index.name is not None or not pd.api.types.is_integer_dtype(given.index.dtype)
-        keep = has_ids and name != "edges"
-        return given.reset_index(names=given.index.name or "id") if keep else given.reset_index(drop=True)
+        index = given.index
+        has_ids = index.nlevels > 1 or index.name is not None or not pd.api.types.is_integer_dtype(index.dtype)
+        own = [level or ("id" if index.nlevels == 1 else f"level_{place}") for place, level in enumerate(index.names)]
+        keep = has_ids and (name != "edges" or index.nlevels > 1)
+        frame = given.reset_index(names=own) if keep else given.reset_index(drop=True)
+        return frame.set_axis(pd.Index(distinct_names(list(frame.columns)), dtype=object, tupleize_cols=False), axis=1)
     if hasattr(given, "__arrow_c_stream__"):
         return frame_of(pa.table(given))
     if hasattr(given, "__dataframe__"):
@@ -215,6 +210,9 @@ def _as_table(given: Any, name: str) -> pd.DataFrame:
 
 def _as_parameters(message: str) -> str:
     """Options of the command line as parameters: ``--ignore born`` becomes ``ignore=['born']``."""
+    message = message.replace("--no-weight", "weight=False").replace("--directed keeps", "directed=True keeps")
+    message = re.sub(r"for --(number|category|text|counts):", "for kinds=:", message)
+    message = re.sub(r"--unknown (keep|drop)", r"unknown='\1'", message)
     message = re.sub(r"--(ignore) ('[^']+'|[\w]+)", lambda found: f"{found[1]}=[{found[2].strip(chr(39))!r}]", message)
     message = re.sub(r"--text ('[^']+'|\w+)", lambda found: f"kinds={{{found[1].strip(chr(39))!r}: 'text'}}", message)
     return re.sub(r"--([a-z-]+)", lambda found: f"{found[1].replace('-', '_')}=", message)

@@ -23,9 +23,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv_reader
 
 from slimg.errors import InputError
-from slimg.graph.columns import show
-from slimg.io import Reading, Source
-from slimg.io.guards import CHUNK, MOST_COLUMNS, BoundedFile, check_members, guard, unpack
+from slimg.graph.columns import number_of, show
+from slimg.io import CHUNK, MOST_COLUMNS, BoundedFile, Reading, Source, check_members, guard, unpack
 from slimg.io.values import distinct_names, frame_of
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
@@ -75,23 +74,26 @@ def layout_of(data: bytes, source: Source) -> Layout:
     -------
     Layout
     """
-    skipped, notes = comments(data), []
+    skipped, notes, separator = comments(data), [], source.separator
+    declared = re.match(rb'"?sep=([^\w\r\n])"?\r?\n', data[skipped : skipped + 16])  # as Excel writes it
+    if declared:
+        skipped, separator = skipped + declared.end(), separator or declared[1].decode()
     if not data[skipped:].strip():
         raise InputError("the file is empty: it needs at least one row")
     start = skipped + len(data[skipped : skipped + 4096]) - len(data[skipped : skipped + 4096].lstrip(b"\r\n"))
     ends = data.find(b"\n", max(data.find(b"\n", start), 0) + 1), start + CHUNK  # a table of many columns has long lines
     sample = data[start : max(start + (1 << 16), ends[ends[0] < 0])].decode("utf-8", "ignore").splitlines()[:LOOKED_AT]
-    separator = source.separator or _guess_separator(sample, source.suffix)
-    head = _split(sample, separator)
+    known, separator = separator is not None, separator or _guess_separator(sample, source.suffix)
+    head = [row for row in _split(sample, separator) if row]
     if len(head[0]) > MOST_COLUMNS:
         raise InputError(f"the first line has {len(head[0]):,} values, more than {MOST_COLUMNS:,} columns: {AS_MATRIX}")
     _check_widths(head, source.header)
     header = _has_header(head) if source.header is None else source.header
-    if source.separator is None:
+    if not known:
         notes.append(f"values separated by {SEPARATORS[separator]}")
     if source.header is None:
         notes.append("the first line holds the names of the columns" if header else "there are no names of columns")
-    names = distinct_names(head[0]) if header else [f"column {number}" for number in range(1, len(head[0]) + 1)]
+    names = distinct_names([name.strip() if header else "" for name in head[0]])
     return Layout(start, separator, names, header, notes)
 
 
@@ -141,8 +143,17 @@ def _json_frame(data: bytes) -> pd.DataFrame | None:
     return frame_of(table)
 
 
+def _members(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Values by name; those of an object within an object as ``address.city``."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found |= _members(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found
+
+
 def _frame_of_rows(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Columns in order of first appearance; whole numbers stay whole where others are missing."""
+    rows = [_members(row) for row in rows]
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     return pd.DataFrame({name: pd.Series(values, dtype=_dtype(values)) for name, values in columns.items()})
@@ -172,7 +183,8 @@ def _utf8(source: Source, lines: bool = False) -> tuple[bytes, list[str]]:
     if encoding is not None and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
         data = _decoded(data, encoding).encode()
     if b"\0" in data:
-        raise InputError("there are zero bytes in it, so it is not text: name its format by its ending (.parquet, .npz, …)")
+        raise InputError("there are zero bytes in it, so it is not UTF-8 text: name its format by its ending (.parquet, .npz, …),"
+                         " or its encoding with --encoding, such as utf-16-le")  # fmt: skip
     if not data.isascii():
         _decoded(data, "utf-8")
     return data.removeprefix(codecs.BOM_UTF8), notes
@@ -303,8 +315,8 @@ def _check_widths(head: Sequence[Sequence[str]], header: bool | None) -> None:
     """Raise an error for a second line longer than the first, which would shift every column by one."""
     if header is not False and len(head) > 1 and len(head[1]) > len(head[0]):
         raise InputError(
-            f"the first line has {len(head[0])} names of columns, the second {len(head[1])} values:"
-            " name the separator with --separator, or correct the first line"
+            f"the first line has {number_of(len(head[0]), 'name of a column', 'names of columns')}, the second {len(head[1])}"
+            " values: name the separator with --separator, correct the first line, or remove what stands above the table"
         )
 
 

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slimg.errors import InputError
-from slimg.graph.columns import arrow_text, missing, number_of, show
+from slimg.graph.columns import arrow_text, list_names, missing, number_of, show
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Strings read as missing, in any column but ids."""
@@ -46,7 +46,13 @@ LOOKED_AT = 1000
 """Values from which the kind of a column is guessed."""
 
 _WORD = re.compile(r"[^\W_]{2,}")
-_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( \d{1,2}:\d{2}.*)?")
+TIMES = datetime.date, datetime.timedelta, np.datetime64, np.timedelta64, pd.Period
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATE = re.compile(
+    rf"(\d{{4}}-\d{{1,2}}-\d{{1,2}}|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}"
+    rf"|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}})([T ]\d{{1,2}}:\d{{2}}.*)?",
+    re.IGNORECASE,
+)
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _UNITS = r"^([+-]?)\s*(?:[€$£¥]|EUR|USD|GBP|CHF)\s*|\s*(?:[€$£¥%]|EUR|USD|GBP|CHF)$"
 _BLANKS = " '’\u00a0\u202f"
@@ -97,6 +103,8 @@ class Column:
         self._typed: np.ndarray | None = None
         series = values if isinstance(values, pd.Series) else pd.Series(values, dtype=getattr(values, "dtype", object))
         self._objects: np.ndarray | None = None
+        if series.dtype.kind == "c":
+            raise InputError(f"column {self.name!r} holds complex numbers: make two columns of numbers, or leave it out")
         text = arrow_text(series)
         self._given: pd.Series | None = series if text is None else None
         if text is not None:
@@ -230,6 +238,11 @@ class Column:
             return "category"
         if self._objects is not None and isinstance(self.present[0], (list, tuple, np.ndarray)):
             return _kind_of_lists(self.present)
+        if self._objects is not None and isinstance(self.present[0], (dict, set, frozenset)):
+            raise InputError(
+                f"column {self.name!r} holds objects ({show(self.present[:1])}): make a column of each of their members, or"
+                f" leave it out with --ignore {_quoted(self.name)}"
+            )
         numbers = self.numbers
         if numbers is not None:
             known = numbers[~np.isnan(numbers)]
@@ -264,7 +277,7 @@ class Column:
             )
         self._refuse_joined_classes()
         if count <= FEW_NUMBERS or self.numbers is None:
-            return []
+            return self._nearly_equal_classes()
         low, high = np.nanmin(self.numbers), np.nanmax(self.numbers)
         held = f"{self.name!r} holds {count:,} different numbers ({low:g} to {high:g})"
         if low in (0, 1) and high - low + 1 == count and len(self.present) >= 20 * count:  # classes that are numbered
@@ -275,6 +288,14 @@ class Column:
                 " high), or name another column with --label"
             )
         return [f"Label {held}, each a class of its own: if it is a quantity, such as a year, group it into ranges."]
+
+    def _nearly_equal_classes(self) -> list[str]:
+        """A note on classes that differ in upper and lower case alone."""
+        alike: dict[str, list[Any]] = {}
+        for value in self.distinct:
+            alike.setdefault(str(value).lower(), []).append(value)
+        pairs = [" and ".join(map(repr, values)) for values in alike.values() if len(values) > 1]
+        return [f"Labels that differ in case alone are classes of their own: {list_names(pairs, 3)}."] if pairs else []
 
     def _refuse_joined_classes(self) -> None:
         """Raise an error for values such as a|b where other values have a and b."""
@@ -304,18 +325,20 @@ class Column:
         first = self.present[:LOOKED_AT]
         items = first.to_pylist() if self.text is not None else list(first)
         dates = sum(
-            bool(_DATE.fullmatch(item)) if isinstance(item, str) else isinstance(item, (datetime.date, np.datetime64))
+            bool(_DATE.fullmatch(item)) if isinstance(item, str) else isinstance(item, TIMES)
             for item in items
         )
         if dates >= 0.9 * len(items):
             raise InputError(
-                f"column {self.name!r} holds dates ({show(items[:1])}), which mean nothing to a linear model: turn them into"
+                f"column {self.name!r} holds dates ({items[0]}), which mean nothing to a linear model: turn them into"
                 f" numbers (days since) or categories (weekday), or leave them out with --ignore {_quoted(self.name)}"
             )
 
 
 def frame_of(table: Any) -> pd.DataFrame:
     """Make a frame of an arrow table: text stays in arrow's layout, whole numbers stay whole where others are missing.
+
+    Members of objects become columns of their own, as ``address.city``.
 
     Returns
     -------
@@ -325,12 +348,16 @@ def frame_of(table: Any) -> pd.DataFrame:
     def mapped(kind: Any) -> Any:
         return pd.ArrowDtype(kind) if pa.types.is_string(kind) else None
 
+    while any(pa.types.is_struct(field.type) for field in table.schema):
+        table = table.flatten()
     columns = {}
     for place, field in enumerate(table.schema):
         column, kind = table.column(place), field.type
-        if pa.types.is_dictionary(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view":
-            values = kind.value_type if pa.types.is_dictionary(kind) else kind
-            column = column.cast(pa.string() if pa.types.is_large_string(values) or str(values) == "string_view" else values)
+        if pa.types.is_dictionary(kind):
+            text = pa.string() if _is_long_text(kind.value_type) else kind.value_type
+            column = pa.chunked_array([part.dictionary.cast(text).take(part.indices) for part in column.chunks], text)
+        elif _is_long_text(kind):
+            column = column.cast(pa.string())
         if pa.types.is_integer(column.type) and column.null_count:
             columns[place] = column.to_pandas(types_mapper=lambda _: pd.Int64Dtype())
         else:
@@ -340,10 +367,16 @@ def frame_of(table: Any) -> pd.DataFrame:
     return frame
 
 
-def distinct_names(names: Sequence[str]) -> list[str]:
-    """Return names of columns; a name that is there again gets a number, as in ``x.1``."""
+def _is_long_text(kind: Any) -> bool:
+    """Whether this is text in a layout other than that of `pyarrow.string`."""
+    return pa.types.is_large_string(kind) or str(kind) == "string_view"
+
+
+def distinct_names(names: Sequence[Any]) -> list[Any]:
+    """Return names of columns: one that is there again gets a number, as in ``x.1``, an empty one its place."""
     found: dict[str, int] = {}
-    for name in names:
+    for place, given in enumerate(names, 1):
+        name = f"column {place}" if given is None or given == "" else given
         new, count = name, 0
         while new in found:
             count += 1

@@ -13,8 +13,7 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from slimg.errors import InputError
-from slimg.io import Reading, Source
-from slimg.io.guards import check_size
+from slimg.io import Reading, Source, check_size
 from slimg.io.text import unpacked
 
 _NUMBERS = {"int": int, "integer": int, "long": int, "short": int, "byte": int, "float": float, "double": float}

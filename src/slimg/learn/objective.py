@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slimg.engine.base import Array
+from slimg.engine.kernels import SUMS, compiled
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import choices
 
@@ -173,14 +174,10 @@ class MultinomialLoss:
 
     def _evaluate_block(self, scores: Array, shift: Array, out: Array, start: int, stop: int) -> float:
         """Fill the block's probabilities; its part of the loss."""
-        p, codes = out[start:stop], self.codes[start:stop]
-        np.add(scores[start:stop], shift, out=p)
-        p -= p.max(axis=1, keepdims=True)
-        own = p[np.arange(len(p)), codes]
+        p, own = out[start:stop], np.empty(stop - start, scores.dtype)
+        centre_scores(scores[start:stop], shift, self.codes[start:stop], p, own)
         np.exp(p, out=p)
-        total = p.sum(axis=1, keepdims=True)
-        p /= total
-        return float(np.dot(self.row_weights[start:stop], np.log(total[:, 0], dtype=np.float64) - own))
+        return float(make_probabilities(p, own, self.row_weights[start:stop]))
 
     def residual(self, probabilities: Array) -> Array:
         """R = w ∘ (P − Y)."""
@@ -218,13 +215,7 @@ class MultinomialLoss:
     def _newton_step(self, fit: Fit, gradient: Array) -> Array:
         p = fit.probabilities
         weighted = p * self.row_weights[:, None].astype(p.dtype)
-        hessian = -(weighted.T @ p).astype(np.float64)
-        # Rows sum to zero. Taking the diagonal from that keeps the matrix semidefinite whatever the rounding.
-        hessian[np.diag_indices(self.classes)] -= hessian.sum(axis=1)
-        # The vector of ones is in the null space; filling it makes the system definite and leaves the step sum-free.
-        hessian += np.full_like(hessian, max(np.trace(hessian), 1e-12) / self.classes**2)
-        hessian[np.diag_indices(self.classes)] += 1e-12
-        return np.linalg.solve(hessian, gradient)
+        return intercept_step(weighted.T @ p, gradient)
 
 
 def soft(values: Array, threshold: float) -> Array:
@@ -252,8 +243,7 @@ class SparseGroup:
 
     def dots(self, a: Array, b: Array) -> Array:
         """⟨a_g, b_g⟩ of each group (float64)."""
-        products = np.einsum("ij,ij->i", a, b, dtype=np.float64)
-        return np.bincount(self.places, products, self.groups + 1)[:-1]
+        return group_dots(a, b, self.places, self.groups)
 
     def of_rows(self, group_values: Array, outside: float = 0.0) -> Array:
         """Each group's value for each of its rows, as a column."""
@@ -294,3 +284,66 @@ class SparseGroup:
             slope = float((shrunk[rows] * gradient[rows]).sum()) / norms[worst]
             scale -= (norms[worst] - self.group) / slope
         return max(scale * (1 - 1e-12), 0.0)
+
+
+@compiled(fastmath=SUMS)
+def centre_scores(scores, shift, codes, out, own):
+    """out = T + b less its largest entry of each row; own = that of each row's class."""
+    m, c = scores.shape
+    for i in range(m):
+        most = scores[i, 0] + shift[0]
+        for j in range(c):
+            out[i, j] = scores[i, j] + shift[j]
+            most = max(most, out[i, j])
+        for j in range(c):
+            out[i, j] -= most
+        own[i] = out[i, codes[i]]
+
+
+@compiled(fastmath=SUMS)
+def make_probabilities(p, own, weights):
+    """Divide each row of exponentials by its sum; returns Σ_i w_i (log of that sum − own_i)."""
+    m, c = p.shape
+    loss = 0.0
+    for i in range(m):
+        total = p.dtype.type(0)
+        for j in range(c):
+            total += p[i, j]
+        for j in range(c):
+            p[i, j] /= total
+        loss += weights[i] * (np.log(np.float64(total)) - own[i])
+    return loss
+
+
+@compiled()
+def intercept_step(products, gradient):
+    """H⁻¹ g for H = diag(wᵀP) − Pᵀ diag(w) P, given the second matrix (c × c)."""
+    c = len(gradient)
+    hessian = np.empty((c, c), np.float64)
+    trace = 0.0
+    for i in range(c):
+        total = 0.0
+        for j in range(c):
+            hessian[i, j] = -np.float64(products[i, j])
+            total += hessian[i, j]
+        # Rows sum to zero. Taking the diagonal from that keeps the matrix semidefinite whatever the rounding.
+        hessian[i, i] -= total
+        trace += hessian[i, i]
+    # The vector of ones is in the null space; filling it makes the system definite and leaves the step sum-free.
+    hessian += max(trace, 1e-12) / c**2
+    for i in range(c):
+        hessian[i, i] += 1e-12
+    return np.linalg.solve(hessian, gradient)
+
+
+@compiled(fastmath=SUMS)
+def group_dots(a, b, places, groups):
+    """⟨a_g, b_g⟩ of groups 0 … groups − 1 of rows; ``places`` (p) has the group of each row."""
+    sums = np.zeros(groups + 1)
+    p, c = a.shape
+    for i in range(p):
+        total = 0.0
+        for j in range(c):
+            total += np.float64(a[i, j]) * np.float64(b[i, j])
+        sums[places[i]] += total
+    return sums[:groups]

@@ -31,7 +31,7 @@ from slimg.engine.blas import one_thread
 from slimg.errors import InputError
 from slimg.learn.labelled import Problem
 from slimg.learn.objective import Fit, SparseGroup, soft
-from slimg.learn.quadratic import newton_step
+from slimg.learn.quadratic import NEGLIGIBLE, newton_step
 
 ACCURACY, FINE, FINER = 0.3, 1e-3, 0.1
 """The relative accuracy of a Newton step: the slope of its model falls to this share. From a gap of ``FINE`` on it is
@@ -268,10 +268,15 @@ class _State:
         return _Certified(self.weights, self.fit.intercept, self.objective, gap)
 
     def activate_groups(self) -> None:
-        """Move each zero group for which zero is not optimal along −S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖)."""
+        """Move each zero group for which zero is not optimal along −S(Z_g, λ₁)(1 − λ₂/‖S(Z_g, λ₁)‖).
+
+        What rounding left of a group becomes zero first: the model of a step takes it as zero, so that it could not move.
+        """
+        zero = self.penalty.norms(self.weights) < NEGLIGIBLE
+        self.weights = np.where(self.penalty.of_rows(zero), 0, self.weights)
         shrunk = soft(self.gradient, self.penalty.l1)
         sizes = self.penalty.norms(shrunk)
-        excess = np.where(self.penalty.norms(self.weights) == 0, sizes - self.penalty.group, 0.0)
+        excess = np.where(zero, sizes - self.penalty.group, 0.0)
         inactive = (excess > 0) & (excess >= FIRST * excess.max(initial=0.0))
         for which in np.flatnonzero(inactive):
             mine = np.flatnonzero(self.penalty.group_of == which)
@@ -315,8 +320,11 @@ class _State:
         """Row j of W minus the a_j that minimises λ₁ Σ_k|w_jk − a| + λ₂/(2‖W_g‖) Σ_k (w_jk − a)².
 
         The minimiser is the median of the c weights and of the c + 1 points where the slope of the quadratic part takes
-        the values −λ₁c, −λ₁(c−2), …, λ₁c. Adding a constant over classes changes no probability.
+        the values −λ₁c, −λ₁(c−2), …, λ₁c; without λ₁ it is the mean. Adding a constant over classes changes no probability.
         """
+        if self.penalty.l1 == 0:
+            self.weights = self.weights - self.weights.mean(axis=1, keepdims=True)
+            return
         norms = self.penalty.of_rows(self.penalty.norms(self.weights))
         nonzero = np.flatnonzero((norms[:, 0] > 0) & (self.weights != 0).any(axis=1))
         if not len(nonzero):

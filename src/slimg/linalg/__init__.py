@@ -6,13 +6,14 @@ Public: the names below. The modules' other names are internal.
 from slimg.linalg.krylov import LanczosLayout, lanczos_layout
 from slimg.linalg.operators import Operator, operator, products
 from slimg.linalg.pca import PCA, leading_directions, principal_components, reduced_width
-from slimg.linalg.svd import Spectrum, plan_svd, truncated_svd
+from slimg.linalg.svd import Spectrum, directed_svd, plan_svd, truncated_svd
 
 __all__ = [
     "PCA",
     "LanczosLayout",
     "Operator",
     "Spectrum",
+    "directed_svd",
     "lanczos_layout",
     "leading_directions",
     "operator",

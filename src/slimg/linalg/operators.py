@@ -40,7 +40,7 @@ from scipy.sparse import coo_array, csr_array, identity
 from scipy.sparse.csgraph import connected_components
 
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.files import FileMatrix
+from slimg.engine.blocks import FileMatrix
 from slimg.errors import choices
 from slimg.graph.adjacency import Adjacency
 from slimg.system import require_unchanged
@@ -97,7 +97,7 @@ def row_sums(adjacency: Adjacency, carried: Callable[[Array, Array | None], Arra
     -------
     array of shape (n,), uint64
     """
-    rows, out = FileMatrix(adjacency, digested=False), np.zeros(adjacency.n, np.uint64)
+    rows, out = FileMatrix(adjacency), np.zeros(adjacency.n, np.uint64)
     for start, stop in rows.blocks():
         indptr, indices, weights = rows.read(start, stop)
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(carried(indices, weights), dtype=np.uint64)])

@@ -1,13 +1,12 @@
 """Leading eigenpairs, by magnitude, of a large symmetric A (n × n): sketched Lanczos, a basis from few passes over A.
 
     K₁ = A S F₀                    S (n × w): ±1 in one random column of each row, so that this pass costs next to nothing
-    A K_s = K C_s + K_{s+1} F_s⁻¹  C_s = Kᵀ A K_s, and F_s makes the remainder orthonormal
+    A K_s = K C_s + K_{s+1} F_s⁻¹  C_s = G⁻¹ Kᵀ A K_s, and F_s makes the remainder orthonormal
     G y θ = H y                    G = KᵀK,   H = KᵀA K = G [C; F⁻¹],   K = [K₁ … K_b]
 
 One pass over the rows gives the coordinates of an image, a second one writes the next block over the image. Rounding makes
-K a little less than orthonormal, up to ten times less with each block; G has it, and the small problem is solved with G
-instead of orthogonalising again. With more than `WATCHED_BEYOND` blocks G is measured block by block, and
-C_s = G⁻¹ Kᵀ A K_s.
+K a little less than orthonormal, up to ten times less with each block; G, measured with each block, has it: the small problem
+is solved with G instead of orthogonalising again, and C_s = G⁻¹ Kᵀ A K_s.
 The last block is not sent through A: H lacks K_bᵀA K_b alone, which is taken for zero, since a pass for so little would
 cost more than it gives (docs/design.md has the figures).
 """
@@ -23,8 +22,6 @@ from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.linalg import krylov
 from slimg.linalg.krylov import LanczosLayout, RankRule, orthonormal, project, split, subtract_projection
 
-WATCHED_BEYOND = 4
-"""Blocks beyond which G is measured with each of them."""
 DEPENDENT = 1e-2
 """Eigenvalues of G, whose diagonal is one, up to which a direction is dropped."""
 
@@ -65,7 +62,7 @@ def sketched_eigenpairs(engine: Engine, matrix: Sparse, rule: RankRule, random_s
     width, basis, *_ = LanczosLayout.sketched(rule.cap)
     count = basis // width
     with one_thread():
-        space = _Space(engine, matrix, min(width, len(matrix.indptr) - 1), random_state, watched=count > WATCHED_BEYOND)
+        space = _Space(engine, matrix, min(width, len(matrix.indptr) - 1), random_state)
         while space.count < count and space.extend():
             pass
         return space.pairs(rule)
@@ -74,10 +71,10 @@ def sketched_eigenpairs(engine: Engine, matrix: Sparse, rule: RankRule, random_s
 class _Space:
     """The blocks of K, G, and the coordinates [C; F⁻¹] of A K in K, one column block for each block sent through A."""
 
-    def __init__(self, engine: Engine, matrix: Sparse, width: int, random_state: int, watched: bool):
-        self._engine, self._matrix, self._watched = engine, matrix, watched
+    def __init__(self, engine: Engine, matrix: Sparse, width: int, random_state: int):
+        self._engine, self._matrix = engine, matrix
         start = engine.sketch(matrix, width, random_state)
-        self._basis = [self._normal(start, engine.sum_rows(_own, start), 0.0)[0]]
+        self._basis = [self._normal(start, engine.sum_rows(self_gram, start), 0.0)[0]]
         self._gram, self._images = np.zeros((0, 0)), np.zeros((0, 0))
 
     @property
@@ -88,14 +85,10 @@ class _Space:
         """Send the last block through A and append what is new; False when nothing is."""
         engine, last = self._engine, self._basis[-1]
         image = engine.products(self._matrix, last, [Scaling()])[0]
-        size = sum(block.shape[1] for block in self._basis)
-        both = engine.sum_rows(_beside if self._watched else _inside, image, *self._basis)
-        inside, square = both[:size, -image.shape[1] :], both[size:, -image.shape[1] :]
-        if self._watched:
-            self._gram = krylov.bordered(self._gram, both[:size, : last.shape[1]])
-            inside = np.linalg.solve(self._gram, inside)
+        against, square = self._measure(image, last.shape[1])
+        inside = np.linalg.solve(self._gram, against)
         floor = krylov.ROUNDING * float(np.sqrt(np.trace(square)))
-        rest = square - inside.T @ both[:size, -image.shape[1] :]
+        rest = square - inside.T @ against
         block, back = self._normal(image, (rest + rest.T) / 2, floor, split(inside, self._basis))
         self._images = _beside_each_other(self._images, np.vstack([inside, back]))
         if not block.shape[1]:
@@ -105,14 +98,22 @@ class _Space:
 
     def pairs(self, rule: RankRule) -> Pairs:
         engine = self._engine
-        both = engine.sum_rows(_all, *self._basis, engine.random(self._basis[0].shape[0], 1, 0))
-        self._gram = both[:-1, :-1]
+        known = len(self._gram) == sum(block.shape[1] for block in self._basis)
+        signs, _ = self._measure(engine.random(self._basis[0].shape[0], 1, 0), 0 if known else self._basis[-1].shape[1])
         white = _whitening(self._gram)
         small = matmul(white.T, matmul(self._operator(), white))
         _, values, vectors = krylov.small_eigenpairs(small, rule)
         coordinates = matmul(white, vectors)
-        sign = np.where(both[:-1, -1] @ coordinates < 0, -1.0, 1.0)
+        sign = np.where(signs[:, 0] @ coordinates < 0, -1.0, 1.0)
         return Pairs(engine, values, self._basis, coordinates * sign)
+
+    def _measure(self, row_matrix: RowMatrix, new: int) -> tuple[Array, Array]:
+        """Kᵀ T and TᵀT of a row matrix T, in one pass that also adds the last ``new`` columns of K to G."""
+        both = self._engine.sum_rows(_beside, row_matrix, *self._basis)
+        width = row_matrix.shape[1]
+        if new:
+            self._gram = krylov.bordered(self._gram, both[:-width, :new])
+        return both[:-width, -width:], both[-width:, -width:]
 
     def _operator(self) -> Array:
         """H, without what the last block has in its own image, unless that is known."""
@@ -161,20 +162,6 @@ def _whitening(gram: Array) -> Array:
     weights, vectors = np.linalg.eigh(gram)
     keep = weights > DEPENDENT
     return vectors[:, keep] / np.sqrt(weights[keep])
-
-
-def _own(rows: Array) -> Array:
-    return project(rows, rows)
-
-
-def _all(*blocks: Array) -> Array:
-    """[K, h]ᵀ [K, h] for one block of rows."""
-    return self_gram(np.hstack(blocks))
-
-
-def _inside(image: Array, *blocks: Array) -> Array:
-    """[K, image]ᵀ image for one block of rows."""
-    return project(image, *blocks, image)
 
 
 def _beside(image: Array, *blocks: Array) -> Array:

@@ -20,22 +20,19 @@ Signs are fixed by one random vector h: hᵀq > 0. (The largest entry would not 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.blas import Tridiagonal, one_thread, tridiagonalise
+from slimg.engine.blas import one_thread, tridiagonalise
 from slimg.graph.adjacency import Adjacency
 from slimg.linalg.krylov import RankRule, lanczos_layout, leading_eigenpairs
 from slimg.linalg.operators import Reduction, reduced
-
-if TYPE_CHECKING:
-    from slimg.linalg.sketched_lanczos import Pairs
 
 DENSE_ALWAYS, DENSE_FIXED, DENSE_AT_MOST = 1_500, 400, 6_000
 """Parts up to the first size (the second, for a fixed rank) are always dense; up to the third, if more than a sixth of the
@@ -167,7 +164,7 @@ def plan_svd(
     Returns
     -------
     SVDPlan
-        Its ``expected_rank`` is known at once, its ``rank`` after ``prepare()``, the vectors after ``solve()``.
+        Its ``rank`` is known after ``prepare()``, the vectors after ``solve()``.
 
     Examples
     --------
@@ -182,17 +179,66 @@ def plan_svd(
     if adjacency.nnz > REDUCE_AT_MOST:
         if lanczos_layout(adjacency.n, rule.cap).is_sketched:
             return SketchedSVD(engine, adjacency, rule, random_state)
-        return KrylovSVD(engine, adjacency, None, rule, tolerance or TOLERANCES[1], random_state, adjacency)
+        return KrylovSVD(engine, adjacency, None, rule, tolerance or TOLERANCES[1], random_state)
     reduction = reduced(adjacency)
-    size, matrix = len(reduction.parts[0]), _as_adjacency(reduction.matrix)
-    is_fixed = np.isinf(rule.target)
-    expected = rule.cap if is_fixed else int(min(rule.cap, 3 * rule.target**2 / _fourth_moment(engine, matrix)))
+    size, is_fixed, expected = len(reduction.parts[0]), np.isinf(rule.target), rule.cap
+    if not is_fixed:
+        expected = int(min(rule.cap, 3 * rule.target**2 / _fourth_moment(engine, _as_adjacency(reduction.matrix))))
     if size <= (DENSE_FIXED if is_fixed else DENSE_ALWAYS) or (size <= DENSE_AT_MOST and expected > size / 6):
-        return DenseSVD(engine, reduction, rule, expected)
-    if lanczos_layout(len(matrix.indptr), rule.cap).is_sketched:
+        return DenseSVD(engine, reduction, rule)
+    if lanczos_layout(len(reduction.root_sizes), rule.cap).is_sketched:
         return SketchedSVD(engine, adjacency, rule, random_state)
     tolerance = tolerance or TOLERANCES[size > DENSE_AT_MOST]
-    return KrylovSVD(engine, matrix, reduction, rule, tolerance, random_state, adjacency, expected)
+    return KrylovSVD(engine, adjacency, reduction, rule, tolerance, random_state)
+
+
+def directed_svd(
+    engine: Engine, out: Sparse, into: Sparse, rank: int, random_state: int = 0
+) -> tuple[Array, RowMatrix, RowMatrix]:
+    """Decompose a matrix D that need not be symmetric: D ≈ U Σ Vᵀ, from the leading eigenpairs (σ², u) of D Dᵀ.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the vectors live.
+    out, into : Adjacency
+        D and Dᵀ, n × n.
+    rank : int
+        Singular values to keep; those below a thousandth of the first are rounding of σ² and dropped.
+    random_state : int, default 0
+        Seed of block Lanczos.
+
+    Returns
+    -------
+    singular_values : ndarray of shape (r,), float64
+        In descending order.
+    left, right : RowMatrix of shape (n, r)
+        U, orthonormal to the tolerance of the iteration, and V = Dᵀ U Σ⁻¹.
+
+    Examples
+    --------
+    >>> from slimg import Graph
+    >>> from slimg.engine import MemoryEngine
+    >>> from slimg.linalg import directed_svd
+    >>> edges = Graph.from_edges([("a", "b"), ("a", "c"), ("d", "e")], directed=True).relations[0]
+    >>> directed_svd(MemoryEngine(threads=1), edges.out, edges.into, 2)[0].round(3)
+    array([1.414, 1.   ])
+    """
+
+    def apply(block: RowMatrix) -> RowMatrix:
+        (far,) = engine.products(into, block, [Scaling()])
+        return engine.products(out, far, [Scaling()])[0]
+
+    n = len(out.indptr) - 1
+    rule = RankRule(np.inf, min(rank, n))
+    values, left = leading_eigenpairs(engine, apply, n, rule, TOLERANCES[n > DENSE_AT_MOST], random_state)
+    count = int(np.count_nonzero(values > 1e-6 * max(values[0], 1e-30)))
+    sigma = np.sqrt(values[:count])
+    if count < len(values):
+        left = engine.map_rows(lambda block: np.ascontiguousarray(block[:, :count]), left)
+    inverse = (1 / sigma).astype(np.float32)
+    (far,) = engine.products(into, left, [Scaling()])
+    return sigma, left, engine.map_rows(lambda block: block * inverse, far, overwrite_input=True)
 
 
 def squared_norm(weights: Array | None, count: int) -> float:
@@ -231,11 +277,10 @@ Finish = Callable[[Array, Array], Array]
 
 
 class SVDPlan:
-    """A decomposition in steps: what to expect, then the rank (after `prepare`), then the vectors."""
+    """A decomposition in steps: the rank (after `prepare`), then the vectors."""
 
-    expected_rank: int
+    engine: Engine
     rank: int
-    _engine: Engine
 
     def prepare(self) -> None:
         """Compute as much as is needed to know the rank."""
@@ -249,152 +294,129 @@ class SVDPlan:
         """Return the spectrum, and the rows of U·Σ (n × r) after ``unit``, which divides them by their lengths."""
         spectrum = self.solve()
         sigma = spectrum.singular_values.astype(np.float32)
-        return spectrum, self._engine.map_rows(lambda block: unit(block * sigma, sigma), spectrum.vectors)
+        return spectrum, self.engine.map_rows(lambda block: unit(block * sigma, sigma), spectrum.vectors)
 
 
+class _Part(NamedTuple):
+    """A part of the graph, all its eigenvalues, and a function that gives the pairs at chosen places."""
+
+    classes: Array
+    values: Array
+    pairs: Callable[[Array], tuple[Array, Array]]
+
+
+@dataclass
 class DenseSVD(SVDPlan):
     """Part by part: all eigenvalues first, then vectors of the chosen ones.
 
     float32 is enough for parts beyond `SINGLE_BEYOND`: A is exact in it, and residuals stay near 1e-6 ‖A‖.
     """
 
-    expected_rank: int
-    rank: int
-
-    def __init__(self, engine: Engine, reduction: Reduction, rule: RankRule, expected: int):
-        self._engine, self._reduction, self._rule, self.expected_rank = engine, reduction, rule, expected
-        self._large = [part for part in reduction.parts if len(part) > TINY]
+    engine: Engine
+    reduction: Reduction
+    rule: RankRule
 
     def prepare(self) -> None:
-        self._forms = [self._tridiagonal(part) for part in self._large]
-        self._tiny = _decompose_tiny(self._reduction)
-        values = [form.eigenvalues() for form in self._forms] + [each.values for each in self._tiny]
-        self._sizes = [len(each) for each in values]
-        flat = np.concatenate(values).astype(np.float64)
+        self._parts = [*self._large(), *_tiny(self.reduction)]
+        flat = np.concatenate([each.values for each in self._parts]).astype(np.float64)
         self._order = np.argsort(-np.abs(flat), kind="stable")
-        self.rank = self._rule.rank(np.abs(flat[self._order]))
+        self.rank = self.rule.rank(np.abs(flat[self._order]))
 
-    def _tridiagonal(self, part: Array) -> Tridiagonal:
-        dtype = np.float32 if len(part) > SINGLE_BEYOND else np.float64
-        return tridiagonalise(np.ascontiguousarray(self._reduction.dense(part), dtype))
+    def _large(self) -> Iterator[_Part]:
+        for part in self.reduction.parts:
+            if len(part) > TINY:
+                dtype = np.float32 if len(part) > SINGLE_BEYOND else np.float64
+                form = tridiagonalise(np.ascontiguousarray(self.reduction.dense(part), dtype))
+                yield _Part(part, form.eigenvalues(), form.eigenpairs)
 
     def solve(self) -> Spectrum:
         chosen = np.zeros(len(self._order), bool)
         chosen[self._order[: self.rank]] = True
-        picks = [np.flatnonzero(each) for each in np.split(chosen, np.cumsum(self._sizes)[:-1])]
-        vectors = np.zeros((len(self._reduction.classes), self.rank), np.float32)
+        vectors = np.zeros((len(self.reduction.classes), self.rank), np.float32)
         eigenvalues, column = np.empty(self.rank), 0
-        pairs = [form.eigenpairs(pick) for form, pick in zip(self._forms, picks, strict=False)]
-        rest = zip(self._tiny, picks[len(pairs) :], strict=True)
-        pairs += [(each.values[pick], each.vectors[:, pick]) for each, pick in rest]
-        for part, (values, columns) in zip([*self._large, *(each.part for each in self._tiny)], pairs, strict=True):
-            if len(values):
-                nodes, rows = self._reduction.expand(part, columns)
+        ends = np.cumsum([len(each.values) for each in self._parts])
+        for part, among in zip(self._parts, np.split(chosen, ends[:-1]), strict=True):
+            if among.any():
+                values, rows = part.pairs(np.flatnonzero(among))
+                nodes, rows = self.reduction.expand(part.classes, rows)
                 vectors[nodes, column : column + len(values)] = rows
                 eigenvalues[column : column + len(values)] = values
                 column += len(values)
         order = np.argsort(-np.abs(eigenvalues), kind="stable")
-        return _fix_signs(self._engine, self._engine.row_matrix(vectors[:, order]), eigenvalues[order])
+        return _fix_signs(self.engine, self.engine.row_matrix(vectors[:, order]), eigenvalues[order])
 
 
-class _Tiny(NamedTuple):
-    part: Array
-    values: Array
-    vectors: Array
-
-
-def _decompose_tiny(reduction: Reduction) -> list[_Tiny]:
-    """All eigenpairs of small parts, those of one size in one call."""
+def _tiny(reduction: Reduction) -> Iterator[_Part]:
+    """Small parts, those of one size decomposed in one call."""
     parts = [part for part in reduction.parts if len(part) <= TINY]
-    found: list[_Tiny] = []
-    with one_thread():
-        for size in sorted({len(part) for part in parts}, reverse=True):
-            group = [part for part in parts if len(part) == size]
-            values, vectors = np.linalg.eigh(np.stack([reduction.dense(part) for part in group]))
-            found += [_Tiny(*each) for each in zip(group, values, vectors, strict=True)]
-    return found
+    for size in sorted({len(part) for part in parts}, reverse=True):
+        group = [part for part in parts if len(part) == size]
+        with one_thread():
+            found = np.linalg.eigh(np.stack([reduction.dense(part) for part in group]))
+        for part, values, vectors in zip(group, *found, strict=True):
+            yield _Part(part, values, lambda pick, values=values, vectors=vectors: (values[pick], vectors[:, pick]))  # type: ignore[misc]
 
 
+@dataclass
 class KrylovSVD(SVDPlan):
     """The rank is known when the pairs are. Rows are A V, as new nodes have them: U Σ differs by the residuals, which may be
     longer than the row of a node that the leading vectors hardly reach."""
 
-    expected_rank: int
-    rank: int
-
-    def __init__(
-        self,
-        engine: Engine,
-        matrix: Sparse,
-        reduction: Reduction | None,
-        rule: RankRule,
-        tolerance: float,
-        random_state: int,
-        adjacency: Sparse,
-        expected: int | None = None,
-    ):
-        self._engine, self._matrix, self._reduction, self._rule = engine, matrix, reduction, rule
-        self._tolerance, self._random_state, self._adjacency = tolerance, random_state, adjacency
-        self.expected_rank = rule.cap if expected is None else expected
+    engine: Engine
+    adjacency: Adjacency
+    reduction: Reduction | None
+    rule: RankRule
+    tolerance: float
+    random_state: int
 
     def prepare(self) -> None:
-        engine, matrix = self._engine, self._matrix
-        apply = lambda block: engine.products(matrix, block, [Scaling()])[0]  # noqa: E731
-        n = len(matrix.indptr) - 1
-        self._pairs = leading_eigenpairs(engine, apply, n, self._rule, self._tolerance, self._random_state)
+        matrix = self.adjacency if self.reduction is None else _as_adjacency(self.reduction.matrix)
+        apply = lambda block: self.engine.products(matrix, block, [Scaling()])[0]  # noqa: E731
+        self._pairs = leading_eigenpairs(self.engine, apply, matrix.n, self.rule, self.tolerance, self.random_state)
         self.rank = len(self._pairs[0])
 
     def solve(self) -> Spectrum:
         values, vectors = self._pairs
         del self._pairs  # a row matrix of n × r that is not needed twice
-        if self._reduction is not None:
-            rows = self._engine.rows(vectors, self._reduction.classes)
-            scale = (1 / self._reduction.root_sizes[self._reduction.classes]).astype(np.float32)
-            return _fix_signs(self._engine, self._engine.row_matrix(rows * scale[:, None]), values)
-        return Spectrum(vectors, values)
+        if self.reduction is None:
+            return Spectrum(vectors, values)
+        rows = self.engine.rows(vectors, self.reduction.classes)
+        scale = (1 / self.reduction.root_sizes[self.reduction.classes]).astype(np.float32)
+        return _fix_signs(self.engine, self.engine.row_matrix(rows * scale[:, None]), values)
 
     def solve_rows(self, unit: Finish) -> tuple[Spectrum, RowMatrix]:
         spectrum = self.solve()
         sign, sigma = np.sign(spectrum.eigenvalues).astype(np.float32), spectrum.singular_values.astype(np.float32)
-        right = self._engine.map_rows(lambda block: block * sign, spectrum.vectors)
-        (rows,) = self._engine.products(self._adjacency, right, [Scaling()])
-        return spectrum, self._engine.map_rows(lambda block: unit(block, sigma), rows, overwrite_input=True)
+        right = self.engine.map_rows(lambda block: block * sign, spectrum.vectors)
+        (rows,) = self.engine.products(self.adjacency, right, [Scaling()])
+        return spectrum, self.engine.map_rows(lambda block: unit(block, sigma), rows, overwrite_input=True)
 
 
+@dataclass
 class SketchedSVD(SVDPlan):
     """For large graphs. The vectors take as much memory as U·Σ and are seldom needed: rows and their lengths are kept."""
 
-    expected_rank: int
-    rank: int
-
-    def __init__(self, engine: Engine, matrix: Sparse, rule: RankRule, random_state: int):
-        self._engine, self._matrix, self._rule, self._random_state = engine, matrix, rule, random_state
-        self.expected_rank = rule.cap
+    engine: Engine
+    adjacency: Adjacency
+    rule: RankRule
+    random_state: int
 
     def prepare(self) -> None:
         from slimg.linalg.sketched_lanczos import sketched_eigenpairs
 
-        self._pairs = sketched_eigenpairs(self._engine, self._matrix, self._rule, self._random_state)
+        self._pairs = sketched_eigenpairs(self.engine, self.adjacency, self.rule, self.random_state)
         self.rank = len(self._pairs.values)
 
     def solve(self) -> Spectrum:
-        pairs = self._taken()
-        return Spectrum(pairs.rows(np.ones(self.rank)), pairs.values)
+        return Spectrum(self._pairs.rows(np.ones(self.rank)), self._pairs.values)
 
     def solve_rows(self, unit: Finish) -> tuple[Spectrum, RowMatrix]:
-        pairs = self._taken()
-        values, sigma = pairs.values, np.abs(pairs.values)
-        rows = pairs.rows(sigma)
-        del pairs  # its basis is as large as the rows
-        lengths = self._engine.map_rows(_lengths, rows)
-        rows = self._engine.map_rows(lambda block: unit(block, sigma), rows, overwrite_input=True)
-        return _SpectrumOfRows(self._engine, rows, lengths, values), rows
-
-    def _taken(self) -> Pairs:
-        """The pairs, of which no other reference is kept: their basis is large."""
-        pairs = self._pairs
-        del self._pairs
-        return pairs
+        values, sigma = self._pairs.values, np.abs(self._pairs.values)
+        rows = self._pairs.rows(sigma)
+        del self._pairs  # its basis is as large as the rows
+        lengths = self.engine.map_rows(_lengths, rows)
+        rows = self.engine.map_rows(lambda block: unit(block, sigma), rows, overwrite_input=True)
+        return _SpectrumOfRows(self.engine, rows, lengths, values), rows
 
 
 def _lengths(block: Array) -> Array:

@@ -31,9 +31,9 @@ from slimg.graph.columns import as_text, list_names, show
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import View
 from slimg.inference.predictions import prediction_columns
-from slimg.io.binary import write_csv
 from slimg.io.features import FeaturePlan
 from slimg.io.inputs import Inputs
+from slimg.io.write import write_csv
 from slimg.learn.objective import softmax
 
 SUGGESTED, PAGE, NEIGHBOURS, TERMS, NEW, CHANGES = 8, 25, 60, 8, 200, 50

@@ -31,8 +31,7 @@ from slimg.explain.held_out import WORDS, Gain, HeldOut, format_chance, format_r
 from slimg.graph.columns import list_names, number_of, show
 from slimg.graph.graph import Graph
 from slimg.graph.relations import INTO, OUT
-from slimg.inference.calibration import abstention_curve, quantile
-from slimg.inference.predictions import Chances
+from slimg.inference.predictions import Chances, abstention_curve, quantile
 from slimg.progress import SILENT, Progress
 from slimg.report.scores import Model, _share, compare, held_out, summary
 

@@ -27,7 +27,7 @@ import numpy as np
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.explain.held_out import WORDS, Gain, HeldOut, format_difference, format_score, wilson
-from slimg.inference.calibration import calibrate
+from slimg.inference.predictions import calibrate
 from slimg.learn.labelled import Labelled, class_weights, stratified_folds
 from slimg.learn.objective import ROUNDING, softmax
 from slimg.learn.path import rounded

@@ -48,7 +48,7 @@ import scipy.sparse as sp
 from slimg.errors import InputError
 from slimg.graph import Adjacency, Graph
 from slimg.graph.columns import number_of
-from slimg.io import guards
+from slimg.io import RATIO, SMALL, binary, first_line
 from slimg.lab.datasets.dataset import Dataset
 
 CSR_ARRAYS = ("data", "indices", "indptr", "shape")
@@ -68,7 +68,7 @@ def read_amazon(files: Mapping[str, Path], dataset: Dataset) -> Graph:
     """Return the graph of the file; the direction of the edges is dropped."""
     arrays = load_npz(files[dataset.files[0].name], AMAZON_ARRAYS)
     parts = {part: [arrays[f"{part}_{array}"] for array in CSR_ARRAYS] for part in ("adj", "attr")}
-    adjacency, features = (guards.csr_of(*each) for each in parts.values())
+    adjacency, features = (binary.csr_of(*each) for each in parts.values())
     return Graph.from_arrays(adjacency, features, arrays["labels"])
 
 
@@ -118,7 +118,7 @@ def load_npz(path: Path, keys: Iterable[str]) -> dict[str, np.ndarray]:
     with _reading(path, "cannot be read as npz"):
         with zipfile.ZipFile(path) as archive:
             _check_present(path, "array", keys, [name.removesuffix(".npy") for name in archive.namelist()])
-        return guards.load_npz(path, list(keys))
+        return binary.load_npz(path, list(keys))
 
 
 def load_mat(path: Path, keys: Iterable[str]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _mat_elements(data: memoryview) -> Iterator[tuple[int, memoryview]]:
 def _inflated(data: memoryview) -> bytes:
     """What is compressed, unless it is larger than a table can be."""
     stream = zlib.decompressobj()
-    found = stream.decompress(data, max(guards.SMALL, guards.RATIO * len(data)))
+    found = stream.decompress(data, max(SMALL, RATIO * len(data)))
     if not stream.eof:
         raise ValueError("a compressed array is cut off, or far larger than the file")
     return found
@@ -180,7 +180,7 @@ def _mat_array(element: memoryview, shape: tuple[int, memoryview], elements: lis
     sizes, parts = tuple(_mat_numbers(*shape).tolist()), [_mat_numbers(*part) for part in elements]
     if flags & 0xFF == MAT_SPARSE:
         rows, pointers, values = parts
-        return guards.csr_of(values, rows, pointers, sizes, columns=True)
+        return binary.csr_of(values, rows, pointers, sizes, columns=True)
     return parts[0].reshape(sizes, order="F")
 
 
@@ -339,7 +339,7 @@ def _unpickle(path: Path, kinds: tuple[str, ...], what: str) -> Any:
         try:
             found = PlanetoidUnpickler(io.BytesIO(path.read_bytes())).load()
         except InputError as error:
-            raise InputError(f"{path} was refused: {guards.first_line(error)}") from None
+            raise InputError(f"{path} was refused: {first_line(error)}") from None
     if type(found).__name__ not in kinds:
         raise InputError(f"{path} should {what}, but holds {type(found).__name__}")
     return found
@@ -369,7 +369,7 @@ def _csr(path: Path) -> sp.csr_array:
     found = _unpickle(path, ("csr_matrix",), "hold a CSR matrix")
     with _reading(path, "should hold a CSR matrix"):
         data, indices, indptr = (_array(found.state[part]) for part in ("data", "indices", "indptr"))
-        return guards.csr_of(data.astype(np.float32), indices, indptr, found.state["_shape"])
+        return binary.csr_of(data.astype(np.float32), indices, indptr, found.state["_shape"])
 
 
 def build_graph(
@@ -391,7 +391,7 @@ def _reading(path: Path, kind: str) -> Iterator[None]:
     except InputError as error:
         raise InputError(f"{error}" if str(path) in str(error) else f"{path} {kind}: {error}") from None
     except Exception as error:
-        raise InputError(f"{path} {kind} ({type(error).__name__}: {guards.first_line(error)}): fetch it again") from None
+        raise InputError(f"{path} {kind} ({type(error).__name__}: {first_line(error)}): fetch it again") from None
 
 
 def _check_present(path: Path, what: str, names: Iterable[str], found: Iterable[str]) -> None:
