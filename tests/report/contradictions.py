@@ -106,7 +106,7 @@ NUMBERS = (
     (rf"labels: {POINT}% \({POINT}% to {POINT}%\)", lambda value, low, high: low <= value <= high),
 )  # fmt: skip
 """Pattern of a sentence with its numbers, and what must hold between them; numbers are rounded as the page shows them."""
-UNNUMBERED = "Use SlimG|Do not (use|rely)|will do|do(es)? better here|no features|others may differ|unknown|so few|repeat the graph"
+UNNUMBERED = "Use SlimG|Do not (use|rely)|will do|do(es)? better here|no features|may differ|unknown|so few|repeat the graph"
 """Advice, and what needs no number."""
 
 
