@@ -25,7 +25,7 @@ What the edges between labelled nodes say about classes, and whether chance says
            in size, since most edges join two nodes of the largest
 
 The test permutes the labels among the labelled nodes, so that edges, degrees and class sizes stay what they are. Intervals
-(95 %) resample nodes: an edge counts as often as both its ends were drawn.
+(95%) resample nodes: an edge counts as often as both its ends were drawn.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ EDGES_AT_MOST = 500_000
 
 @dataclass(frozen=True)
 class Score:
-    """Held-out score, its 95 % interval, the mean score with permuted labels, and how often that is as high (p).
+    """Held-out score, its 95% interval, the mean score with permuted labels, and how often that is as high (p).
 
     Of all components together ``by_chance`` is the baseline, and p the smallest of any of them alone.
     """
