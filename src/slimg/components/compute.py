@@ -56,8 +56,8 @@ SIDE_BY_SIDE = 1 << 23
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
-WIDEST_STRUCTURE, STRUCTURE_ENTRIES = 512, 1 << 24
-"""The most columns of U by default, and the most entries of it beyond `STRUCTURE_RANK` columns."""
+WIDEST_STRUCTURE, WIDE_ENTRIES = 512, 1 << 24
+"""The most columns of U by default, and the most entries of what is added to the list for few labels: it bounds memory."""
 MANY_LABELS = FEATURE_RANK
 """Labels from which on U is wider and direct neighbours have a component by default: as many as that has columns."""
 
@@ -105,7 +105,7 @@ def default_components(labels: int = 0, nodes: int = 0) -> tuple[Component, ...]
     labels : int, default=0
         The number of labelled nodes to learn from.
     nodes : int, default=0
-        The number of nodes; beyond its 64 columns, U has at most 2²⁴ entries.
+        The number of nodes. What many labels add has at most 2²⁴ entries: U beyond its 64 columns, and g(A_row X).
 
     Returns
     -------
@@ -123,8 +123,9 @@ def default_components(labels: int = 0, nodes: int = 0) -> tuple[Component, ...]
     """
     structure, near = Structure(), tuple[Component, ...]()
     if labels >= MANY_LABELS:
-        wider = min(labels // 2, WIDEST_STRUCTURE, STRUCTURE_ENTRIES // max(nodes, 1))
-        structure, near = Structure(rank=max(STRUCTURE_RANK, wider)), (PropagatedFeatures(steps=1),)
+        wider = min(labels // 2, WIDEST_STRUCTURE, WIDE_ENTRIES // max(nodes, 1))
+        structure = Structure(rank=max(STRUCTURE_RANK, wider))
+        near = (PropagatedFeatures(steps=1),) if nodes * FEATURE_RANK <= WIDE_ENTRIES else ()
     far = (PropagatedFeatures(kind=kind) for kind in ("row", "sym"))
     return structure, Features(), *near, *far, Diffusion()
 
