@@ -251,6 +251,6 @@ def test_new_rows_in_another_layout(folder, capsys):
 def test_tables_that_do_not_fit_on_disk(folder, capsys, edges, nodes, told):
     edges.to_csv("edges.csv", index=False)
     nodes.to_csv("nodes.csv", index=False)
-    words = ["--label", "team", "--engine", "mapped", "--memory", "1GB", "--out", "out"]
+    words = ["--label", "team", "--engine", "mapped", "--memory", "4GB", "--out", "out"]
     assert main(["fit", "--edges", "edges.csv", "--nodes", "nodes.csv", *words]) == 2
     assert re.search(told, capsys.readouterr().err) and not (folder / "out").exists()
