@@ -2,7 +2,8 @@
 
 Forty random small graphs of each kind (homophily, heterophily, useless labels, a rare class, typed and directed), of random
 size, noise and share of labels, are fitted with the defaults, and the checks of `tests/report/contradictions.py` are made on
-each record: claims that the scores refute, sentences without a number, and pairs of sentences that no page may have together.
+each record: claims that the scores refute, sentences without a number or that their own numbers contradict, and pairs of
+sentences that no page may have together.
 
     python benchmarks/contradictions.py [--each 40]
 """
@@ -21,7 +22,7 @@ from slimg import SlimG
 from slimg.report.record import fit_record
 
 sys.path.insert(0, str(ROOT / "tests" / "report"))
-from contradictions import CLAIMS, KINDS, PAIRS, contradictions, random_graph, sentences
+from contradictions import CLAIMS, KINDS, NUMBERS, PAIRS, contradictions, random_graph, sentences
 
 
 def main() -> None:
@@ -40,7 +41,8 @@ def main() -> None:
             if fits % len(KINDS) == 0:  # what is there so far, should the run be stopped
                 write("contradictions", {
                     "protocol": __doc__.split("\n\n")[1], "fits": fits, "sentences": seen, "claims": len(CLAIMS),
-                    "pairs": len(PAIRS), "trust": {name: dict(counts) for name, counts in told.items()}, "found": found,
+                    "pairs": len(PAIRS), "numbers": len(NUMBERS),
+                    "trust": {name: dict(counts) for name, counts in told.items()}, "found": found,
                 })  # fmt: skip
     print(f"{len(found)} contradictions in {fits} fits, {seen} sentences")
 

@@ -198,6 +198,14 @@ def test_without_features_the_structure_alone(parts, split):
     assert (model.predict() == parts[2])[split.test].mean() > 0.6
 
 
+@pytest.mark.parametrize(("labels", "columns", "near"), [(255, 64, False), (256, 128, True), (400, 200, True)])
+def test_many_labels_widen_the_default_list(labels, columns, near):
+    adjacency, features, y = planted(420)
+    parts = SlimG().propagate(Graph.from_arrays(adjacency, features=features, labels=y), np.arange(labels))
+    assert parts.widths["U"] == columns
+    assert ("A_row^1 X" in parts.names) == near
+
+
 def test_folds_choose_when_no_validation_rows_are_given(graph, split):
     labelled = np.concatenate([split.train, split.val])
     model = SlimG(random_state=3, cv=4).fit(graph, train=labelled)

@@ -252,7 +252,7 @@ class SlimG(FittedModel):
         return self._propagate(graph, self._fit_rows(graph, train, None) if needs_labels else None)
 
     def _propagate(self, graph: Graph, rows: FitRows | None) -> Components:
-        wanted, progress = self._wanted(graph.n, 0 if rows is None else len(rows.train)), progress_for(self.verbose)
+        wanted, progress = self._wanted(0 if rows is None else len(rows.train), graph.n, graph.d), progress_for(self.verbose)
         engine = choose_engine(self.engine, graph, self.memory, wanted)
         with reporting(engine, progress), progress.stage("components", columns_through(Sizes.of(graph), wanted)):
             begun, found, notes = time.perf_counter(), None, tuple[str, ...]()
@@ -268,8 +268,8 @@ class SlimG(FittedModel):
         parts.screening, parts.notes, parts.seconds["screening"] = found, (*parts.notes, *notes), seconds
         return parts
 
-    def _wanted(self, nodes: int = 0, labels: int = 0) -> list[Component]:
-        return check_components(default_components(labels, nodes) if self.components is None else self.components)
+    def _wanted(self, *sizes: int) -> list[Component]:
+        return check_components(default_components(*sizes) if self.components is None else self.components)
 
     def estimate(self, what: Graph | Sizes) -> Estimate:
         """Estimate memory, disk and time of a fit on each engine.

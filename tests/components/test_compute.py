@@ -20,7 +20,7 @@ from slimg.components import (
     paper_components,
 )
 from slimg.components.component import LEAST_STRUCTURE_RANK
-from slimg.engine import MemoryEngine, blocks
+from slimg.engine import MemoryEngine, memory
 from slimg.errors import InputError
 from slimg.graph import Graph
 from slimg.lab.baselines.ablations import slimg_components, with_normalize
@@ -80,7 +80,7 @@ def test_one_after_the_other_equals_side_by_side_to_the_bit(monkeypatch, options
     listed = slimg_components(**options)
     beside = compute_components(graph, components=listed)
     monkeypatch.setattr(compute, "SIDE_BY_SIDE", 0)
-    monkeypatch.setattr(blocks, "LARGE", 1)
+    monkeypatch.setattr(memory, "LARGE", 1)
     alone = compute_components(graph, components=listed)
     np.testing.assert_array_equal(graph.features, x)
     assert beside.names == alone.names
@@ -97,7 +97,7 @@ def test_a_reduced_x_of_full_width_gives_the_exact_components(monkeypatch, spars
     monkeypatch.setattr(pca, "WORTH", 0.0)
     if large:
         monkeypatch.setattr(compute, "SIDE_BY_SIDE", 0)
-        monkeypatch.setattr(blocks, "LARGE", 1)
+        monkeypatch.setattr(memory, "LARGE", 1)
     reduced = compute_components(graph, components=default_components())
     assert reduced.fitted["X"].state.basis is not None and exact.fitted["X"].state.basis is None
     for name, block in exact.blocks.items():

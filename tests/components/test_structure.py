@@ -23,6 +23,17 @@ def test_structure_is_u_times_sigma_with_unit_rows():
     np.testing.assert_allclose(parts.blocks["U"] @ parts.blocks["U"].T, truth @ truth.T, atol=1e-4)
 
 
+def test_normalized_structure_has_the_leading_eigenvectors_of_the_normalized_matrix():
+    graph = graph_of(nx.barabasi_albert_graph(40, 2, seed=0))
+    matrix = graph.adjacency.to_scipy().toarray().astype(np.float64) + np.eye(graph.n)
+    scale = 1 / np.sqrt(matrix.sum(axis=1))
+    values, vectors = np.linalg.eigh(scale[:, None] * matrix * scale)
+    order = np.argsort(-np.abs(values))[:7]
+    truth = unit_rows(vectors[:, order] * values[order])
+    block = compute_components(graph, components=[Structure(rank=7, normalize=True)]).blocks["U_sym"]
+    np.testing.assert_allclose(block @ block.T, truth @ truth.T, atol=1e-3)
+
+
 def test_parts_that_no_column_reaches_are_zero():
     graph = graph_of(nx.disjoint_union(nx.complete_graph(12), nx.path_graph(2)))
     for rank in (1, EnergyRank(max_rank=1)):

@@ -53,6 +53,18 @@ def test_products_of_large_row_matrices_gather_float16(monkeypatch, size, k):
         assert all(np.array_equal(outs[0], other) for other in outs[1:])
 
 
+def test_a_product_is_written_over_its_input_if_that_is_not_needed(monkeypatch):
+    monkeypatch.setattr(memory, "HALF_BEYOND", 0)
+    monkeypatch.setattr(memory, "LARGE", 0)
+    engine, rows = MemoryEngine(threads=2), adjacency()[1]
+    own, kept = engine.random(300, 8, 0), numbers(300, 8)
+    expected = engine.products(rows, own.copy(), [Scaling(), Scaling(loop=1.0)])
+    outs = engine.products(rows, own, [Scaling(), Scaling(loop=1.0)], overwrite_input=True)
+    assert outs[0] is own and all(np.array_equal(out, truth) for out, truth in zip(outs, expected, strict=True))
+    engine.products(rows, kept, [Scaling()], overwrite_input=True)
+    np.testing.assert_array_equal(kept, numbers(300, 8))
+
+
 def test_a_row_matrix_of_zeros_stays_zero_in_float16(monkeypatch):
     monkeypatch.setattr(memory, "HALF_BEYOND", 0)
     (out,) = ENGINES[0].products(adjacency()[1], np.zeros((300, 3), np.float32), [Scaling()])

@@ -127,3 +127,12 @@ def test_the_curve_of_average_precision_rises_with_labels():
 def test_an_unknown_measure_is_refused():
     with pytest.raises(InputError, match=r"'auc'.*average_precision"):
         slimg.diagnose(payments(0, True, n=400), scoring="auc")
+
+
+def test_labels_of_a_class_that_is_mostly_missed_are_not_doubted():
+    rng = np.random.default_rng(0)
+    codes = (rng.random(1500) < 0.13).astype(int)
+    features = rng.standard_normal((1500, 3)) + 0.8 * codes[:, None] * np.eye(3)[0]
+    graph = slimg.Graph.from_arrays(None, features, NAMES[codes].astype(object))
+    found = slimg.diagnose(graph, scoring="average_precision").evidence
+    assert 0.13 < found.all.value < 0.4 and not found.suspicious

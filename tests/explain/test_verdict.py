@@ -65,7 +65,7 @@ def test_relations(relation, agreed, words):
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (evidence(), r"The graph helps: 90% .*80% .*\+10.0 points, 95 % interval \+8.0 to \+12.0.*Features help: 90%"),
+        (evidence(), r"The graph helps: 90% .*80% .*\+10.0 points, 95% interval \+8.0 to \+12.0.*Features help: 90%"),
         (evidence(features=0.0), "The graph helps: .*Features make no measurable difference"),
         (evidence(graph=0.0), "The graph makes no measurable difference: .*Features help: "),
         (evidence(graph=-0.1), "The graph adds nothing: .*−10.0 points"),

@@ -2,6 +2,7 @@
 
 import decimal
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -235,3 +236,21 @@ def test_new_rows_in_another_layout(folder, capsys):
     assert main([*predict, "--force"]) == 2
     told = capsys.readouterr().err
     assert [fact for fact in ("'source'", "when the model was fitted", "--source", "column 1") if fact not in told] == []
+
+
+@pytest.mark.parametrize(
+    ("edges", "nodes", "told"),
+    [
+        (EDGES.assign(weight=0), NODES, r"edges\.csv: all weights.*'weight'.*--no-weight"),
+        (EDGES.assign(weight=np.arange(N) - 1), NODES, r"edges\.csv: .*1 of 80.*row 1: '-1'"),
+        (EDGES.astype("Int64").mask(EDGES.index.to_numpy()[:, None] == [3, -1]), NODES, r"edges\.csv: 1 edge has.*missing"),
+        (EDGES, NODES.assign(team=""), r"nodes\.csv: column 'team'"),
+        (EDGES, NODES.assign(born="2001-02-03"), r"nodes\.csv: .*--ignore born"),
+    ],
+)
+def test_tables_that_do_not_fit_on_disk(folder, capsys, edges, nodes, told):
+    edges.to_csv("edges.csv", index=False)
+    nodes.to_csv("nodes.csv", index=False)
+    words = ["--label", "team", "--engine", "mapped", "--memory", "4GB", "--out", "out"]
+    assert main(["fit", "--edges", "edges.csv", "--nodes", "nodes.csv", *words]) == 2
+    assert re.search(told, capsys.readouterr().err) and not (folder / "out").exists()

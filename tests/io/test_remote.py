@@ -44,7 +44,7 @@ def test_files_patterns_and_folders_of_a_store_give_the_graph_of_files(store, tm
     assert len(read(Source.parse("memory://bucket/nodes.csv")).frame) == N
 
 
-@pytest.mark.parametrize("engine", [[], ["--engine", "mapped", "--memory", "1GB"]])
+@pytest.mark.parametrize("engine", [[], ["--engine", "mapped", "--memory", "4GB"]])
 def test_the_command_line_reads_a_store(store, tmp_path, engine):
     words = ["fit", "--edges", "memory://bucket/edges/*.parquet", "--nodes", "memory://bucket/nodes.csv", "--label", "team"]
     assert main([*words, "--out", "out", "--no-measure-fold-in" if not engine else "--json", *engine]) == 0

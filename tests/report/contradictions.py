@@ -64,9 +64,11 @@ CLAIMS = (
     (r"network alone does not predict", lambda r: above(r, "network alone")),
     (r"classifier on the features alone will do", lambda r: ahead(r, "features alone") == 1),
     (r"these repeat the graph", lambda r: ahead(r, "network alone") == 1),
-    (r"linear makes no measurable difference", lambda r: ahead(r, "boosted trees") != 0),
-    (r"linear gains", lambda r: ahead(r, "boosted trees") != 1),
-    (r"linear costs", lambda r: ahead(r, "boosted trees") != -1),
+    (r"linear model is neither ahead nor behind", lambda r: ahead(r, "boosted trees") != 0),
+    (r"linear model is ahead", lambda r: ahead(r, "boosted trees") != 1),
+    (r"linear model is behind", lambda r: ahead(r, "boosted trees") != -1),
+    (r"Label more nodes", lambda r: r["read"]["labelled"] == r["read"]["nodes"]),
+    (r"labels? looks? wrong", lambda r: not r["diagnosis"]["evidence"]["suspicious"]),
     (r"Boosted trees .* do better here", lambda r: ahead(r, "boosted trees") != -1),
     (r"only features can classify", lambda r: r["read"]["features"] == 0),
     (r"What counts: nothing", lambda r: any(part["norm"] for part in r["model"]["overview"]["components"])),
@@ -84,7 +86,27 @@ PAIRS = (
     ("better than chance\\.", "The graph|Features (help|make)"),
 )
 """Patterns of two sentences that no page may have together."""
-UNNUMBERED = "Use SlimG|Do not (use|rely)|will do|do(es)? better here|no features|at random|unknown|so few|repeat the graph"
+POINT = r"([+−-]?[\d.]+)"
+CHANCE = rf"\({POINT}% of the edges join nodes of one class, {POINT}% would by chance\)"
+DIFFERENCE = rf"\({POINT}(?: points)?, 95% interval {POINT} to {POINT}\)"
+NUMBERS = (
+    (rf"omophily: neighbours tend to be of the same class {CHANCE}", lambda found, chance: found > chance),
+    (rf"tend to be of different classes {CHANCE}", lambda found, chance: found < chance),
+    (rf"(?:hardly|as often)[^(]*{CHANCE}", lambda found, chance: abs(found - chance) <= 11),
+    (rf"(?:alone|alone they) predict the classes: {POINT}% right, {POINT}% by chance", lambda found, chance: found > chance),
+    (rf"alone does predict the classes \({POINT}%, {POINT}% by chance", lambda found, chance: found > chance),
+    (DIFFERENCE, lambda value, low, high: low <= value <= high),
+    (rf"(?:helps?|is ahead)(?: little)?\b[^(]*{DIFFERENCE}", lambda value, low, high: value >= 0 and low >= 0),
+    (rf"(?:adds? nothing|is behind|trees do better)[^(]*{DIFFERENCE}", lambda value, low, high: value <= 0 and high <= 0),
+    (rf"(?:no measurable difference|neither ahead)[^(]*{DIFFERENCE}", lambda value, low, high: low <= 0 <= high),
+    (rf": {POINT}% with (?:it|them), {POINT}% with [a-z ]* {DIFFERENCE}",
+     lambda more, less, value, low, high: abs(more - less - value) <= 1.05),
+    (rf"(?:Label more nodes|would help): the last doubling of the labels gave {POINT} points", lambda rise: rise > 0),
+    (rf"would change little: the last doubling of the labels gave {POINT} points", lambda rise: rise < 2),
+    (rf"labels: {POINT}% \({POINT}% to {POINT}%\)", lambda value, low, high: low <= value <= high),
+)  # fmt: skip
+"""Pattern of a sentence with its numbers, and what must hold between them; numbers are rounded as the page shows them."""
+UNNUMBERED = "Use SlimG|Do not (use|rely)|will do|do(es)? better here|no features|may differ|unknown|so few|repeat the graph"
 """Advice, and what needs no number."""
 
 
@@ -95,6 +117,11 @@ def contradictions(record):
         for pattern, refuted in CLAIMS:
             if re.search(pattern, sentence) and refuted(record):
                 found.append(f"{sentence!r} is refuted by the scores")
+        for pattern, holds in NUMBERS:
+            for numbers in re.findall(pattern, sentence):
+                given = [float(each.replace("−", "-")) for each in ([numbers] if isinstance(numbers, str) else numbers)]
+                if not holds(*given):
+                    found.append(f"{sentence!r} contradicts its own numbers")
         if sentence and not re.search(r"\d", sentence) and not re.search(UNNUMBERED, sentence):
             found.append(f"{sentence!r} carries no number")
     for one, other in PAIRS:
@@ -104,6 +131,11 @@ def contradictions(record):
     removed = [part["short_title"] for part in parts if part["norm"] == 0 and "→" not in part["name"] and "←" not in part["name"]]
     if (zero is not None) != bool(removed) or (zero and zero[1].split(", ")[0] != removed[0]):
         found.append("components that are zero are not those that are named")
+    shown = record["findings"][0]["text"] + record["findings"][0]["head"]
+    values = {each["name"]: each["value"] for each in record["comparison"]["models"]}
+    for name, text in re.findall(r"(features alone|network alone|boosted trees) ([\d.]+)%", shown):
+        if abs(100 * values[name] - float(text)) > 0.051:
+            found.append(f"the first finding has {text}% for {name}, the comparison {values[name]:.4f}")
     if abs(record["held_out"]["score"] - model_of(record, "SlimG")["value"]) > 1e-12:
         found.append("two scores of SlimG")
     return found

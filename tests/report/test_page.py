@@ -168,6 +168,14 @@ def test_on_a_phone_tables_fit_or_say_that_they_scroll(browser, record, tmp_path
     assert left >= 0, "names stay in sight"
 
 
+def test_long_names_of_classes_are_not_wider_than_a_phone(browser, record, tmp_path):
+    """They stand in lists to choose from, whose width is that of the longest."""
+    classes = [f"{name} with a name that goes on and on, longer than any line of a phone" for name in record["classes"]]
+    (tmp_path / "long.html").write_text(render({**record, "classes": classes}), encoding="utf-8")
+    browser.open(tmp_path / "long.html", width=390, height=800)
+    assert browser.run("document.documentElement.scrollWidth") <= 390
+
+
 def contrast(first, second):
     """The contrast ratio of two colours, as WCAG defines it."""
 

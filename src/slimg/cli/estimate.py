@@ -85,7 +85,7 @@ def measured(options: Options) -> tuple[Any, Any]:
     import numpy as np
 
     from slimg.components.estimate import Files, Sizes
-    from slimg.io import Reading
+    from slimg.io import Reading, with_name
     from slimg.io.disk_tables import PARQUET, TEXT, FileTable
     from slimg.io.features import plan_features
     from slimg.io.inputs import Joiner
@@ -108,7 +108,8 @@ def measured(options: Options) -> tuple[Any, Any]:
     labels = joiner.labels(heads[0], label)
     known = [value for value in labels.tolist() if value is not None and value == value]
     chosen = joiner.feature_columns(heads[0], id_name, label)
-    plan, parts = plan_features(heads[0].__getitem__, chosen, options.kinds, options.missing, options.decimal)
+    rules: Any = options.kinds, options.missing, options.decimal
+    plan, parts = with_name(options.nodes[0], plan_features, heads[0].__getitem__, chosen, *rules)
     entries = sum(2 * part.size if isinstance(part, np.ndarray) else part.nnz for part in parts) / len(heads[0])
     d, labelled = len(plan.names), round(n * len(known) / len(labels))
     weighted = any(names[2] is not None for names in joiner.columns["edges"].values())

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -56,12 +56,12 @@ SIDE_BY_SIDE = 1 << 23
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
-WIDEST_STRUCTURE, STRUCTURE_ENTRIES = 512, 1 << 24
-"""The most columns of U by default, and the most entries of it beyond `STRUCTURE_RANK` columns."""
-LABELS_PER_COLUMN = 4
-"""Labels for each column of U beyond `STRUCTURE_RANK`."""
+WIDEST_STRUCTURE, WIDE_ENTRIES = 512, 1 << 24
+"""The most columns of U by default, and the most entries of what is added to the list for few labels: it bounds memory."""
+FEW_FEATURES = STRUCTURE_RANK
+"""Features below which the default has the structure of Ã_sym, too."""
 MANY_LABELS = FEATURE_RANK
-"""Labels from which on direct neighbours have a component of their own by default: as many as it has columns."""
+"""Labels from which on U is wider and direct neighbours have a component by default: as many as that has columns."""
 
 
 def paper_components(*, rank: Rank = PAPER_RANK, pca: bool = True, normalize: str | None = "auto") -> tuple[Component, ...]:
@@ -96,18 +96,21 @@ PAPER_COMPONENTS = paper_components()
 """The paper's four, with the paper's rank."""
 
 
-def default_components(labels: int = 0, nodes: int = 0) -> tuple[Component, ...]:
+def default_components(labels: int = 0, nodes: int = 0, features: int | None = None) -> tuple[Component, ...]:
     """Make the default list: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(S X), each with its default rank.
 
-    With more labels to learn from, more can be learned: U has a column for every four of them, between 64 and 512, and from
-    256 labels on g(A_row X), the mean features of direct neighbours, is a component too.
+    From 256 labels to learn from on, more can be learned: U has a column for every two of them, up to 512, and g(A_row X), the
+    mean features of direct neighbours, is a component too. Where there are no features, or fewer than 64, the edges have to say
+    more: then U[Ã_sym] is another.
 
     Parameters
     ----------
     labels : int, default=0
         The number of labelled nodes to learn from.
     nodes : int, default=0
-        The number of nodes; beyond its 64 columns, U has at most 2²⁴ entries.
+        The number of nodes. What many labels add has at most 2²⁴ entries: U beyond its 64 columns, and g(A_row X).
+    features : int or None, default=None
+        The number of features; None is many.
 
     Returns
     -------
@@ -121,12 +124,16 @@ def default_components(labels: int = 0, nodes: int = 0) -> tuple[Component, ...]
     ['U', 'X', 'A_row^2 X', 'A_sym^2 X', 'S^10 X']
     >>> structure, _, near, *_ = default_components(labels=600)
     >>> structure.rank, near.name
-    (150, 'A_row^1 X')
+    (300, 'A_row^1 X')
     """
-    rank = max(STRUCTURE_RANK, min(labels // LABELS_PER_COLUMN, WIDEST_STRUCTURE, STRUCTURE_ENTRIES // max(nodes, 1)))
-    near = (PropagatedFeatures(steps=1),) if labels >= MANY_LABELS else ()
+    structure, near = Structure(), tuple[Component, ...]()
+    if labels >= MANY_LABELS:
+        wider = min(labels // 2, WIDEST_STRUCTURE, WIDE_ENTRIES // max(nodes, 1))
+        structure = Structure(rank=max(STRUCTURE_RANK, wider))
+        near = (PropagatedFeatures(steps=1),) if nodes * FEATURE_RANK <= WIDE_ENTRIES else ()
     far = (PropagatedFeatures(kind=kind) for kind in ("row", "sym"))
-    return Structure(rank=rank), Features(), *near, *far, Diffusion()
+    few = (replace(structure, normalize=True),) if features is not None and features < FEW_FEATURES else ()
+    return structure, *few, Features(), *near, *far, Diffusion()
 
 
 DEFAULT_COMPONENTS = default_components()
@@ -487,13 +494,18 @@ def _sources(
     if far:
         walks = [x]
         del x
-        yield from _walks(result, context.graph, far, walks)
+        yield from _walks(result, context.graph, far, walks, twice)
     if twice and far:
         yield from ((each, start(), True) for each in own)
 
 
-def _walks(result: Components, graph: Graph, far: list[FeatureComponent], walks: list[RowMatrix]) -> Iterator[_Source]:
-    """Hops of the one row matrix in ``walks``, which is taken out: the first ones of all operators share a pass."""
+def _walks(
+    result: Components, graph: Graph, far: list[FeatureComponent], walks: list[RowMatrix], spare: bool
+) -> Iterator[_Source]:
+    """Hops of the one row matrix in ``walks``, which is taken out: the first ones of all operators share a pass.
+
+    With ``spare`` it is not needed afterwards.
+    """
     operators: dict[str, Operator] = {}
     members: dict[str, list[FeatureComponent]] = {}
     for each in sorted(far, key=lambda each: each.hops):
@@ -505,12 +517,13 @@ def _walks(result: Components, graph: Graph, far: list[FeatureComponent], walks:
     first = [applied.hop(False, 1 not in plans[name]) for name, applied in operators.items()]
     passes = partial(_timed, result, "hops", result.engine.products)
     sums = {each.name: _scaled(result.engine, each, walks[0]) for each in far if _is_sum(each)}
-    walks[:] = passes(next(iter(operators.values())).matrix, walks.pop(), first)
+    walks[:] = passes(next(iter(operators.values())).matrix, walks.pop(), first, spare)
     for name, applied in operators.items():
         walk, needed = walks.pop(0), plans[name]
         for step in range(1, needed[-1] + 1):
             if step > 1:
-                (walk,) = passes(applied.matrix, walk, [applied.hop(step - 1 not in needed, step not in needed)])
+                spare = step - 1 not in needed
+                (walk,) = passes(applied.matrix, walk, [applied.hop(spare, step not in needed)], spare)
             yield from _at(result.engine, members[name], step, walk, sums)
         del walk
 

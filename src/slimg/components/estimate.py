@@ -247,7 +247,7 @@ def estimate(
 
     sizes = Sizes.of(what) if isinstance(what, Graph) else what
     rates = rates or measure(folder)
-    costs = _costs(sizes, components or default_components(sizes.labelled, sizes.nodes))
+    costs = _costs(sizes, components or default_components(sizes.labelled, sizes.nodes, sizes.features))
     free = available_memory() or 2**62
     budget = min(int(COMFORT * free) if memory is None else as_bytes(memory), free)
     inside = _in_memory(sizes, costs, rates)

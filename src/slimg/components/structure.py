@@ -3,15 +3,16 @@
     A = U Σ Vᵀ truncated        s_i = (U Σ)_i = Σ_j A_ij V_j        p_i = s_i / ‖s_i‖
 
 The rank is that of `EnergyRank` or fixed. A is the undirected union or, with ``step``, the matrix of one direction of a
-relation: what a node points to, or what points to it. For the fitted graph A V is U Σ again; for new nodes it folds them in.
-A node whose V is not known (it is new) gives nothing to its neighbours. A row of U Σ that is only rounding (of a part of the
-graph that no kept column reaches) becomes zero.
+relation: what a node points to, or what points to it. With ``normalize`` it is Ã_sym: edges of hubs count less, so that the
+leading columns are communities, not the best connected nodes. For the fitted graph A V is U Σ again; for new nodes it folds
+them in. A node whose V is not known (it is new) gives nothing to its neighbours. A row of U Σ that is only rounding (of a part
+of the graph that no kept column reaches) becomes zero.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -27,14 +28,15 @@ from slimg.components.component import (
     Target,
     check_rank,
 )
+from slimg.components.diffusion import Diffusion
 from slimg.components.row_scaling import rounding_of, unit_rows, without_noise
-from slimg.engine.base import Array, Engine, RowMatrix, Scaling
+from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
-from slimg.linalg.operators import gathered
-from slimg.linalg.svd import Spectrum
+from slimg.graph.relations import opposite
+from slimg.linalg.operators import Operator, operator, steps
+from slimg.linalg.svd import Spectrum, operator_svd
 
 if TYPE_CHECKING:
     from slimg.components.estimate import Sizes
@@ -67,6 +69,8 @@ class Structure(Component):
     step : str, default=None
         A direction as `Graph.directions` names it (``"cites →"``, ``"cites ←"``, or the name of an undirected relation), whose
         matrix takes the place of the union of all relations.
+    normalize : bool, default=False
+        Decompose Ã_sym in the place of A. On a graph with more than 2²⁶ stored entries of A it is left out, with a note.
 
     Examples
     --------
@@ -76,10 +80,13 @@ class Structure(Component):
     ('U', 'U')
     >>> Structure(step="cites ←").name, Structure(step="cites ←").title
     ('cites ← U', 'which nodes point to it by cites')
+    >>> Structure(normalize=True).formula
+    'U[Ã_sym]'
     """
 
     rank: Rank = STRUCTURE_RANK
     step: str | None = None
+    normalize: bool = False
 
     needs_edges: ClassVar[bool] = True
     reach: ClassVar[int] = 1
@@ -88,24 +95,32 @@ class Structure(Component):
         check_rank(self.rank)
         if self.step is not None and not (isinstance(self.step, str) and self.step):
             raise InputError(f"step must be a direction such as 'cites →', not {self.step!r}")
-        if self.step is not None and isinstance(self.rank, EnergyRank):
-            raise InputError(f"rank must be a whole number for the structure along {self.step!r}, not {self.rank!r}")
+        if not isinstance(self.normalize, bool) or (self.normalize and self.step is not None):
+            raise InputError(f"normalize must be True or False, and False with a step, not {self.normalize!r}")
+        if self.name != "U" and isinstance(self.rank, EnergyRank):
+            raise InputError(f"rank must be a whole number for {self.name}, not {self.rank!r}")
+
+    @property
+    def most_entries(self) -> int | None:  # type: ignore[override]
+        """The largest A that Ã_sym is decomposed for."""
+        return Diffusion.most_entries if self.normalize else None
 
     @property
     def name(self) -> str:
-        """``U``, or ``cites → U``."""
-        return "U" if self.step is None else f"{self.step} U"
+        """``U``, ``U_sym``, or ``cites → U``."""
+        return ("U_sym" if self.normalize else "U") if self.step is None else f"{self.step} U"
 
     @property
     def formula(self) -> str:
-        """``U``, or ``U[cites →]``."""
-        return "U" if self.step is None else f"U[{self.step}]"
+        """``U``, ``U[Ã_sym]``, or ``U[cites →]``."""
+        of = "Ã_sym" if self.normalize else self.step
+        return "U" if of is None else f"U[{of}]"
 
     @property
     def title(self) -> str:
         """The component in words."""
         if self.step is None:
-            return "its place in the network"
+            return "its community in the network" if self.normalize else "its place in the network"
         name, _, arrow = self.step.rpartition(" ")
         words = {"→": f"which nodes it points to by {name}", "←": f"which nodes point to it by {name}"}
         return words.get(arrow, f"which its neighbours by {self.step} are")
@@ -113,10 +128,10 @@ class Structure(Component):
     @property
     def short_title(self) -> str:
         """The title in two or three words."""
-        return "network" if self.step is None else f"network {self.step}"
+        return ("community" if self.normalize else "network") if self.step is None else f"network {self.step}"
 
-    def matrix(self, graph: Graph) -> Adjacency:
-        """A of a graph: the union of its relations, or one direction.
+    def operator(self, graph: Graph) -> Operator:
+        """A of a graph: the union of its relations, one direction, or Ã_sym.
 
         Parameters
         ----------
@@ -125,26 +140,32 @@ class Structure(Component):
 
         Returns
         -------
-        Adjacency
-            Row i lists the nodes that place node i.
+        Operator
+            Row i has the nodes that place node i.
         """
-        return graph.adjacency if self.step is None else graph.direction(self.step)
+        if self.step is not None:
+            return operator("A", graph.direction(self.step), graph.direction(opposite(self.step)))
+        return operator("Ã_sym" if self.normalize else "A", graph.adjacency)
 
     def compute(self, context: Context) -> tuple[StructureState, RowMatrix]:
         """Compute U Σ of the graph's A with rows of length one."""
-        if self.step is not None:
-            spectrum = context.right_vectors(self.step, self.rank)  # type: ignore[arg-type]  # no EnergyRank
-            (rows,) = context.engine.products(self.matrix(context.graph), spectrum.vectors, [Scaling()])
-            floor = rounding_of(spectrum.singular_values)
-            rows = context.engine.map_rows(lambda block: unit_rows(block, floor), rows, overwrite_input=True)
+        if self.name == "U":
+            plan = context.decompose(self.rank)
+            spectrum, rows = plan.solve_rows(lambda block, sigma: unit_rows(block, rounding_of(sigma)))
             return StructureState(spectrum, context.engine), rows
-        plan = context.decompose(self.rank)
-        spectrum, rows = plan.solve_rows(lambda block, sigma: unit_rows(block, rounding_of(sigma)))
-        return StructureState(spectrum, context.engine), rows
+        engine, rank, matrix = context.engine, cast(int, self.rank), self.operator(context.graph)
+        if self.step is None:
+            spectrum = operator_svd(engine, matrix, rank, context.random_state)
+        else:
+            spectrum = context.right_vectors(self.step, rank)
+        sign, floor = np.sign(spectrum.eigenvalues).astype(np.float32), rounding_of(spectrum.singular_values)
+        rows = matrix.apply(engine, engine.map_rows(lambda block: block * sign, spectrum.vectors))
+        rows = engine.map_rows(lambda block: unit_rows(block, floor), rows, overwrite_input=True)
+        return StructureState(spectrum, engine), rows
 
     def project(self, state: StructureState, target: Target) -> Array:
         """A V of the nodes."""
-        links, reached = self._links(target)
+        links, reached = self.links(target)
         raw = links @ state.right_vectors(reached, target.known)
         return without_noise(raw, rounding_of(state.spectrum.singular_values))
 
@@ -152,7 +173,7 @@ class Structure(Component):
         """Attribute scores to direct neighbours: Σ_j A_ij V_j W / ‖s_i‖."""
         raw = self.project(state, target)
         lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
-        links, reached = self._links(target)
+        links, reached = self.links(target)
         own = state.right_vectors(reached, target.known) @ weights
         found = []
         for k, length in enumerate(lengths):
@@ -164,8 +185,11 @@ class Structure(Component):
 
     def neighbour_scores(self, state: StructureState, weights: Array, target: Target) -> tuple[Array, Array]:
         """What each edge carries: A_ij V_j w."""
-        links = gathered(self.matrix(target.graph), target.rows)
-        return links.indices, links.data * (state.right_vectors(links.indices, target.known) @ weights)
+        links, reached = self.links(target)
+        nodes = reached[links.indices]
+        edges = nodes != np.repeat(target.rows, np.diff(links.indptr))  # a loop is no edge
+        carried = links.data * (state.right_vectors(nodes, target.known) @ weights)
+        return nodes[edges], carried[edges]
 
     def cost(self, sizes: Sizes) -> Cost:
         """Blocks of columns through A, each against the basis twice, and the vectors from it."""
@@ -181,11 +205,23 @@ class Structure(Component):
         """The state of a model file, in memory."""
         return StructureState(Spectrum(arrays["vectors"], arrays["eigenvalues"]), MemoryEngine())
 
-    def _links(self, target: Target) -> tuple[csr_array, Array]:
-        """A[rows, reached], float64, and reached: the neighbours of the rows, ascending."""
-        links = gathered(self.matrix(target.graph), target.rows)
-        reached, place = np.unique(links.indices, return_inverse=True)
-        return csr_array((links.data, place, links.indptr), shape=(len(target.rows), len(reached))), reached
+    def links(self, target: Target) -> tuple[csr_array, Array]:
+        """Take the rows of A that place nodes.
+
+        Parameters
+        ----------
+        target : Target
+            Nodes of any graph.
+
+        Returns
+        -------
+        links : csr_array of shape (m, k), float64
+            A[rows, reached].
+        reached : array of shape (k,)
+            The nodes that place them, ascending.
+        """
+        way = steps((self.operator(target.graph),), target.rows, (0.0, 1.0))
+        return way.matrices[0], way.reached
 
 
 def _cost(rank: Rank, sizes: Sizes) -> Cost:

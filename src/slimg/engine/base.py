@@ -124,7 +124,9 @@ class Engine(Protocol):
             Dense; uniformly distributed entries.
         """
 
-    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
+    def products(
+        self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling], overwrite_input: bool = False
+    ) -> list[RowMatrix]:
         """Compute after ⊙ (M + loop·I)(before ⊙ T) for each scaling, in one pass over the gathered rows of T.
 
         Parameters
@@ -135,6 +137,8 @@ class Engine(Protocol):
             T, dense.
         scalings : sequence of Scaling
             One for each result.
+        overwrite_input : bool, default False
+            T is not needed any more: the engine may write a result over it.
 
         Returns
         -------

@@ -168,11 +168,16 @@ class MemoryEngine(ThreadedEngine):
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
+    def products(
+        self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling], overwrite_input: bool = False
+    ) -> list[RowMatrix]:
         row_matrix = as_row_matrix(row_matrix)
-        outs = [self._buffers.take(len(matrix.indptr) - 1, row_matrix.shape[1]) for _ in scalings]
+        given, outs = row_matrix, list[Array]()
         if row_matrix.size > HALF_BEYOND:
             row_matrix, scalings = self._halved(row_matrix, scalings)
+            if overwrite_input and self._buffers.made(given):
+                outs.append(given)
+        outs += [self._buffers.take(len(matrix.indptr) - 1, given.shape[1]) for _ in scalings[len(outs) :]]
         rows = partial(kernels.gather_rows, *_csr(matrix), row_matrix, scalings, outs)
         self._threads.for_each(rows, balanced_blocks(matrix.indptr), worth=row_matrix.shape[1])
         return outs

@@ -240,7 +240,7 @@ def _worded(found: Diagnosis, evidence: Evidence) -> Diagnosis:
     """A diagnosis with its sentences."""
     relation, features = relation_of(found.agreement, evidence), features_of(evidence)
     verdict = format_verdict(relation, features, found.agreement, evidence)
-    advice = format_recommendations(relation, features, evidence, found.classes)
+    advice = format_recommendations(relation, features, evidence, found.classes, found.labelled < found.nodes)
     return replace(found, relation=relation, features=features, trust=evidence.trust, verdict=verdict, advice=advice)
 
 
@@ -282,6 +282,8 @@ def features_of(evidence: Evidence) -> str:
 
 FEW = 10
 """Labelled nodes of a class below which they are called few."""
+CLOSE = 0.1
+"""Difference of two shares below which one is called about the other."""
 WEAK = 0.2
 """Adjusted homophily below which it is called weak."""
 
@@ -293,8 +295,10 @@ def format_verdict(relation: str, features: str, edges: Agreement | None, eviden
     return tuple(line for line in lines if line)
 
 
-def format_recommendations(relation: str, features: str, evidence: Evidence, classes: dict[Any, int]) -> tuple[str, ...]:
-    """Sentences on what to do next; ``classes`` has the number of labelled nodes of each class."""
+def format_recommendations(
+    relation: str, features: str, evidence: Evidence, classes: dict[Any, int], can_label: bool = True
+) -> tuple[str, ...]:
+    """Sentences on what to do next; ``classes`` has the labelled nodes of each class, ``can_label``: some have no label."""
     lines, graph, trees = [], evidence.gains.get("graph"), evidence.gains.get("trees")
     better = trees is not None and trees.interval[1] < 0
     if better and evidence.trust != "yes":
@@ -313,12 +317,13 @@ def format_recommendations(relation: str, features: str, evidence: Evidence, cla
         lines.append("Use SlimG as it is.")
     few = [label for label, n in classes.items() if n < FEW]
     if few:
-        lines.append(f"Label more nodes of {show(few)}: fewer than {FEW} are labelled.")
+        more = f"Label more nodes of {show(few)}" if can_label else f"More nodes of {show(few)} would help"
+        lines.append(f"{more}: fewer than {FEW} are labelled.")
     if evidence.trust != "no":
-        lines.append(_of_labels(evidence.curve, evidence.scoring, "the other classes" if few else "the same kind"))
+        lines.append(_of_labels(evidence.curve, evidence.scoring, "the other classes" if few else "the same kind", can_label))
     if evidence.suspicious and evidence.trust == "yes":
         named = show(each.node for each in evidence.suspicious)
-        lines.append(f"Look at {number_of(len(evidence.suspicious), 'label')} that features and edges contradict: {named}.")
+        lines.append(f"Look at {number_of(len(evidence.suspicious), 'label')} that features and edges contradict ({named}).")
     if features == "structural" and not ((own := evidence.gains.get("features")) and own.matters):
         lines.append("Look for features that add something to the edges: these repeat the graph.")
     return tuple(lines)
@@ -379,15 +384,17 @@ def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str
     if relation == "homophily":
         kind = "Weak homophily" if edges.adjusted < WEAK else "Homophily"
         return f"{kind}: neighbours tend to be of the same class ({share})."
+    near = abs(edges.share - edges.by_chance) < CLOSE
+    often = "about as often as by chance" if near else "no more or less often than chance allows"
     if relation == "uniform" and (graph := evidence.gains.get("graph")) and graph.matters and evidence.trust == "yes":
-        return f"Neighbours are of the same class about as often as by chance ({share}), but their features can tell a class."
+        return f"Neighbours are of the same class {often} ({share}), but their features can tell a class."
     if relation == "uniform":
-        return f"The edges do not predict the classes: neighbours are alike as often as by chance ({share})."
+        return f"The edges do not predict the classes: neighbours are alike {often} ({share})."
     if edges.p_less <= SURE:
         return f"Heterophily: neighbours tend to be of different classes ({share})."
     return (
-        f"Heterophily: neighbours are hardly more alike than by chance ({share}), but who is linked to whom predicts the"
-        f" classes (the network alone: {_value(evidence, structure)})."
+        f"Heterophily: neighbours are alike {often} ({share}), but who is linked to whom predicts the classes (the"
+        f" network alone: {_value(evidence, structure)})."
     )
 
 
@@ -411,7 +418,7 @@ def _of_gains(relation: str, evidence: Evidence) -> list[str]:
         return [_of_gain(evidence, what) for what in ("graph", "features") if what in evidence.gains]
     ends = format_range(evidence.scoring, evidence.all.interval)
     by_chance = format_chance(evidence.scoring, evidence.all.by_chance)
-    reached = f"{_value(evidence, evidence.all)} (95 % interval {ends}), {by_chance}"
+    reached = f"{_value(evidence, evidence.all)} (95% interval {ends}), {by_chance}"
     if evidence.trust == "unclear":
         return [f"Together, edges and features give {reached}: too little to rely on." if evidence.predicts else
                 f"Together, edges and features give {reached}; no component alone passes a permutation test."]  # fmt: skip
@@ -424,7 +431,7 @@ def _of_gains(relation: str, evidence: Evidence) -> list[str]:
 
 
 def _of_gain(evidence: Evidence, what: str) -> str:
-    """``The graph helps: 97% with it, 62% with features alone (+35.7 points, 95 % interval +24.1 to +47.2).``"""
+    """``The graph helps: 97% with it, 62% with features alone (+35.7 points, 95% interval +24.1 to +47.2).``"""
     name, s, it, less, other = (
         ("The graph", "s", "it", "X", "features alone") if what == "graph" else ("Features", "", "them", "U", "the network alone")
     )
@@ -446,14 +453,14 @@ def format_help(gain: Gain, s: str = "") -> str:
     return f"add{s} nothing" if gain.interval[1] < 0 else f"make{s} no measurable difference"
 
 
-def _of_labels(curve: LearningCurve, scoring: str, kind: str) -> str:
+def _of_labels(curve: LearningCurve, scoring: str, kind: str, can_label: bool) -> str:
     if curve.doubling is None:
         return "Whether more labels would help is not clear from so few."
     error = f"(standard error {_error(scoring, curve.doubling.error)})"
     rise = f"the last doubling of the labels gave {format_gain(scoring, curve.doubling.value)} {error}"
     if curve.outlook == "more":
         before = "" if curve.before is None else f", the one before {format_gain(scoring, curve.before)}"
-        return f"Label more nodes: {rise}{before}."
+        return f"{'Label more nodes' if can_label else 'More labelled nodes would help'}: {rise}{before}."
     if curve.outlook == "little":
         return f"More labels of {kind} would change little: {rise}."
     return f"Whether more labels would help is not clear from these labels: {rise}."
@@ -468,7 +475,7 @@ def _of_nodes(evidence: Evidence) -> list[str]:
     if evidence.duplicates:
         copies = sum(len(group) - 1 for group in evidence.duplicates)
         which = number_of(copies, "node is a copy of another", "nodes are copies of others")
-        lines.append(f"{which} (same neighbours, same features), for example {show(evidence.duplicates[0])}.")
+        lines.append(f"{which}, with the same neighbours and features (for example {show(evidence.duplicates[0])}).")
     return lines
 
 

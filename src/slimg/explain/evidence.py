@@ -25,7 +25,7 @@ What the edges between labelled nodes say about classes, and whether chance says
            in size, since most edges join two nodes of the largest
 
 The test permutes the labels among the labelled nodes, so that edges, degrees and class sizes stay what they are. Intervals
-(95 %) resample nodes: an edge counts as often as both its ends were drawn.
+(95%) resample nodes: an edge counts as often as both its ends were drawn.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ DOUBT = 0.5
 Judged = tuple[Array, int, str, Array | None]
 """Classes of the rows (m), their number, what is measured, and weights of the rows (m)."""
 MINORITY, RECOGNISED, LIFT = 0.1, 0.95, 3.0
-"""A class with fewer labels than this share of the largest class's is expected to be missed: one of its labels is doubted
-only where so many of them are recognised, with an estimated share of `LIFT` times the class's own, and it has less than
-that share once."""
+"""A label is doubted only where most of its class are predicted right: a class that is mostly missed contradicts all of its
+labels. A class with fewer labels than this share of the largest class's is expected to be missed: one of its labels is doubted
+only where so many of them are recognised, with an estimated share of `LIFT` times the class's own, and it has less than that
+share once."""
 
 
 EDGE_PERMUTATIONS = 199
@@ -71,7 +72,7 @@ EDGES_AT_MOST = 500_000
 
 @dataclass(frozen=True)
 class Score:
-    """Held-out score, its 95 % interval, the mean score with permuted labels, and how often that is as high (p).
+    """Held-out score, its 95% interval, the mean score with permuted labels, and how often that is as high (p).
 
     Of all components together ``by_chance`` is the baseline, and p the smallest of any of them alone.
     """
@@ -309,7 +310,8 @@ def _suspicious(graph: Graph, rows: Array, classes: Array, held_out: HeldOut) ->
     sizes = np.bincount(held_out.codes)
     lift = held_out.chances[every, held_out.codes] * len(rows) / sizes[held_out.codes]
     recognised = np.bincount(held_out.codes, lift >= LIFT) >= RECOGNISED * sizes
-    doubted = (sizes >= MINORITY * sizes.max())[held_out.codes] | recognised[held_out.codes] & (lift < 1)
+    usual = (sizes >= MINORITY * sizes.max()) & (2 * np.bincount(held_out.codes, held_out.right) >= sizes)
+    doubted = usual[held_out.codes] | recognised[held_out.codes] & (lift < 1)
     doubtful = np.flatnonzero((margin >= DOUBT) & doubted)
     doubtful = doubtful[np.argsort(-margin[doubtful], kind="stable")]
     names, found, given = graph.ids[rows].tolist(), classes[best].tolist(), classes[held_out.codes].tolist()

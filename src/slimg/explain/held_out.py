@@ -6,7 +6,7 @@ The measures are those of `learn.objective` with a weight for each row, so that 
     average_precision, roc_auc                   of the rarer of two classes; more: mean over each against the rest
     log_loss                                     with its sign changed, so that more is better for all
 
-Intervals (95 %) and standard errors come from rows drawn again within each class, so that a rare class is in every draw; the
+Intervals (95%) and standard errors come from rows drawn again within each class, so that a rare class is in every draw; the
 interval of an accuracy is Wilson's.
 
 Ridge regression (`Ridge`) holds out each row exactly.
@@ -79,7 +79,7 @@ class Gain:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """About 95 %: two standard errors on either side."""
+        """About 95%: two standard errors on either side."""
         return self.value - 2 * self.error, self.value + 2 * self.error
 
     @property
@@ -130,7 +130,7 @@ class HeldOut:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the score."""
+        """The 95% interval of the score."""
         if self.scoring == "accuracy":
             return wilson(int(self.right.sum()), len(self.codes))
         return interval(self.drawn)
@@ -190,13 +190,13 @@ def draws(codes: Array, rng: np.random.Generator, number: int = DRAWS, weights: 
 
 
 def interval(values: Array) -> tuple[float, float]:
-    """The 95 % interval of drawn values."""
+    """The 95% interval of drawn values."""
     low, high = np.nanquantile(values, (0.025, 0.975)) if np.isfinite(values).any() else (np.nan, np.nan)
     return float(low), float(high)
 
 
 def wilson(correct: int, total: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share; (0, 1) if nothing was counted.
+    """Wilson's 95% interval of a share; (0, 1) if nothing was counted.
 
     centre (k + z²/2)/(n + z²), half-width z √(k(n − k)/n + z²/4)/(n + z²)
 
@@ -225,10 +225,10 @@ def format_gain(scoring: str, value: float) -> str:
 
 
 def format_difference(scoring: str, value: float, ends: Sequence[float]) -> str:
-    """A difference with its interval as text: ``+3.1 points, 95 % interval +0.2 to +6.0``."""
+    """A difference with its interval as text: ``+3.1 points, 95% interval +0.2 to +6.0``."""
     unit, digits = (100, 1) if scoring in SHARES else (1, 3)
     shown = [f"{unit * each:+.{digits}f}".replace("-", "−") for each in (value, *ends)]
-    return f"{shown[0]}{' points' if unit > 1 else ''}, 95 % interval {shown[1]} to {shown[2]}"
+    return f"{shown[0]}{' points' if unit > 1 else ''}, 95% interval {shown[1]} to {shown[2]}"
 
 
 def format_chance(scoring: str, value: float, digits: int = 0) -> str:

@@ -26,6 +26,8 @@ from slimg.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+LONGEST = 60
+"""Characters of a value in a message."""
 SHOWN = 5
 SOURCES = ("source", "src", "from", "follower", "start", "head", "source_id", "from_id", "sender", "payer")
 TARGETS = ("target", "dst", "to", "followee", "followed", "end", "tail", "target_id", "to_id", "receiver", "payee")
@@ -215,7 +217,8 @@ def show(values: Iterable[Any]) -> str:
     "'a', 'b', 'c', 'd', 'e' …"
     """
     items = [v.item() if isinstance(v, np.generic) else v for _, v in zip(range(SHOWN + 1), values, strict=False)]
-    return ", ".join(repr(v) for v in items[:SHOWN]) + (" …" if len(items) > SHOWN else "")
+    shown = (f"{text[:LONGEST]}…" if len(text := repr(v)) > LONGEST + 1 else text for v in items[:SHOWN])
+    return ", ".join(shown) + (" …" if len(items) > SHOWN else "")
 
 
 def list_names(names: Sequence[str] | pd.Index, most: int = 30) -> str:

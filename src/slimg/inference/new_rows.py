@@ -301,7 +301,7 @@ def drift_of(scorer: Scorer, new: Target, old: Target) -> Drift | None:
 def _energy(structure: Structure, state: StructureState, target: Target) -> float | None:
     """Mean of ‖A_i V‖² / ‖A_i‖² over nodes with edges."""
     raw = structure.project(state, target)
-    links = gathered(structure.matrix(target.graph), target.rows)
+    links, _ = structure.links(target)
     whole = np.asarray(links.multiply(links).sum(axis=1)).ravel()
     return float(((raw**2).sum(axis=1)[whole > 0] / whole[whole > 0]).mean()) if whole.any() else None
 

@@ -33,7 +33,7 @@ from slimg.io import TEXT, Reading, Source, first_line, guard, unchanged, with_n
 from slimg.io.disk import finish, open_graph
 from slimg.io.external_sort import NpyAppender, Piece, write_adjacency
 from slimg.io.features import FeaturePlan, plan_features, rows_of
-from slimg.io.inputs import NO_HEADER, Inputs, Joiner, Options, lacks_header
+from slimg.io.inputs import NO_HEADER, Inputs, Joiner, Options, check_some, lacks_header
 from slimg.io.text import Layout, layout_of
 from slimg.io.values import frame_of
 from slimg.progress import SILENT, Progress
@@ -346,7 +346,7 @@ class _Build:
         options, (first, second, weight) = self.options, names
         used = [name for name in names if name is not None]
         strange: list[str] = []
-        given = kept = 0
+        given, kept, some_weigh = 0, 0, weight is None
         weights = folder / "edge-weights.npy"
         with NpyAppender(folder / "edges.npy", np.int32, 2) as out, NpyAppender(weights, np.float64) as values:
             for piece in self.edges.pieces(used, int(np.clip(self.room() // 4 // EDGE_BYTES, PIECE, 1 << 22))):
@@ -356,11 +356,14 @@ class _Build:
                 if lost.any():
                     at = np.flatnonzero(lost)[:1000]
                     some = as_text(pd.concat([frame[name].iloc[at][ends[at, k] < 0] for k, name in enumerate((first, second))]))
-                    strange = list(dict.fromkeys([*strange, *map(str, some.tolist())]))[:1000]
+                    strange = list(dict.fromkeys([*strange, *some.fillna("(missing)").tolist()]))[:1000]
                 out.append(ends[~lost])
                 if weight is not None:
-                    values.append(self.joiner.weights(self.edges.source, frame, weight)[~lost])
+                    own = self.joiner.weights(self.edges.source, frame, weight, given)
+                    some_weigh |= bool(own.any())
+                    values.append(own[~lost])
                 given, kept = given + len(ends), kept + int((~lost).sum())
+        check_some(self.edges.source, weight, some_weigh)
         if given > kept:
             found = f"{number_of(given - kept, 'edge has', 'edges have')} an id that is not among the nodes ({show(strange)})"
             if options.unknown == "fail":

@@ -473,8 +473,8 @@ class Joiner:
         first, second = (with_name(source, as_id_column, ids, f"ids in column {end!r}")
                          for ids, end in zip((first, second), ends, strict=True))  # fmt: skip
         weights = None if weight is None else self.weights(source, frame, weight)
-        if weights is not None and len(weights) and not weights.any():
-            raise InputError(f"{source}: all weights in column {weight!r} are 0, so that no edge counts: use --no-weight")
+        if weights is not None and len(weights):
+            check_some(source, weight, bool(weights.any()))
         table = EdgeTable(first, second, weights, (), name, mutual)
         column = self.options.relation
         if column is None or column not in frame.columns:
@@ -636,13 +636,13 @@ class Joiner:
             raise InputError(f"{source}: one row per node is needed: {matrix.shape[0]:,} rows, {n:,} nodes")
         return matrix
 
-    def weights(self, source: Source, frame: pd.DataFrame, name: str) -> np.ndarray:
-        """The weights of edges; it is an error if one is missing, negative or no number."""
+    def weights(self, source: Source, frame: pd.DataFrame, name: str, start: int = 0) -> np.ndarray:
+        """The weights of edges, of a piece of a file from row ``start`` on; one that is missing or negative is an error."""
         numbers = Column(name, frame[name], self.options.missing, self.options.decimal).numbers
         wrong = np.ones(len(frame), bool) if numbers is None else ~(numbers >= 0)
         if wrong.any():
             row = int(np.argmax(wrong))
-            found = f"{int(wrong.sum()):,} of {len(wrong):,} are not (row {row + 1:,}: {str(frame[name].iloc[row])!r})"
+            found = f"{int(wrong.sum()):,} of {len(wrong):,} are not (row {start + row + 1:,}: {str(frame[name].iloc[row])!r})"
             raise InputError(
                 f"{source}: weights in column {name!r} must be numbers from 0 on, but {found}: correct them, name"
                 " another column with --weight, or ignore them with --no-weight"
@@ -657,6 +657,12 @@ def _edge_frame(reading: Reading) -> pd.DataFrame:
     frame = reading.frame if reading.edges is None else reading.edges
     assert frame is not None
     return frame
+
+
+def check_some(source: Source, weight: str | None, found: bool) -> None:
+    """Raise an error for edges that all weigh 0."""
+    if not found:
+        raise InputError(f"{source}: all weights in column {weight!r} are 0, so that no edge counts: use --no-weight")
 
 
 def own_columns(features: Any, plan: FeaturePlan, table: pd.DataFrame) -> sp.csr_array:

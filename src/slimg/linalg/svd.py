@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
 from slimg.engine.blas import one_thread, tridiagonalise
 from slimg.graph.adjacency import Adjacency
 from slimg.linalg.krylov import RankRule, lanczos_layout, leading_eigenpairs
-from slimg.linalg.operators import Reduction, reduced
+from slimg.linalg.operators import Operator, Reduction, reduced
 
 DENSE_ALWAYS, DENSE_FIXED, DENSE_AT_MOST = 1_500, 400, 6_000
 """Parts up to the first size (the second, for a fixed rank) are always dense; up to the third, if more than a sixth of the
@@ -239,6 +239,14 @@ def directed_svd(
     inverse = (1 / sigma).astype(np.float32)
     (far,) = engine.products(into, left, [Scaling()])
     return sigma, left, engine.map_rows(lambda block: block * inverse, far, overwrite_input=True)
+
+
+def operator_svd(engine: Engine, matrix: Operator, rank: int, random_state: int = 0) -> Spectrum:
+    """The leading eigenpairs of a symmetric operator such as Ã_sym, a fixed number of them."""
+    n = len(matrix.matrix.indptr) - 1
+    rule, tolerance = RankRule(np.inf, min(rank, n)), TOLERANCES[n > DENSE_AT_MOST]
+    values, vectors = leading_eigenpairs(engine, partial(matrix.apply, engine), n, rule, tolerance, random_state)
+    return Spectrum(vectors, values)
 
 
 def squared_norm(weights: Array | None, count: int) -> float:

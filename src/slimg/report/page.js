@@ -31,8 +31,9 @@
   const short = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
   const colour = (code) => `var(--k${code < 8 ? code : 8})`;
   const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
+  const shows = (value) => Math.abs(value) >= 0.005;  // not ±0.00
   const chance = (row) => (nodes.probability[row] / 1000).toFixed(2);
-  const percent = (share) => (100 * share).toFixed(1) + " %";
+  const percent = (share) => (100 * share).toFixed(1) + "%";
   const digits = (value) => String(Number(value.toPrecision(3)));
 
   // The probability of one class, in the order of the file of two classes' second.
@@ -111,7 +112,7 @@
     const chances = row in explained ? explained[row].probabilities : nodes.chances ? classes.map((_, code) => chanceOf(row, code)) : null;
     if (!sets || !chances) return "";
     const likely = classes.filter((_, code) => chances[code] >= sets.least[code]);
-    return likely.length ? ` Classes with a coverage of ${Math.round(100 * sets.coverage)} %: ${likely.join(", ")}.` : " No class is likely enough to be relied on.";
+    return likely.length ? ` Its prediction set at ${Math.round(100 * sets.coverage)}% coverage: ${likely.join(", ")}.` : " No class is likely enough to be relied on.";
   }
 
   function advice(row) {
@@ -147,9 +148,9 @@
   }
 
   function sources(told) {
-    const used = told.parts.filter((part) => part.nodes.length);
-    return used.map((part) => {
-      const terms = part.nodes.filter(([, value, many]) => many || Math.abs(value) >= 0.005);
+    const used = told.parts.filter((part) => part.nodes.some(([, value, many]) => many === 1 && shows(value)));
+    return used.sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, DETAILED).map((part) => {
+      const terms = part.nodes.filter(([, value]) => shows(value));
       const list = terms.map(([name, value, many]) => `${many === 1 ? titled(name) : name} ${signed(value)}`).join(", ");
       return make("p", `Contributions of nodes to ${part.title}: ${list}.`);
     });

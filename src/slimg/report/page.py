@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -128,7 +129,7 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
         "measure": words,
         "score": lambda value: "–" if value is None else format_score(scoring, value, 1),
         "range": lambda ends: format_range(scoring, ends),
-        "ahead": lambda gain: format_difference(scoring, gain["value"], gain["interval"]).replace(", 95 % interval ", " (") + ")",
+        "ahead": lambda gain: format_difference(scoring, gain["value"], gain["interval"]).replace(", 95% interval ", " (") + ")",
         "named": relation_weights(record),
         "titled": titles(record),
         "links": {name: quote(f"{folder}{file}") for name, file in record["read"].get("files", {}).items() if name in WRITTEN},
@@ -173,6 +174,7 @@ def templates() -> Environment:
         "percent": lambda share, digits=1: "–" if share is None else f"{share:.{digits}%}",
         "count": lambda number: f"{number:,}",
         "decimals": lambda number, digits: f"{number:.{digits}f}",
+        "least": lambda share: f"{share:.2g}" if share < 0.995 else f"{math.floor(1e4 * share) / 1e4:.4f}",
         "signed": lambda number: f"{number:+.2f}".replace("-", "−"),
         "formula": formula,
         "by_column": by_column,
@@ -241,7 +243,8 @@ def formula(name: str) -> str:
     -------
     str
     """
-    return name.replace("^1 ", " ").translate(str.maketrans("23456789", "²³⁴⁵⁶⁷⁸⁹")).replace("^", "")
+    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return re.sub(r"\^(\d+)", lambda exponent: exponent[1].translate(raised), name.replace("^1 ", " "))
 
 
 def label_of(part: dict[str, Any]) -> str:

@@ -297,6 +297,7 @@ def _draw_path(
     axes.margins(y=0.1)
     if scoring in SHARES:
         axes.yaxis.set_major_formatter(_percent)
+        axes.set_ylim(top=min(axes.get_ylim()[1], 1.01))
     axes.legend(frameon=False, fontsize=9, labelcolor=INK)
 
 

@@ -485,6 +485,8 @@ def _careful(record: dict[str, Any]) -> tuple[str, str]:
     most = [each["gain"]["interval"][1] for each in record["comparison"]["models"] if "gain" in each]
     if found and (found["trust"] != "yes" or min(most, default=0) < 0):
         return found["advice"][0], "diagnosis"
+    if len(few) == len(held["classes"]):
+        return f"Every class has fewer than {FEW} labels: the score says little, and predictions are not certain.", "accuracy"
     if few:
         return f"Few labels of {show(few)} (fewer than {FEW}): their predictions are the least certain.", "accuracy"
     if held["calibration_error"] > OFF:
@@ -492,5 +494,5 @@ def _careful(record: dict[str, Any]) -> tuple[str, str]:
         return f"Probabilities differ by {off} on average from how often they are right.", "accuracy"
     if found and found["evidence"]["suspicious"]:
         doubted = number_of(len(found["evidence"]["suspicious"]), "label looks", "labels look")
-        return f"{doubted} wrong: check {titles(record)(found['evidence']['suspicious'][0]['node'])} first.", "diagnosis"
-    return "The score holds for nodes like the labelled ones, that is if labels were given at random.", "accuracy"
+        return f"{doubted} wrong; check {titles(record)(found['evidence']['suspicious'][0]['node'])} first.", "diagnosis"
+    return "The score holds for nodes like the labelled ones; others may differ.", "accuracy"

@@ -301,14 +301,14 @@ def _trees(model: Model, rows: Array, codes: Array, notes: list[str]) -> Array |
 
 
 def _sentence(judged: dict[str, HeldOut], gains: dict[str, Gain]) -> str:
-    """What the linear model costs or gains against trees."""
+    """Whether the linear model is ahead of trees."""
     if "boosted trees" not in judged:
         return ""
     trees, gain = judged["boosted trees"], gains["boosted trees"]
     shown = format_score(trees.scoring, trees.score, 1)
     told = f"Boosted trees on the same components reach {shown} ({WORDS[trees.scoring]} on the same held-out labels)"
-    does = "gains" if gain.interval[0] > 0 else "costs" if gain.interval[1] < 0 else "makes no measurable difference"
-    return f"{told}: that the model is linear {does} ({format_difference(trees.scoring, gain.value, gain.interval)})."
+    is_ahead = "is ahead" if gain.interval[0] > 0 else "is behind" if gain.interval[1] < 0 else "is neither ahead nor behind"
+    return f"{told}; the linear model {is_ahead} ({format_difference(trees.scoring, gain.value, gain.interval)})."
 
 
 def _share(part: float, whole: float) -> float | None:

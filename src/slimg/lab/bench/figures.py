@@ -43,6 +43,7 @@ def accuracy_against_time(
         own = each.title.startswith("SlimG")
         axes.scatter(x, y, s=70 if own else 36, color=OURS if own else OTHERS, marker="*" if own else "o", zorder=3)
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.margins(x=0.25, y=0.12)
     texts = [each.title + ("" if each.iterations is None else f" ({each.iterations:.0f} it.)") for each, _, _ in measured]
     axes.autoscale_view()
