@@ -211,7 +211,7 @@ class Counted(MemoryEngine):
         self.rows.append((0, k))
         return super().random(n, k, random_state)
 
-    def products(self, matrix: Any, row_matrix: Any, scalings: Any, overwrite_input: bool = False) -> list[Any]:
+    def products(self, matrix: Any, row_matrix: Any, scalings: Any) -> list[Any]:
         self.passes.append((row_matrix.shape[1], len(scalings)))
         return super().products(matrix, row_matrix, scalings)
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slimg.engine import MemoryEngine, Scaling, memory
+from slimg.engine import MemoryEngine, Scaling
 from slimg.errors import InputError
 
 ENGINES = [MemoryEngine(threads=1), MemoryEngine(threads=2), MemoryEngine(threads=5)]
@@ -34,41 +34,6 @@ def numbers(n, k, seed=0):
 def adjacency(n=300, seed=0):
     a = sp.random(n, n, 0.03, format="csr", dtype=np.float32, random_state=seed)
     return a, Rows(a.indptr.astype(np.int64), a.indices, a.data)
-
-
-@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
-@pytest.mark.parametrize("k", [1, 15, 16, 33, 100])
-def test_products_of_large_row_matrices_gather_float16(monkeypatch, size, k):
-    """Each gathered entry is off by at most 2⁻¹¹ of itself, or 2⁻²⁵ of the largest; bits do not depend on threads."""
-    a, rows = adjacency()
-    given, scale = np.float32(size) * numbers(300, k), np.random.default_rng(1).random(300, dtype=np.float32)
-    scalings = [Scaling(), Scaling(scale, scale, 1.0), Scaling(None, scale)]
-    monkeypatch.setattr(memory, "HALF_BEYOND", 0)
-    results = [engine.products(rows, given, scalings) for engine in ENGINES]
-    for scaling, *outs in zip(scalings, *results, strict=True):
-        before, after = (np.ones(300) if each is None else each.astype(float) for each in scaling[:2])
-        dense = after[:, None] * (a.toarray().astype(float) + scaling.loop * np.eye(300)) * before
-        bound = np.abs(dense) @ (2.0**-11 * np.abs(given) + 2.0**-24 * np.abs(given).max().astype(float))
-        assert (np.abs(outs[0] - dense @ given.astype(float)) <= 1.01 * bound).all()
-        assert all(np.array_equal(outs[0], other) for other in outs[1:])
-
-
-def test_a_product_is_written_over_its_input_if_that_is_not_needed(monkeypatch):
-    monkeypatch.setattr(memory, "HALF_BEYOND", 0)
-    monkeypatch.setattr(memory, "LARGE", 0)
-    engine, rows = MemoryEngine(threads=2), adjacency()[1]
-    own, kept = engine.random(300, 8, 0), numbers(300, 8)
-    expected = engine.products(rows, own.copy(), [Scaling(), Scaling(loop=1.0)])
-    outs = engine.products(rows, own, [Scaling(), Scaling(loop=1.0)], overwrite_input=True)
-    assert outs[0] is own and all(np.array_equal(out, truth) for out, truth in zip(outs, expected, strict=True))
-    engine.products(rows, kept, [Scaling()], overwrite_input=True)
-    np.testing.assert_array_equal(kept, numbers(300, 8))
-
-
-def test_a_row_matrix_of_zeros_stays_zero_in_float16(monkeypatch):
-    monkeypatch.setattr(memory, "HALF_BEYOND", 0)
-    (out,) = ENGINES[0].products(adjacency()[1], np.zeros((300, 3), np.float32), [Scaling()])
-    assert not out.any()
 
 
 def test_products_of_views_and_memory_maps(engine, tmp_path):

@@ -494,18 +494,13 @@ def _sources(
     if far:
         walks = [x]
         del x
-        yield from _walks(result, context.graph, far, walks, twice)
+        yield from _walks(result, context.graph, far, walks)
     if twice and far:
         yield from ((each, start(), True) for each in own)
 
 
-def _walks(
-    result: Components, graph: Graph, far: list[FeatureComponent], walks: list[RowMatrix], spare: bool
-) -> Iterator[_Source]:
-    """Hops of the one row matrix in ``walks``, which is taken out: the first ones of all operators share a pass.
-
-    With ``spare`` it is not needed afterwards.
-    """
+def _walks(result: Components, graph: Graph, far: list[FeatureComponent], walks: list[RowMatrix]) -> Iterator[_Source]:
+    """Hops of the one row matrix in ``walks``, which is taken out: the first ones of all operators share a pass."""
     operators: dict[str, Operator] = {}
     members: dict[str, list[FeatureComponent]] = {}
     for each in sorted(far, key=lambda each: each.hops):
@@ -517,13 +512,12 @@ def _walks(
     first = [applied.hop(False, 1 not in plans[name]) for name, applied in operators.items()]
     passes = partial(_timed, result, "hops", result.engine.products)
     sums = {each.name: _scaled(result.engine, each, walks[0]) for each in far if _is_sum(each)}
-    walks[:] = passes(next(iter(operators.values())).matrix, walks.pop(), first, spare)
+    walks[:] = passes(next(iter(operators.values())).matrix, walks.pop(), first)
     for name, applied in operators.items():
         walk, needed = walks.pop(0), plans[name]
         for step in range(1, needed[-1] + 1):
             if step > 1:
-                spare = step - 1 not in needed
-                (walk,) = passes(applied.matrix, walk, [applied.hop(spare, step not in needed)], spare)
+                (walk,) = passes(applied.matrix, walk, [applied.hop(step - 1 not in needed, step not in needed)])
             yield from _at(result.engine, members[name], step, walk, sums)
         del walk
 

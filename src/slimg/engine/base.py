@@ -81,8 +81,8 @@ class Engine(Protocol):
     """The operations on row matrices.
 
     Small matrices (k × k, d × k) are numpy arrays. Functions are called with blocks of rows: row-major float32 arrays of
-    shape (rows, k), or scipy CSR matrices where the row matrix is sparse. All engines give the same bits for `random` and, up
-    to `slimg.engine.memory.HALF_BEYOND` entries, for `products`; sums over rows are float64 and agree to rounding.
+    shape (rows, k), or scipy CSR matrices where the row matrix is sparse. All engines give the same bits for `products` and
+    `random`; sums over rows are float64 and agree to rounding.
 
     Examples
     --------
@@ -124,9 +124,7 @@ class Engine(Protocol):
             Dense; uniformly distributed entries.
         """
 
-    def products(
-        self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling], overwrite_input: bool = False
-    ) -> list[RowMatrix]:
+    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         """Compute after ⊙ (M + loop·I)(before ⊙ T) for each scaling, in one pass over the gathered rows of T.
 
         Parameters
@@ -137,8 +135,6 @@ class Engine(Protocol):
             T, dense.
         scalings : sequence of Scaling
             One for each result.
-        overwrite_input : bool, default False
-            T is not needed any more: the engine may write a result over it.
 
         Returns
         -------

@@ -168,9 +168,7 @@ class DaskEngine(Engine):
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(
-        self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling], overwrite_input: bool = False
-    ) -> list[RowMatrix]:
+    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         rows, k = self._matrix(matrix), row_matrix.shape[1]
         stored = [(self._vector(before), self._vector(after), loop) for before, after, loop in scalings]
         job = work.Product(rows.indptr, rows.weights, row_matrix.parts, rows.cuts, stored, self._panel(rows.n))

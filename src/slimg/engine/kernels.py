@@ -156,30 +156,24 @@ def zeros(typing: Any, lanes: Any):
 
 @intrinsic
 def load(typing: Any, vector: Any, array: Any, row: Any, column: Any):
-    """array[row, column : column + lanes] as float32; ``vector`` only says how many. Entries of uint16 are bits of float16."""
-    is_half = array.dtype == types.uint16
+    """array[row, column : column + lanes]; ``vector`` only says how many."""
 
     def build(context: Any, builder: Any, signature: Any, args: Any):
-        kind = context.get_value_type(vector)
-        stored = ir.VectorType(ir.HalfType(), kind.count) if is_half else kind
         address = _address(context, builder, signature.args[1:], args[1:])
-        value = builder.load(builder.bitcast(address, stored.as_pointer()))
-        value.align = 2 if is_half else 4
-        return builder.fpext(value, kind) if is_half else value
+        value = builder.load(builder.bitcast(address, context.get_value_type(vector).as_pointer()))
+        value.align = 4
+        return value
 
     return vector(vector, array, row, column), build
 
 
 @intrinsic
 def store(typing: Any, vector: Any, array: Any, row: Any, column: Any):
-    """array[row, column : column + lanes] = vector, rounded if the array is of uint16, bits of float16."""
-    is_half = array.dtype == types.uint16
+    """array[row, column : column + lanes] = vector."""
 
     def build(context: Any, builder: Any, signature: Any, args: Any):
-        address, value = _address(context, builder, signature.args[1:], args[1:]), args[0]
-        if is_half:
-            value = builder.fptrunc(value, ir.VectorType(ir.HalfType(), value.type.count))
-        builder.store(value, builder.bitcast(address, value.type.as_pointer()), align=2 if is_half else 4)
+        address = _address(context, builder, signature.args[1:], args[1:])
+        builder.store(args[0], builder.bitcast(address, args[0].type.as_pointer()), align=4)
         return context.get_dummy_value()
 
     return types.void(vector, array, row, column), build
@@ -323,18 +317,6 @@ def gather(lanes: int) -> Callable[..., None]:
                     store(b2, out2, i, right)
 
     return kernel
-
-
-@compiled()
-def halve(row_matrix, factor, out, start, stop):
-    """Rows [start, stop) of T times a factor as bits of float16."""
-    k = row_matrix.shape[1]
-    whole = k - k % LINE
-    for i in range(start, stop):
-        for c in range(0, whole, LINE):
-            store(scale(load(zeros(LINE), row_matrix, i, c), factor), out, i, c)
-        for c in range(whole, k):
-            store(scale(load(zeros(1), row_matrix, i, c), factor), out, i, c)
 
 
 @compiled()

@@ -177,9 +177,7 @@ class MappedEngine(ThreadedEngine):
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(
-        self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling], overwrite_input: bool = False
-    ) -> list[RowMatrix]:
+    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         rows, key = self._matrix(matrix)
         n, k = rows.n, row_matrix.shape[1]
         computed: list[FileRowMatrix] = []

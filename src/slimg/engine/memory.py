@@ -39,9 +39,6 @@ from slimg.engine.blocks import (
 )
 from slimg.progress import Progress
 
-HALF_BEYOND = 1 << 26
-"""Entries of a row matrix (256 MiB) beyond which a product gathers its rows rounded to float16: they are most of what is read
-from memory. Sums are float32; the error is at most 2⁻¹¹ of an entry."""
 DENSE_FROM = 0.1
 """Density from which the Gram matrix of a sparse row matrix is faster through dense blocks."""
 
@@ -168,29 +165,12 @@ class MemoryEngine(ThreadedEngine):
 
     # products -------------------------------------------------------------------------------------------------------
 
-    def products(
-        self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling], overwrite_input: bool = False
-    ) -> list[RowMatrix]:
+    def products(self, matrix: Sparse, row_matrix: RowMatrix, scalings: Sequence[Scaling]) -> list[RowMatrix]:
         row_matrix = as_row_matrix(row_matrix)
-        given, outs = row_matrix, list[Array]()
-        if row_matrix.size > HALF_BEYOND:
-            row_matrix, scalings = self._halved(row_matrix, scalings)
-            if overwrite_input and self._buffers.made(given):
-                outs.append(given)
-        outs += [self._buffers.take(len(matrix.indptr) - 1, given.shape[1]) for _ in scalings[len(outs) :]]
+        outs = [self._buffers.take(len(matrix.indptr) - 1, row_matrix.shape[1]) for _ in scalings]
         rows = partial(kernels.gather_rows, *_csr(matrix), row_matrix, scalings, outs)
         self._threads.for_each(rows, balanced_blocks(matrix.indptr), worth=row_matrix.shape[1])
         return outs
-
-    def _halved(self, row_matrix: Array, scalings: Sequence[Scaling]) -> tuple[Array, list[Scaling]]:
-        """The bits of T as float16, times the power of two that fits it into their range, and scalings without that power."""
-        (n, k), blocks = row_matrix.shape, row_blocks([row_matrix])
-        largest = max(self._threads.in_order(lambda a, b: max(row_matrix[a:b].max(), -row_matrix[a:b].min()), blocks))
-        factor = np.float32(2.0 ** min(15 - np.frexp(largest)[1], 126))
-        out = self._buffers.take(n, -(-k // 2)).reshape(-1).view(np.uint16)[: n * k].reshape(n, k)
-        self._threads.for_each(partial(kernels.halve, row_matrix, factor, out), blocks)
-        back = np.full(n, 1 / factor)
-        return out, [each._replace(after=back if each.after is None else back * each.after) for each in scalings]
 
     def sketch(self, matrix: Sparse, k: int, random_state: int) -> RowMatrix:
         n = len(matrix.indptr) - 1
