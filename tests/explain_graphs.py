@@ -53,8 +53,8 @@ def dense_scores(model, matrix, features):
     sym = root[:, None] * looped * root
     for name, weights in model.coef_.items():
         state = parts.fitted[name].state
-        if name == "U":
-            raw = matrix @ (state.spectrum.vectors * np.sign(state.spectrum.eigenvalues))
+        if name in ("U", "U_sym"):
+            raw = (matrix if name == "U" else sym) @ (state.spectrum.vectors * np.sign(state.spectrum.eigenvalues))
         else:
             ranges = name.endswith("bins(X)")
             start = _in_ranges(state.preparation.edges, features) if ranges else x

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from slimg._sklearn import BaseEstimator, ClassifierMixin, TransformerMixin
 from slimg.classifier import SlimG
 from slimg.components.component import Component
-from slimg.components.compute import DEFAULT_COMPONENTS, Components, compute_components
+from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import as_column
@@ -152,8 +152,8 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
     ----------
     graph : Graph
         Edges, features or both, of all nodes; labels are not read.
-    components : sequence of Component, default=DEFAULT_COMPONENTS
-        The blocks of columns (`slimg.components`).
+    components : sequence of Component or None, default=None
+        The blocks of columns (`slimg.components`); None is the default list for few labels.
     random_state : int, default=0
         Seeds the start of iterative decompositions.
 
@@ -179,7 +179,7 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
     components_: Components
     widths_: dict[str, int]
 
-    def __init__(self, graph: Graph, *, components: Sequence[Component] = DEFAULT_COMPONENTS, random_state: int = 0) -> None:
+    def __init__(self, graph: Graph, *, components: Sequence[Component] | None = None, random_state: int = 0) -> None:
         self.graph = graph
         self.components = components
         self.random_state = random_state

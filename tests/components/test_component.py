@@ -148,7 +148,7 @@ def test_no_edges_leaves_the_features_and_says_so():
 
 def test_no_features_leaves_the_structure_and_says_so():
     result = compute_components(Graph.from_arrays(ring()))
-    assert result.names == ("U",)
+    assert result.names == ("U", "U_sym")
     assert len(result.notes) == 1 and "No features" in result.notes[0] and "X, A_row^2 X" in result.notes[0]
 
 

@@ -38,12 +38,13 @@ def test_new_nodes_are_where_a_dense_recomputation_puts_them():
     model = SlimG(grid=PAIR).fit(small)
     found = model.fold_in(graph)
     matrix = graph.adjacency.to_scipy().toarray().astype(float)
-    fitted = model.components_.fitted["U"]
-    spectrum = fitted.state.spectrum
-    vectors = np.zeros((graph.n, spectrum.rank), np.float32)
-    vectors[kept] = spectrum.vectors
-    state = fitted.state._replace(spectrum=type(spectrum)(vectors, spectrum.eigenvalues))
-    model.components_.fitted["U"] = replace(fitted, state=state)  # the oracle's V, zero for new nodes
+    for name in ("U", "U_sym"):
+        fitted = model.components_.fitted[name]
+        spectrum = fitted.state.spectrum
+        vectors = np.zeros((graph.n, spectrum.rank), np.float32)
+        vectors[kept] = spectrum.vectors
+        state = fitted.state._replace(spectrum=type(spectrum)(vectors, spectrum.eigenvalues))
+        model.components_.fitted[name] = replace(fitted, state=state)  # the oracle's V, zero for new nodes
     expected = dense_scores(model, matrix, graph.features.astype(float))
     np.testing.assert_allclose(found.scores[found.touched], expected[found.touched], atol=5e-4)
     np.testing.assert_array_equal(found.new, hidden)

@@ -70,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
         drift = {"drift": found.drift and found.drift._asdict(), "refit_due": bool(found.drift and found.drift.refit_due)}
         print_json({**counts, **scored, **drift, "file": path})
         return 0
-    echo(*(f"  {note}" for note in (*inputs.notes, *notes)), *found.text().splitlines())
+    lacking = inputs.graph.warnings() if found.against is not None else ()  # new rows alone lack what the fitted graph has
+    told = [note for note in inputs.notes if note not in lacking]
+    echo(*(f"  {note}" for note in (*told, *notes)), *found.text().splitlines())
     if len(found.touched) and found.agreement is None:
         echo("How close this is to a refit was not measured: use slimg fit --measure-fold-in.")
     echo(f"Written: {path}")

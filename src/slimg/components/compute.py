@@ -271,7 +271,7 @@ def compute_components(
     graph: Graph,
     engine: Engine | None = None,
     *,
-    components: Sequence[Component] = DEFAULT_COMPONENTS,
+    components: Sequence[Component] | None = None,
     random_state: int = 0,
 ) -> Components:
     """Compute the rows of P(A, X) of a graph.
@@ -282,8 +282,9 @@ def compute_components(
         Edges, features or both. Labels are not read.
     engine : Engine or None, default=None
         Where the work is done; None is an engine in memory.
-    components : sequence of Component, default=DEFAULT_COMPONENTS
-        What to compute. Components that need edges or features which the graph does not have are left out, with a note.
+    components : sequence of Component or None, default=None
+        What to compute; None is the default list for few labels. Components that need edges or features which the graph does
+        not have are left out, with a note.
     random_state : int, default=0
         Seeds the start of iterative decompositions.
 
@@ -302,6 +303,9 @@ def compute_components(
     {'U': 1, 'A_row^2 X': 3}
     """
     begun = time.perf_counter()
+    if components is None:
+        features = 0 if graph.features is None else graph.features.shape[1]
+        components = default_components(0, graph.adjacency.n, features)
     wanted, notes = available_components(components, graph)
     result = Components(engine or MemoryEngine(), notes=notes)
     context = Context(graph, result.engine, random_state)

@@ -120,7 +120,13 @@ def reader(array: Array) -> FileArray | Array:
     Pages of a mapped file count as memory of the process, those of the system's cache do not.
     """
     stored = stored_at(array)
-    return array if stored is None else FileArray(stored[0], array.dtype.str, stored[1], stamp(stored[0]))
+    if stored is None:
+        return array
+    path, offset = stored
+    try:
+        return FileArray(path, array.dtype.str, offset, stamp(path))
+    except FileNotFoundError:
+        raise _gone(path) from None
 
 
 def stored_at(array: Array) -> tuple[Path, int] | None:
@@ -154,8 +160,12 @@ def read_into(out: Array, path: Path, offset: int, before: tuple[int, ...] | Non
             if before is not None:
                 check_stamp(path, path, before)
     except FileNotFoundError:
-        advice = "start the run again, on a cluster in a folder that all workers share"
-        raise InputError(f"{path} is gone or cannot be seen from here: {advice}") from None
+        raise _gone(path) from None
+
+
+def _gone(path: Path | str) -> InputError:
+    advice = "start the run again, on a cluster in a folder that all workers share"
+    return InputError(f"{path} is gone or cannot be seen from here: {advice}")
 
 
 def entry_blocks(indptr: Array) -> list[Run]:

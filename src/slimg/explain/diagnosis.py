@@ -124,7 +124,8 @@ class Diagnosis:
         """
         found = self.evidence
         scores = {each["name"]: Score(each["value"], tuple(each["interval"]), baseline) for each in models}
-        alone = {"X": "features alone", "U": "network alone"} if len(found.alone) > 1 else dict.fromkeys(found.alone, "SlimG")
+        both = "X" in found.alone and len(found.alone) > 1
+        alone = {"X": "features alone", "U": "network alone"} if both else dict.fromkeys(found.alone, "SlimG")
         gains = {each["name"]: Gain(each["gain"]["value"], each["gain"]["error"]) for each in models if "gain" in each}
         named = {"graph": "features alone", "features": "network alone", "trees": "boosted trees"}
         judged = replace(

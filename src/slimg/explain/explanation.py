@@ -90,9 +90,9 @@ class Part:
     >>> edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("d", "f")]
     >>> labels = {"a": "left", "c": "left", "d": "right", "f": "right"}
     >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
-    >>> part = model.explain("b").part("U")
+    >>> part = model.explain("b").part("U_sym")
     >>> part.title, part.removed
-    ('its place in the network', False)
+    ('its community in the network', False)
     """
 
     name: str
@@ -490,7 +490,7 @@ class Summary:
     >>> model = SlimG(grid=[(0, 1e-2)]).fit(Graph.from_edges(edges, labels=labels))
     >>> summary = model.summary()
     >>> list(summary.components), summary.removed
-    (['U'], ())
+    (['U', 'U_sym'], ('U',))
     """
 
     classes: Array

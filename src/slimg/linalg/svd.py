@@ -229,9 +229,7 @@ def directed_svd(
         (far,) = engine.products(into, block, [Scaling()])
         return engine.products(out, far, [Scaling()])[0]
 
-    n = len(out.indptr) - 1
-    rule = RankRule(np.inf, min(rank, n))
-    values, left = leading_eigenpairs(engine, apply, n, rule, TOLERANCES[n > DENSE_AT_MOST], random_state)
+    values, left = _leading(engine, apply, len(out.indptr) - 1, rank, random_state)
     count = int(np.count_nonzero(values > 1e-6 * max(values[0], 1e-30)))
     sigma = np.sqrt(values[:count])
     if count < len(values):
@@ -243,10 +241,24 @@ def directed_svd(
 
 def operator_svd(engine: Engine, matrix: Operator, rank: int, random_state: int = 0) -> Spectrum:
     """The leading eigenpairs of a symmetric operator such as Ã_sym, a fixed number of them."""
-    n = len(matrix.matrix.indptr) - 1
-    rule, tolerance = RankRule(np.inf, min(rank, n)), TOLERANCES[n > DENSE_AT_MOST]
-    values, vectors = leading_eigenpairs(engine, partial(matrix.apply, engine), n, rule, tolerance, random_state)
+    values, vectors = _leading(engine, partial(matrix.apply, engine), len(matrix.matrix.indptr) - 1, rank, random_state)
     return Spectrum(vectors, values)
+
+
+def _leading(
+    engine: Engine, apply: Callable[[RowMatrix], RowMatrix], n: int, rank: int, random_state: int
+) -> tuple[Array, RowMatrix]:
+    """Eigenvalues by falling magnitude and vectors of a symmetric operator, of a small one exactly."""
+    if n > DENSE_FIXED:
+        rule, tolerance = RankRule(np.inf, min(rank, n)), TOLERANCES[n > DENSE_AT_MOST]
+        return leading_eigenpairs(engine, apply, n, rule, tolerance, random_state)
+    matrix = engine.to_array(apply(engine.row_matrix(np.eye(n, dtype=np.float32)))).astype(np.float64)
+    with one_thread():
+        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    order = np.argsort(-np.abs(values), kind="stable")[:rank]
+    order = order[np.abs(values[order]) > 1e-6 * np.abs(values[order[0]])]
+    found = _fix_signs(engine, engine.row_matrix(vectors[:, order].astype(np.float32)), values[order])
+    return found.eigenvalues, found.vectors
 
 
 def squared_norm(weights: Array | None, count: int) -> float:
