@@ -63,7 +63,8 @@
     const take = (id) => { input.value = id; latest += 1; close(); taken(id); };
     input.addEventListener("input", async () => {
       const mine = ++latest;
-      if (!input.value.trim()) return close();
+      close(); // what was found for the text before is not to be taken for this one
+      if (!input.value.trim()) return;
       const found = await ask(`search?${new URLSearchParams({ text: input.value })}`).catch(() => []);
       if (mine !== latest) return;
       list.replaceChildren(...found.map((each, k) => {
@@ -72,7 +73,6 @@
         option.addEventListener("pointerdown", (event) => { event.preventDefault(); take(each.id); });
         return option;
       }));
-      at = -1;
       list.hidden = !found.length;
       input.setAttribute("aria-expanded", String(!list.hidden));
     });
