@@ -1,10 +1,12 @@
 """Numbers in ranges: bins(X), against scikit-learn's discretiser and dense matrices, and the choice made on the labels."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import coo_array
 from sklearn.preprocessing import KBinsDiscretizer
 
+import slimg
 from slimg import Graph, SlimG
 from slimg.components import Features, PropagatedFeatures, compute_components
 from slimg.components.component import Target
@@ -78,6 +80,42 @@ def test_placed_rows_are_the_computed_ones(graph, rank):
         for name, fitted in parts.fitted.items():
             placed, _ = fitted.rows(Target(each, np.arange(each.n)))
             np.testing.assert_allclose(placed, parts.blocks[name], atol=2e-4)
+
+
+@pytest.fixture
+def tables():
+    """Edges and nodes of two classes by an age in the middle; some ages are missing, more often of one class."""
+    graph = make("middle")
+    rng, edges = np.random.default_rng(1), coo_array(graph.adjacency.to_scipy())
+    nodes = pd.DataFrame({"id": np.arange(NODES), "age": graph.features[:, 0].astype(float), "team": graph.labels})
+    nodes["word"] = rng.choice(["red", "blue"], NODES)
+    nodes.loc[rng.random(NODES) < np.where(nodes["team"] == "yes", 0.3, 0.05), "age"] = None
+    return pd.DataFrame({"source": edges.row, "target": edges.col}), nodes
+
+
+def test_numbers_of_a_table_are_put_in_ranges_of_their_own_units(tables, tmp_path):
+    edges, nodes = tables
+    graph, train, rest = slimg.read(edges=edges, nodes=nodes, label="team"), np.arange(150), np.arange(150, NODES)
+    model = SlimG().fit(graph, train=train)
+    assert any("ranges" in note for note in model.notes_)
+    line = SlimG(components=[Features(), PropagatedFeatures()]).fit(graph, train=train)
+    accuracy = [(each.predict()[rest] == graph.labels[rest]).mean() for each in (model, line)]
+    assert accuracy[0] > accuracy[1] + 0.1
+    state = model.components_.fitted["bins(X)"].state
+    assert state.names[-1] == "age missing" and len(state.names) == BINS
+    known = nodes["age"].dropna().to_numpy()
+    oracle = KBinsDiscretizer(BINS - 1, strategy="quantile", quantile_method="averaged_inverted_cdf").fit(known[:, None])
+    ends = oracle.bin_edges_[0][1:-1]
+    assert state.names[0] == f"age below {ends[0]:.4g}"
+    found = compute_components(graph, components=[Features(normalize="bins", pca=False)]).blocks["bins(X)"].argmax(axis=1)
+    np.testing.assert_array_equal(found, np.where(nodes["age"].isna(), BINS - 1, np.searchsorted(ends, nodes["age"], "right")))
+    model.save(tmp_path / "m.slimg")
+    loaded = SlimG.load(tmp_path / "m.slimg")
+    again = slimg.read(edges=edges, nodes=nodes, like=loaded)
+    np.testing.assert_array_equal(loaded.predict_proba(again), model.predict_proba())
+    explanation = loaded.explain(graph.ids[rest[0]], again)
+    np.testing.assert_allclose(explanation.rounding, 0, atol=1e-4)
+    assert explanation.part("bins(X)").feature_names == state.names
 
 
 def test_the_labels_decide():

@@ -46,7 +46,7 @@ def oracle(tmp_path_factory):
         (("classes_dtype",), "<i8", "<i8"),
         (("components", 3, "component"), {"component": {"pairs": [{"tuple": ["kind", "Engine"]}]}}, "options"),
         (("version",), 2, "version 2"),
-        (("version",), 4.0, "version 4.0"),
+        (("version",), 5.0, "version 5.0"),
     ],
     ids=str,
 )

@@ -33,9 +33,18 @@ def encode(frame, **kinds):
 def test_numbers_are_standardised_within_three_deviations():
     plan, found = encode(TABLE[["age"]])
     spread = np.std([20, 40, 60])
-    high = 0.5 + np.array([-20, 0, 0, 20]) / spread / 6
-    assert plan.names == ("age: high", "age: low")
-    assert np.allclose(found, np.column_stack([high, 1 - high]), atol=1e-6)
+    high = 0.5 + np.array([-20, 0, 20]) / spread / 6
+    assert plan.names == ("age: high", "age: low", "age: missing")
+    missing = TABLE["age"].isna().to_numpy() | (TABLE["age"] == "")
+    assert np.allclose(found[~missing], np.column_stack([high, 1 - high, 0 * high]), atol=1e-6)
+    assert found[missing].tolist() == [[0, 0, 1]]
+    assert plan.numbers == [("age", 0, 1, 40.0, spread)]
+
+
+def test_a_number_that_was_never_missing_is_in_the_middle_when_it_is():
+    plan, found = encode(pd.DataFrame({"a": [1.0, 2, 6]}))
+    assert plan.names == ("a: high", "a: low") and np.allclose(found.sum(axis=1), 1)
+    assert plan.encode(pd.DataFrame({"a": [None, 3.0]})).toarray().tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=30))
@@ -99,7 +108,8 @@ def test_new_rows_are_encoded_as_the_old_ones(tmp_path):
     with pytest.raises(InputError, match="column 'age' held numbers when the model was fitted"):
         stored.encode(new)
     encoded = dict(zip(plan.names, stored.encode(new.assign(age=["1000", ""])).toarray().T, strict=True))
-    assert encoded["age: high"].tolist() == [1, 0.5], "beyond three deviations; missing"
+    assert encoded["age: high"].tolist() == [1, 0], "beyond three deviations; missing"
+    assert encoded["age: missing"].tolist() == [0, 1]
     assert encoded["city: oslo"].tolist() == [0, 1]
     assert encoded["bio: red"].tolist() == [1, 0]
     with pytest.raises(InputError, match="no column 'tags'"):

@@ -62,7 +62,8 @@ def test_each_file_of_nodes_is_a_type_with_columns_of_its_own(files):
     X = pd.DataFrame(found.graph.features.toarray(), columns=names)
     assert X["type=users"].tolist() == [1, 1, 1, 0, 0]
     assert (X.filter(like="users.").to_numpy()[3:] == 0).all() and (X.filter(like="items.").to_numpy()[:3] == 0).all()
-    assert X.loc[2, "users.age: high"] == 0.5, "a missing number of the node's own type is in the middle"
+    assert X.loc[2, "users.age: missing"] == 1, "a missing number of the node's own type is told from one of another type"
+    assert any("'users.age'" in note and "(1 missing)" in note for note in found.notes)
     assert list(found.table.columns) == ["id", "type", "users.age", "users.team", "items.price", "items.colour"]
     assert found.table["items.price"].isna().tolist() == [True] * 3 + [False] * 2
     assert found.table["items.price"].tolist()[3:] == ["5", "9"]

@@ -37,7 +37,7 @@ def graph():
 
 
 def test_a_graph_is_read_with_guesses_and_notes(graph):
-    assert (graph.n, graph.edges, graph.d) == (4, 4, 5)
+    assert (graph.n, graph.edges, graph.d) == (4, 4, 6)
     assert graph.labels.tolist() == ["red", "blue", None, "red"]
     told = " ".join(graph.notes)
     assert "'who'" in told and "'whom'" in told and "decimal comma" in told and "'-' (1)" in told

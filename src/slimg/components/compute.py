@@ -33,9 +33,11 @@ from slimg.components.diffusion import Diffusion
 from slimg.components.features import FeatureComponent, Features, FeatureState, PropagatedFeatures
 from slimg.components.paths import PathFeatures
 from slimg.components.row_scaling import (
+    BINS,
     ROUNDING,
     Preparation,
     dense_rows,
+    numbers_of,
     preparation_of,
     prepared_rows,
     range_names,
@@ -381,7 +383,8 @@ def _compute(result: Components, context: Context, component: Component) -> None
 def _features(result: Components, context: Context, group: list[FeatureComponent], small: bool) -> None:
     """The components that share columns: those columns, their hops, and g of each."""
     engine, features = result.engine, context.graph.features
-    preparation = preparation_of(engine, engine.row_matrix(features), group[0].normalize)
+    numbers = numbers_of(context.graph) if group[0].normalize == "bins" else None
+    preparation = preparation_of(engine, engine.row_matrix(features), group[0].normalize, numbers)
     if group[0].normalize == "auto" and preparation.normalize == "standard":
         note = "Features are measured numbers, not counts: each column is standardised."
         result.notes += () if note in result.notes else (note,)
@@ -410,7 +413,7 @@ class _Reduction(NamedTuple):
 
 def _reduction(context: Context, group: list[FeatureComponent], preparation: Preparation) -> _Reduction:
     engine, graph, (n, d) = context.engine, context.graph, context.shape
-    exact, d = group[0].is_exact(d), group[0].prepared_width(d)
+    exact, d = group[0].is_exact(d), d if preparation.edges is None else preparation.edges.size // (BINS - 1) * BINS
     width = d if exact else reduced_width(n, d, max(context.resolve(each.rank) for each in group))
     if width in (None, d):
         return _Reduction()
@@ -472,9 +475,12 @@ def _solve(
 
 
 def _range_names(graph: Graph, preparation: Preparation) -> tuple[str, ...] | None:
-    if preparation.edges is None:
+    edges, numbers = preparation.edges, numbers_of(graph)
+    if edges is None:
         return None
-    return range_names(graph.feature_names or [f"feature {j}" for j in range(len(preparation.edges))], preparation.edges)
+    if numbers is not None:
+        return range_names(numbers.names, numbers.mean[:, None] + numbers.scale[:, None] * (edges - 0.5))
+    return range_names(graph.feature_names or [f"feature {j}" for j in range(len(edges))], edges)
 
 
 _Source = tuple[FeatureComponent, RowMatrix, bool]

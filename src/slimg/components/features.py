@@ -305,7 +305,7 @@ class FeatureComponent(Component):
 
     def to_arrays(self, state: FeatureState) -> dict[str, Array]:
         """Mean (d), V (d × l), directions (r × l), singular values (r), and how X is prepared."""
-        _, shifted, mean, scale, edges = state.preparation
+        _, shifted, mean, scale, edges, places = state.preparation
         kept = {"shifted": np.array(shifted)}
         if state.floor:
             kept["floor"] = np.array(state.floor)
@@ -313,6 +313,8 @@ class FeatureComponent(Component):
             kept |= {"column_mean": mean, "column_scale": scale}
         if edges is not None and state.names is not None:
             kept |= {"edges": edges, "names": np.frombuffer("\n".join(state.names).encode(), np.uint8)}
+        if places is not None:
+            kept["places"] = places
         if state.basis is not None:
             kept["basis"] = state.basis
         if state.pca is None or state.mean is None:
@@ -324,7 +326,7 @@ class FeatureComponent(Component):
         """The state of a model file."""
         decided = "standard" if "column_mean" in arrays else "row" if self.normalize == "auto" else self.normalize
         columns = arrays.get("column_mean"), arrays.get("column_scale")
-        preparation = Preparation(decided, bool(arrays["shifted"]), *columns, arrays.get("edges"))
+        preparation = Preparation(decided, bool(arrays["shifted"]), *columns, arrays.get("edges"), arrays.get("places"))
         text = bytes(arrays["names"]).decode("utf-8", "replace").split("\n") if "names" in arrays else None
         names = None if text is None else tuple(text)
         if (self.normalize == "bins") != (names is not None and len(names) == BINS * len(arrays["edges"])):

@@ -2,11 +2,13 @@
 
     row        x = (x − min x) / Σ(x − min x)      the minimum only if any entry of X is negative
     standard   x = (x − mean) / deviation          by columns
-    bins       x_jq = 1/d if x_j is in the q-th range   d · 8 columns; ranges of column j end at its quantiles
+    bins       x_jq = 1/k if x_j is in the q-th range   k · 8 columns for k numbers; ranges end at quantiles
     unit       x = x / ‖x‖₂
 
-A row of zeros stays zero in both. Dense rows go through compiled loops: a row is finished while it is in the cache, where
-numpy would walk over the whole block four times.
+A row of zeros stays zero in both. A number of a table is two features, u and 1 − u with u = ½ + (x − mean) / (6 sd), both
+zero where it is missing (`Numbers`); a missing number is in the last range, which no other number of its column is in then.
+Dense rows go through compiled loops: a row is finished while it is in the cache, where numpy would walk over the whole block
+four times.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from scipy import sparse
 
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.kernels import SUMS, compiled
+from slimg.graph.graph import Graph
 
 Rows = Any
 """A block of a row matrix: a numpy array or scipy CSR."""
@@ -29,7 +32,7 @@ NORMALIZATIONS = ("auto", "row", "standard", "bins", None)
 """How X may be prepared; "auto" takes "row" for counts and "standard" for measured numbers."""
 BINS = 8
 """Ranges of a column of numbers; a column with fewer distinct values has one for each, and the others are empty."""
-SAMPLE = 20_000
+SAMPLE = 1 << 16
 """Rows, evenly spaced, that quantiles are taken from."""
 ROUNDING = 1e-5
 """Length up to which a row of features is rounding, as a share of the root mean square of their lengths before the mean is
@@ -37,6 +40,47 @@ subtracted. Rows that equal the mean in exact arithmetic have up to 6e-7 of it (
 direction of a row that stays is known to a few percent; on seven published graphs no row is shorter than 6e-2."""
 SPARSE = 0.5
 """Share of entries that are not zero below which non-negative features count as counts."""
+
+
+class Numbers(NamedTuple):
+    """Features that are numbers of a table: u beside 1 − u.
+
+    Attributes
+    ----------
+    names : tuple of k str
+        Of the columns of the table.
+    places : int64 array of shape (k, 2)
+        Of u and of 1 − u among the features.
+    mean, scale : arrays of shape (k,)
+        x = mean + scale (u − ½).
+    """
+
+    names: tuple[str, ...]
+    places: Array
+    mean: Array
+    scale: Array
+
+
+def numbers_of(graph: Graph) -> Numbers | None:
+    """Find the features that are numbers of a table.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    Numbers or None
+        None for a graph that was not read from a table, whose features are as they are.
+    """
+    if not graph.reading or not graph.reading.get("plan"):
+        return None
+    from slimg.io.features import FeaturePlan  # loads pandas, which a graph from arrays does without
+
+    found = FeaturePlan.from_dict(graph.reading["plan"]).numbers
+    names, high, low, mean, spread = zip(*found, strict=True) if found else ((),) * 5
+    places = np.array([high, low], np.int64).T.reshape(-1, 2)
+    return Numbers(names, places, np.array(mean, np.float64), 6 * np.array(spread, np.float64))
 
 
 class Preparation(NamedTuple):
@@ -50,8 +94,10 @@ class Preparation(NamedTuple):
         Whether the minimum of a row is subtracted before it is divided by its sum.
     mean, scale : arrays of shape (d,) or None
         Of the columns, for "standard".
-    edges : array of shape (d, 7), float32, or None
+    edges : array of shape (k, 7), float32, or None
         Where ranges begin after the first, for "bins"; infinite where a column has fewer of them.
+    places : int64 array of shape (k, 2), or None
+        Of u and 1 − u of numbers of a table, for "bins"; None if every feature is a number.
     """
 
     normalize: str | None = "row"
@@ -59,6 +105,7 @@ class Preparation(NamedTuple):
     mean: Array | None = None
     scale: Array | None = None
     edges: Array | None = None
+    places: Array | None = None
 
     @property
     def length(self) -> float:
@@ -66,7 +113,9 @@ class Preparation(NamedTuple):
         return 0.0 if self.scale is None else float(np.sqrt(np.count_nonzero(np.isfinite(self.scale))))
 
 
-def prepare_features(engine: Engine, features: Rows, normalize: str | None = "row") -> RowMatrix:
+def prepare_features(
+    engine: Engine, features: Rows, normalize: str | None = "row", numbers: Numbers | None = None
+) -> RowMatrix:
     """X as a row matrix, prepared; a sparse X without negatives stays sparse.
 
     Parameters
@@ -76,23 +125,29 @@ def prepare_features(engine: Engine, features: Rows, normalize: str | None = "ro
     normalize : "auto", "row", "standard", "bins" or None, default="row"
         "row" makes rows sum to one, "standard" gives columns mean 0 and variance 1, "bins" has eight columns for the ranges
         of each, None takes them as they are.
+    numbers : Numbers, default=None
+        Features that "bins" is made of; by default all.
 
     Returns
     -------
-    RowMatrix of shape (n, d), or (n, 8 d) for "bins"
+    RowMatrix of shape (n, d), or (n, 8 k) for "bins" of k numbers
     """
     row_matrix = engine.row_matrix(features)
-    how = preparation_of(engine, row_matrix, normalize)
+    how = preparation_of(engine, row_matrix, normalize, numbers)
     return row_matrix if normalize is None else engine.map_rows(lambda block: prepared_rows(block, how), row_matrix)
 
 
-def preparation_of(engine: Engine, row_matrix: RowMatrix, normalize: str | None = "row") -> Preparation:
+def preparation_of(
+    engine: Engine, row_matrix: RowMatrix, normalize: str | None = "row", numbers: Numbers | None = None
+) -> Preparation:
     """What is to be done to the rows of X, so that rows that come later are prepared alike."""
     if normalize == "auto":
         normalize = "row" if _are_counts(engine, row_matrix) else "standard"
     if normalize == "bins":
         sample = np.unique(np.linspace(0, row_matrix.shape[0] - 1, SAMPLE).astype(np.int64))
-        return Preparation(normalize, edges=_quantile_edges(dense_rows(engine.rows(row_matrix, sample))))
+        places = None if numbers is None else numbers.places
+        edges = _quantile_edges(_numbers_in(engine.rows(row_matrix, sample), places))
+        return Preparation(normalize, edges=edges, places=places)
     if normalize == "standard":
         n = row_matrix.shape[0]
         total, square = engine.sum_rows(_moments, row_matrix) / n
@@ -116,7 +171,7 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
     if how.normalize is None:
         return block
     if how.edges is not None:
-        return _in_bins(dense_rows(block), how.edges)
+        return _in_bins(_numbers_in(block, how.places), how.edges)
     if how.mean is not None and how.scale is not None:
         rows = dense_rows(block)
         return ((rows - how.mean) / how.scale).astype(np.result_type(rows, np.float32), copy=False)
@@ -158,29 +213,40 @@ def dense_rows(block: Rows) -> Array:
 
 
 def range_names(names: Sequence[str], edges: Array) -> tuple[str, ...]:
-    """Name the columns of "bins": ``age below 3``, ``age 3 to 7``, ``age 7 or more``; d · 8 names."""
+    """Name the columns of "bins": ``age below 3``, ``age 3 to 7``, ``age 7 or more``, ``age missing``; k · 8 names."""
     found = []
     for name, row in zip(names, edges, strict=True):
         ends = [f"{edge:.4g}" for edge in row if np.isfinite(edge)]
         between = [f"{name} {a} to {b}" for a, b in pairwise(ends)]
         told = [f"{name} below {ends[0]}", *between, f"{name} {ends[-1]} or more"] if ends else [f"{name}, any"]
-        found += told + [f"{name}, none"] * (BINS - len(told))
+        rest = BINS - len(told)
+        found += told + [f"{name}, none"] * (rest - 1) + [f"{name} missing"] * (rest > 0)
     return tuple(found)
 
 
+def _numbers_in(block: Rows, places: Array | None) -> Array:
+    """The numbers of some rows (rows × k): all features, or u, NaN where it and 1 − u are zero."""
+    if places is None:
+        return dense_rows(block)
+    high, low = (dense_rows(block[:, place]) for place in places.T)
+    return np.where(high + low > 0, high, np.nan)
+
+
 def _quantile_edges(rows: Array) -> Array:
-    """Where the ranges of each column begin after the first (d × 7): at its distinct quantiles."""
+    """Where the ranges of each column begin after the first (k × 7): at its distinct quantiles; one less with missing ones."""
     edges = np.full((rows.shape[1], BINS - 1), np.inf, np.float32)
     for column, found in zip(rows.T, edges, strict=True):
-        values = np.unique(column)
-        if len(values) > BINS:
-            values = np.unique(np.quantile(column, np.arange(BINS) / BINS, method="averaged_inverted_cdf"))
-        found[: len(values) - 1] = values[1:]
+        known = column[~np.isnan(column)]
+        ranges = BINS - (len(known) < len(column))
+        values = np.unique(known)
+        if len(values) > ranges:
+            values = np.unique(np.quantile(known, np.arange(ranges) / ranges, method="averaged_inverted_cdf"))
+        found[: max(len(values) - 1, 0)] = values[1:]
     return edges
 
 
 def _in_bins(rows: Array, edges: Array) -> Rows:
-    """1/d in the column of the range that each entry is in (rows × d · 8), CSR."""
+    """1/k in the column of the range that each entry is in (rows × k · 8), CSR; the last one for NaN, which sorts last."""
     m, d = rows.shape
     columns = np.empty((m, d), np.int32)
     for j in range(d):

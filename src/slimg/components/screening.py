@@ -25,7 +25,7 @@ import numpy as np
 from slimg.components.component import FEATURE_RANK, STRUCTURE_RANK, Component
 from slimg.components.features import FeatureComponent, Features, PropagatedFeatures
 from slimg.components.paths import PATH_RANK, PathFeatures
-from slimg.components.row_scaling import BINS, Preparation, dense_rows, preparation_of, prepared_rows
+from slimg.components.row_scaling import BINS, Preparation, dense_rows, numbers_of, preparation_of, prepared_rows
 from slimg.components.structure import Structure
 from slimg.engine.base import Array, Engine
 from slimg.engine.blas import one_thread
@@ -156,8 +156,8 @@ def screen_ranges(
 ) -> tuple[tuple[FeatureComponent, ...], tuple[str, ...]]:
     """Decide on the labelled rows whether numbers are also taken in ranges, bins(X).
 
-    The line is B = X ‖ A_row X, standardised; the ranges are bins(X) ‖ A_row bins(X) beside it. They are used where they
-    explain more of what the line leaves, each row held out.
+    The line is B = X ‖ A_row X, standardised (of a table u and 1 − u of its numbers); the ranges are bins(X) ‖ A_row bins(X)
+    beside it. They are used where they explain more of what the line leaves, each row held out.
 
     Parameters
     ----------
@@ -177,22 +177,25 @@ def screen_ranges(
     notes : tuple of str
         What was decided, one sentence; nothing for features that are no measured numbers.
     """
-    features = graph.features
-    if features is None or not 0 < features.shape[1] <= NUMBERS:
+    features, numbers = graph.features, numbers_of(graph)
+    if features is None or not 0 < (features.shape[1] if numbers is None else len(numbers.names)) <= NUMBERS:
         return (), ()
     x = engine.row_matrix(features)
-    line = preparation_of(engine, x, "auto")
-    if line.normalize != "standard":
+    line = Preparation(None) if numbers is not None else preparation_of(engine, x, "auto")
+    if line.normalize == "row":
         return (), ()
     if len(rows) > ROWS:
         places = np.linspace(0, len(rows) - 1, ROWS).astype(np.int64)
         rows, codes = rows[places], codes[places]
-    ranges = preparation_of(engine, x, "bins")
+    ranges = preparation_of(engine, x, "bins", numbers)
     way = steps((operator("A_row", graph.adjacency),), rows, (0.0, 1.0))
-    own, far = (dense_rows(engine.rows(x, index)) for index in (rows, way.reached))
+    own, far = (engine.rows(x, index) for index in (rows, way.reached))
 
     def blocks(how: Preparation) -> list[Array]:
-        near, away = (dense_rows(prepared_rows(each, how)).astype(np.float64) for each in (own, far))
+        both = [prepared_rows(each, how) for each in (own, far)]
+        if how.normalize is None and numbers is not None:
+            both = [each[:, numbers.places.ravel()] for each in both]
+        near, away = (dense_rows(each).astype(np.float64) for each in both)
         return [_unit(near), _unit(way.apply(away))]
 
     with one_thread():

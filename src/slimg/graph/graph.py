@@ -737,6 +737,21 @@ class Graph:
         """
         return Graph._trusted(**{**self.__dict__, "notes": tuple(dict.fromkeys((*self.notes, *notes)))}) if notes else self
 
+    def with_reading(self, reading: dict[str, Any] | None) -> Graph:
+        """Say how tables were read.
+
+        Parameters
+        ----------
+        reading : dict or None
+            As in the attribute.
+
+        Returns
+        -------
+        Graph
+            The same graph with it.
+        """
+        return Graph._trusted(**{**self.__dict__, "reading": reading})
+
     def warnings(self) -> tuple[str, ...]:
         """List what the graph lacks.
 

@@ -1,7 +1,7 @@
 """A model as one file: a zip of .npy arrays and a header in JSON, which `numpy.load` reads as it reads any .npz.
 
     NAME.npy …      arrays, stored as they are, without pickled objects
-    header.json     {"format": "slimg-model", "version": 4, "sha256": {member: digest}, …}
+    header.json     {"format": "slimg-model", "version": 5, "sha256": {member: digest}, …}
     zip comment     sha256 of all bytes before the comment: no byte of the file can change unnoticed
 
 Files are written next to their place and moved there when they are whole. Equal models give equal bytes. Sizes that a file
@@ -41,7 +41,7 @@ from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.system import atomic_write
 
-FORMAT, VERSION = "slimg-model", 4
+FORMAT, VERSION = "slimg-model", 5
 HEADER_FILE = "header.json"
 DIGEST_SIZE = 64
 """Characters of a SHA-256, the length of the comment."""
@@ -300,7 +300,7 @@ STATES: dict[Any, dict[str, tuple[str, str]]] = {
     Structure: {"vectors": ("f", "nk"), "eigenvalues": ("f", "k")},
     FeatureComponent: {
         "shifted": ("b1", ""), "floor": ("f", ""), "column_mean": ("f", "d"), "column_scale": ("f", "d"),
-        "edges": ("f4", "ej"), "names": ("u1", "z"),
+        "edges": ("f4", "ej"), "names": ("u1", "z"), "places": ("i8", "et"),
         "basis": ("f", "dl"), "mean": ("f", "d"), "components": ("f", "kl"), "singular_values": ("f", "k"),
     },
 }  # fmt: skip

@@ -230,9 +230,12 @@ def _fitted(
     if unknown:
         raise InputError(f"component {name!r} has no array {unknown[0]!r}")
     arrays = {**shared, **rest}
-    basis, names = (arrays.get(entry["state"].get(key, "")) for key in ("basis", "names"))
-    d = component.prepared_width(sizes["d"]) if isinstance(component, FeatureComponent) else sizes["d"]
-    sizes = sizes | {"e": sizes["d"], "d": d, "j": BINS - 1, "z": 0 if names is None else names.size}
+    basis, names, places = (arrays.get(entry["state"].get(key, "")) for key in ("basis", "names", "places"))
+    if places is not None and not (places.ndim == 2 and places.size and 0 <= places.min() <= places.max() < sizes["d"]):
+        raise InputError(f"component {name!r} has ranges of numbers that are no features")
+    numbers = sizes["d"] if places is None else len(places)
+    d = component.prepared_width(numbers) if isinstance(component, FeatureComponent) else sizes["d"]
+    sizes = sizes | {"e": numbers, "d": d, "j": BINS - 1, "t": 2, "z": 0 if names is None else names.size}
     sizes = sizes | {"l": sizes["d"] if basis is None or basis.ndim != 2 else basis.shape[1]}
     state = {}
     for key, place in entry["state"].items():

@@ -32,7 +32,7 @@ from slimg.graph.columns import as_text, number_of, rows_in, show, text_column
 from slimg.io import TEXT, Reading, Source, first_line, guard, unchanged, with_name
 from slimg.io.disk import finish, open_graph
 from slimg.io.external_sort import NpyAppender, Piece, write_adjacency
-from slimg.io.features import FeaturePlan, plan_features, rows_of
+from slimg.io.features import FeaturePlan, plan_features
 from slimg.io.inputs import NO_HEADER, Inputs, Joiner, Options, check_some, lacks_header
 from slimg.io.text import Layout, layout_of
 from slimg.io.values import frame_of
@@ -336,7 +336,7 @@ class _Build:
             require_room(folder, 4 * n * d, "writing the features")
             with NpyAppender(folder / "features.npy", np.float32, d) as out:
                 for start in range(0, n, 1 << 14):
-                    out.append(rows_of(parts, slice(start, min(start + (1 << 14), n))))
+                    out.append(plan.rows(parts, slice(start, min(start + (1 << 14), n))))
         for each in files:
             each.path.unlink()
         return plan

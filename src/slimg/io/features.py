@@ -2,8 +2,8 @@
 
 No entry is negative, and each number, category and word of a row adds one to the row's sum, by which SlimG divides:
 
-    number     (u, 1 − u) with u = clip(½ + z/6, 0, 1), z = (x − mean) / sd;  missing: z = 0
-    vector     the same for each of its numbers
+    number     (u, 1 − u, 0) with u = clip(½ + z/6, 0, 1), z = (x − mean) / sd;  missing: (0, 0, 1)
+    vector     (u, 1 − u) for each of its numbers;  missing: z = 0
     category   one-hot; missing: all zero
     words      counts of the lower-cased words, hashed to 2¹⁸ places
     values     counts of the members of a list
@@ -11,8 +11,9 @@ No entry is negative, and each number, category and word of a row adds one to th
 
 Places of words are MurmurHash3 (32 bits, of UTF-8 bytes), the same on every machine and in every version.
 
-u is linear in x within three standard deviations. A centred PCA therefore sees the standardised number itself, which
-would not survive the subtraction of the row's minimum that negative entries need.
+The third entry of a number is there only where some number of the column was missing at the fit; elsewhere a missing
+number is z = 0. u is linear in x within three standard deviations. A centred PCA therefore sees the standardised number
+itself, which would not survive the subtraction of the row's minimum that negative entries need.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from slimg.graph.columns import number_of, show
 from slimg.io.values import MISSING, Column, tokens
 
 HASHED = 1 << 18
+HIGH = ": high"
+"""End of the name of u."""
 FEW_COUNTS = 20
 """Fewer columns of counts than this are encoded as numbers."""
 Columns = Mapping[str, Column]
@@ -73,7 +76,7 @@ class Block:
     decimal: str | None = None
 
     def encode(self, values: Columns) -> Part:
-        """Encode columns as a CSR array of shape (n, len(names)), or numbers as u, without 1 − u, in float32."""
+        """Encode columns as a CSR array of shape (n, len(names)), or numbers as u alone, in float32; NaN where missing."""
         column = values[self.columns[0]]
         if self.kind in ("number", "vector"):
             return self._shares(_matrix(column, self.kind, len(self.keys)))
@@ -86,8 +89,23 @@ class Block:
         shares = np.empty(numbers.shape, np.float32)
         for start in range(0, len(numbers), CHUNK):
             rows = slice(start, start + CHUNK)
-            shares[rows] = np.clip(0.5 + np.nan_to_num((numbers[rows] - mean) / (6 * spread)), 0, 1)
+            z = (numbers[rows] - mean) / spread
+            shares[rows] = np.clip(0.5 + (z if self.has_missing else np.nan_to_num(z)) / 6, 0, 1)
         return shares
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether a number has a feature of its own for missing values."""
+        return self.kind == "number" and len(self.names) == 3
+
+    def rows(self, part: Part, rows: slice) -> Part:
+        """Return some rows of the encoded block as features: numbers become u, 1 − u and, if there is one, the missing."""
+        part = part[rows]
+        if sp.issparse(part):
+            return part
+        if not self.has_missing:
+            return np.hstack([part, 1 - part])
+        return np.nan_to_num(np.hstack([part, 1 - part, np.where(np.isnan(part), np.float32(1), np.float32(0))]))
 
 
 @dataclass(frozen=True)
@@ -187,16 +205,47 @@ class FeaturePlan:
         if n >= DENSE_ROWS and self.is_dense:
             dense = np.empty((n, len(self.names)), np.float32)
             for start in range(0, n, CHUNK):
-                dense[start : start + CHUNK] = rows_of(parts, slice(start, start + CHUNK))
+                dense[start : start + CHUNK] = self.rows(parts, slice(start, start + CHUNK))
             return dense
         index = np.int32 if most < 2**31 else np.int64
         data, indices, indptr = np.empty(most, np.float32), np.empty(most, index), np.zeros(n + 1, index)
         for start in range(0, n, CHUNK):
-            part = _side_by_side([_rows(each, slice(start, start + CHUNK)) for each in parts])
+            part = _side_by_side(self._parts(parts, slice(start, start + CHUNK)))
             filled = int(indptr[start])
             data[filled : filled + part.nnz], indices[filled : filled + part.nnz] = part.data, part.indices
             indptr[start + 1 : start + 1 + part.shape[0]] = filled + part.indptr[1:]
         return sp.csr_array((data[: indptr[n]], indices[: indptr[n]], indptr), shape=(n, len(self.names)))
+
+    def rows(self, parts: Sequence[Part], rows: slice) -> np.ndarray:
+        """Some rows of all encoded blocks side by side.
+
+        Parameters
+        ----------
+        parts : sequence of arrays
+            Of each block, what its `encode` gave.
+        rows : slice
+
+        Returns
+        -------
+        float32 array of shape (rows, len(names))
+        """
+        made = self._parts(parts, rows)
+        return np.hstack([part if isinstance(part, np.ndarray) else part.toarray().astype(np.float32) for part in made])
+
+    def _parts(self, parts: Sequence[Part], rows: slice) -> list[Part]:
+        return [block.rows(part, rows) for block, part in zip(self.blocks, parts, strict=True)]
+
+    @property
+    def numbers(self) -> list[tuple[str, int, int, float, float]]:
+        """Of each number its name, the places of u and 1 − u among the features, its mean and its standard deviation."""
+        found, place = [], 0
+        for block in self.blocks:
+            if block.kind in ("number", "vector"):
+                for k, (mean, spread) in enumerate(block.keys):
+                    low = place + len(block.keys) + k
+                    found.append((block.names[k].removesuffix(HIGH), place + k, low, mean, spread))
+            place += len(block.names)
+        return found
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, from which `from_dict` makes the plan again."""
@@ -293,18 +342,6 @@ def plan_features(
     return FeaturePlan(tuple(blocks), tuple(notes), tuple(absent)), parts
 
 
-def rows_of(parts: Sequence[Part], rows: slice) -> np.ndarray:
-    """Some rows of all encoded blocks side by side, as an array of float32."""
-    made = [_rows(part, rows) for part in parts]
-    return np.hstack([part if isinstance(part, np.ndarray) else part.toarray().astype(np.float32) for part in made])
-
-
-def _rows(part: Part, rows: slice) -> Part:
-    """Some rows of an encoded block as features: numbers become u and 1 − u."""
-    part = part[rows]
-    return part if sp.issparse(part) else np.hstack([part, 1 - part])
-
-
 def raise_all(problems: Sequence[str]) -> None:
     """Raise one error for all problems of a table, if there are any."""
     if problems:
@@ -343,8 +380,10 @@ def _block(name: str, column: Column, kind: str) -> Block:
     if kind in ("number", "vector"):
         numbers = _matrix(column, kind)
         parts = [name] if kind == "number" else [f"{name}[{place}]" for place in range(numbers.shape[1])]
-        names = tuple(f"{part}: {end}" for end in ("high", "low") for part in parts)
-        return Block((name,), kind, names, tuple(_moments(part) for part in numbers.T), column.decimal)
+        names = [f"{part}{end}" for end in (HIGH, ": low") for part in parts]
+        if kind == "number" and 0 < np.isnan(numbers).sum() < column.n:
+            names.append(f"{name}: missing")
+        return Block((name,), kind, tuple(names), tuple(_moments(part) for part in numbers.T), column.decimal)
     if kind == "category":
         column.check_categories()
         keys = tuple(sorted(pc.unique(column.categories.drop_null()).to_pylist()))

@@ -11,9 +11,10 @@ whose columns are id, type, and those of each file as ``users.age``; features of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -367,7 +368,8 @@ class Joiner:
         table = with_unknown_ids(table, id_name, graph)
         graph, separator = graph.with_notes(*self.notes), self.second.separator
         as_read = as_read and table is own
-        return Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns, as_read)
+        inputs = Inputs(graph, table, id_name, label_name, plan, notes, separator, self.columns, as_read)
+        return replace(inputs, graph=graph.with_reading(inputs.record()))
 
     def _graph(self, tables: list[EdgeTable], nodes: NodeTable) -> Graph:
         options, empty = self.options, EdgeTable(np.empty(0, object), np.empty(0, object))
@@ -589,9 +591,10 @@ class Joiner:
             return None, matrix, None
         several = len(self.nodes) > 1
         if plan is not None:
-            features, news = with_name(self.where, plan.encode_with_notes, table)
+            encode = partial(_encode_types, plan) if several else plan.encode_with_notes
+            features, news = with_name(self.where, encode, table)
             self.notes.extend(news)
-            return plan, own_columns(features, plan, table) if several else features, plan.names
+            return plan, features, plan.names
         options = self.options
         chosen, kinds = self.feature_columns(table, id_name, label), options.kinds
         if several:
@@ -600,12 +603,9 @@ class Joiner:
             if bare:
                 self.notes.append(f"Nodes without features, of which the type and the edges alone tell: {show(bare)}.")
         rules = (kinds, options.missing, options.decimal)
-        plan, features = with_name(self.where, encode_features, table, chosen, *rules)
+        make = _plan_types if several else encode_features
+        plan, features = with_name(self.where, make, table, chosen, *rules)
         self.notes.extend(plan.notes)
-        if several:
-            first, *rest = plan.blocks
-            plan = replace(plan, blocks=(replace(first, names=tuple(f"{TYPE}={key}" for key in first.keys)), *rest))
-            features = own_columns(features, plan, table)
         return plan, features, plan.names
 
     def feature_columns(self, table: pd.DataFrame, id_name: str, label: str | None) -> list[str]:
@@ -665,17 +665,36 @@ def check_some(source: Source, weight: str | None, found: bool) -> None:
         raise InputError(f"{source}: all weights in column {weight!r} are 0, so that no edge counts: use --no-weight")
 
 
-def own_columns(features: Any, plan: FeaturePlan, table: pd.DataFrame) -> sp.csr_array:
-    """Return features that are zero where a column is not one of the node's type (a missing number is not)."""
-    types = pd.Index(pd.unique(table[TYPE]))
-    owners: list[int] = []
-    for block in plan.blocks:
-        own = [next((k for k, name in enumerate(types) if column.startswith(f"{name}.")), -1) for column in block.columns]
-        owners += own if block.kind == "counts" else own * len(block.names)
-    entries, owner, own_type = sp.coo_array(features), np.array(owners), types.get_indexer(table[TYPE])
-    keep = (owner[entries.col] < 0) | (owner[entries.col] == own_type[entries.row])
-    kept = sp.coo_array((entries.data[keep], (entries.row[keep], entries.col[keep])), shape=features.shape)
-    return sp.csr_array(kept)
+def _plan_types(table: pd.DataFrame, columns: list[str], *rules: Any) -> tuple[FeaturePlan, sp.csr_array]:
+    """A plan for nodes of several types, each planned and encoded on its own rows, and the features."""
+    plans = [encode_features(rows, own, *rules)[0] for rows, own in _by_type(table, columns, str)]
+    first, *rest = (block for plan in plans for block in plan.blocks)
+    blocks = (replace(first, names=tuple(f"{TYPE}={key}" for key in first.keys)), *rest)
+    notes = tuple(note for plan in plans for note in plan.notes)
+    plan = FeaturePlan(blocks, notes, plans[0].absent)
+    return plan, _encode_types(plan, table)[0]
+
+
+def _encode_types(plan: FeaturePlan, table: pd.DataFrame) -> tuple[sp.csr_array, list[str]]:
+    """Features of nodes of several types, zero where a column is not one of the node's type; and notes."""
+    parts, notes, places = [], list[str](), np.arange(len(table))
+    for rows, blocks in _by_type(table.set_axis(places), plan.blocks, lambda block: block.columns[0]):
+        own, told = replace(plan, blocks=tuple(blocks)).encode_with_notes(rows)
+        entries = sp.coo_array(own)
+        at = entries.data, (rows.index.to_numpy()[entries.row], entries.col)
+        parts.append(sp.csr_array(sp.coo_array(at, shape=(len(table), entries.shape[1]))))
+        notes += told
+    return sp.csr_array(sp.hstack(parts, format="csr")), notes
+
+
+def _by_type(table: pd.DataFrame, items: Iterable[Any], column: Callable[[Any], str]) -> Iterator[tuple[pd.DataFrame, list[Any]]]:
+    """Rows of each type with what belongs to its columns; first all rows with what belongs to no type."""
+    types = [str(name) for name in pd.unique(table[TYPE])]
+    owners: dict[str | None, list[Any]] = {None: []}
+    for item in items:
+        owners.setdefault(next((name for name in types if column(item).startswith(f"{name}.")), None), []).append(item)
+    for name, own in owners.items():
+        yield table if name is None else table[table[TYPE].astype(str) == name], own
 
 
 def comparable(ids: pd.Series, ends: list[pd.Series]) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -142,7 +142,7 @@ def read(
     except InputError as error:
         raise InputError(_as_parameters(str(error))) from None
     notes = tuple(_as_parameters(note) for note in inputs.graph.notes)
-    return replace(inputs.graph, reading=inputs.record(), notes=notes)
+    return replace(inputs.graph, notes=notes)
 
 
 def _recorded(like: Any) -> Mapping[str, Any]:
