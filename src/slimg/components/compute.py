@@ -29,9 +29,14 @@ from slimg.components.component import (
     Rank,
     available_components,
 )
-from slimg.components.diffusion import Diffusion
-from slimg.components.features import FeatureComponent, Features, FeatureState, PropagatedFeatures
-from slimg.components.paths import PathFeatures
+from slimg.components.features import (
+    Diffusion,
+    FeatureComponent,
+    Features,
+    FeatureState,
+    PathFeatures,
+    PropagatedFeatures,
+)
 from slimg.components.row_scaling import (
     BINS,
     ROUNDING,
