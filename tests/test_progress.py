@@ -147,8 +147,8 @@ FIT = textwrap.dedent("""
     import numpy as np
     from slimg import Graph, SlimG
     from slimg.graph.adjacency import Adjacency
-    u, v = np.random.default_rng(0).integers(0, 2000, (2, 9000))
-    graph = Graph(Adjacency.from_edges(u, v, 2000)[0], np.random.default_rng(1).random((2000, 8)), np.arange(2000) % 3)
+    u, v = np.random.default_rng(0).integers(0, 200, (2, 900))
+    graph = Graph(Adjacency.from_edges(u, v, 200)[0], np.random.default_rng(1).random((200, 8)), np.arange(200) % 3)
     SlimG(grid=[(1e-3, 1e-3)], verbose={verbose}).fit(graph)
     print("done")
 """)

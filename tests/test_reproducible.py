@@ -18,7 +18,7 @@ from slimg.lab import datasets
 from slimg.graph.splits import REAL, stratified
 
 
-def generated(n=60_000, edges=300_000, d=40, c=4):
+def generated(n=20_000, edges=300_000, d=40, c=4):
     rng = np.random.default_rng(0)
     y = rng.integers(0, c, n)
     order = np.argsort(y, kind="stable")
@@ -34,7 +34,7 @@ def digest(*arrays):
 
 
 graph = generated() if sys.argv[1] == "generated" else datasets.load(sys.argv[1], root=sys.argv[2])
-fractions = (0.05, 0.05, 0.9) if sys.argv[1] == "generated" else REAL
+fractions = (0.025, 0.025, 0.95) if sys.argv[1] == "generated" else REAL
 split = stratified(graph, fractions, 0)
 model = SlimG(random_state=0).fit(graph, train=split.train, val=split.val)
 parts = model.components_

@@ -45,6 +45,12 @@ def make_people(n=120, seed=0):
     return users, follows, TEAMS[team]
 
 
+@pytest.fixture(autouse=True)
+def charts_without_rendering(monkeypatch):
+    """Charts are drawn but not rendered, which takes a third of a small fit; `fitted_once` and processes render them."""
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, file, **options: file.write("<svg></svg>"))
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """The current folder holds users.csv and follows.csv."""

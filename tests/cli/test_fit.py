@@ -59,7 +59,7 @@ def test_five_lines(fitted, slimg):
 
 def test_scoring_and_weights_of_the_classes(folder, slimg, capsys):
     assert set(SCORING) == set(METRICS)
-    code, _, err = slimg(*FIT, "--scoring", "log_loss", "--class-weight", "balanced")
+    code, _, err = slimg(*FIT, "--scoring", "log_loss", "--class-weight", "balanced", "--no-measure-fold-in")
     assert code == 0, err
     edges, nodes = Source(Path("follows.csv")), Source(Path("users.csv"))
     inputs = read_inputs(Options(edges=edges, nodes=nodes, label="team", id="user"))
@@ -157,7 +157,7 @@ def test_labels_that_do_not_suffice_are_reported_before_anything_is_computed(fol
 def test_columns_that_are_there_stay(folder, slimg):
     """New columns get a prefix, which the page's notes name."""
     folder.users.assign(prediction="mine").to_csv("users.csv", index=False)
-    code, out, _ = slimg(*FIT, "--ignore", "prediction", "--json")
+    code, out, _ = slimg(*FIT, "--ignore", "prediction", "--no-measure-fold-in", "--json")
     table = pd.read_csv("slimg-out/predictions.csv", dtype=str)
     assert code == 0 and set(table["prediction"]) == {"mine"} and "slimg_prediction" in table.columns
     assert any("slimg_" in note for note in json.loads(out)["notes"])
@@ -165,7 +165,7 @@ def test_columns_that_are_there_stay(folder, slimg):
 
 def test_a_coverage_adds_a_column_of_sets(folder, slimg):
     """The sets of fit and predict are those of the library; they hold the class of most nodes."""
-    assert slimg(*FIT, "--coverage", "0.8")[0] == 0
+    assert slimg(*FIT, "--coverage", "0.8", "--no-measure-fold-in")[0] == 0
     fitted, model = pd.read_csv("slimg-out/predictions.csv", keep_default_na=False), SlimG.load("slimg-out/model.slimg")
     expected = ["|".join(model.classes_[each]) for each in model.predict_set(0.8)]
     assert list(fitted["prediction_set"]) == expected

@@ -1,8 +1,8 @@
 """`slimg fit --engine` and `slimg estimate` on files, as a person types them."""
 
-import gzip
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from slimg.cli import engines
+from slimg.cli import engines, main
 from slimg.components.estimate import estimate
 from slimg.engine import rates
 from slimg.io import Source
@@ -28,10 +28,9 @@ FIT = ("fit", "--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "kind")
 RATES = rates.Rates(entry=5e-9, line=1.5e-9, single=1e-11, double=4e-11, stream=1e-10, disk=2e-9)
 
 
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    """600 nodes of three kinds with numbers, a category and a text; half of the edges stay in a kind."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """600 nodes of three kinds with numbers, a category and a text; half of the edges stay in a kind. Fits of two engines."""
     rng, n = np.random.default_rng(0), 600
     kind = rng.integers(0, 3, n)
     ids = np.array([f"n{k:04}" for k in rng.permutation(n)])
@@ -43,10 +42,25 @@ def files(tmp_path, monkeypatch):
     alike = np.array([rng.choice(np.flatnonzero(kind == kind[s])) for s in source])
     target = np.where(rng.random(2400) < 0.6, alike, rng.integers(0, n, 2400))
     edges = pd.DataFrame({"source": ids[source], "target": ids[target], "weight": rng.integers(1, 4, 2400)})
-    nodes.to_csv("nodes.csv", index=False)
-    edges.to_csv("edges.csv", index=False)
-    nodes.to_parquet("nodes.parquet")
-    edges.to_parquet("edges.parquet")
+    folder = tmp_path_factory.mktemp("made")
+    for name, table in (("nodes", nodes), ("edges", edges)):
+        table.to_csv(folder / f"{name}.csv", index=False)
+        table.to_csv(folder / f"{name}.csv.gz", index=False)
+        table.to_parquet(folder / f"{name}.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main([*FIT, "--out", "memory", "--engine", "memory", "--json"]) == 0
+        assert main([*FIT, "--out", "mapped", "--engine", "mapped", "--memory", "2GB", "--json"]) == 0
+    return folder
+
+
+@pytest.fixture
+def files(made, tmp_path, monkeypatch):
+    """The current folder holds those tables; what was fitted is in `made`."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("nodes", "edges"):
+        for path in made.glob(f"{name}.*"):
+            shutil.copy(path, tmp_path)
     return tmp_path
 
 
@@ -55,16 +69,12 @@ def predictions(folder):
     return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "csv.gz"])
-def test_files_within_a_budget_give_the_predictions_of_memory(files, slimg, ending):
-    if ending == "csv.gz":
-        for name in ("nodes", "edges"):
-            Path(f"{name}.csv.gz").write_bytes(gzip.compress(Path(f"{name}.csv").read_bytes()))
-    words = ("fit", "--edges", f"edges.{ending}", "--nodes", f"nodes.{ending}", "--label", "kind")
-    assert slimg(*words, "--out", "memory", "--engine", "memory")[0] == 0
+def test_files_within_a_budget_give_the_predictions_of_memory(made, files, slimg):
+    words = ("fit", "--edges", "edges.parquet", "--nodes", "nodes.parquet", "--label", "kind")
     code, out, err = slimg(*words, "--out", "mapped", "--engine", "mapped", "--memory", "2GB", "--json")
     assert code == 0, err
-    one, other = predictions("memory"), predictions("mapped")
+    one, other = predictions(made / "memory"), predictions("mapped")
+    assert np.allclose(other["probability"], predictions(made / "mapped")["probability"], atol=1e-6), "as from CSV files"
     assert list(one.columns) == list(other.columns) and list(one["id"]) == list(other["id"]) and one["x"].equals(other["x"])
     assert (one["prediction"] == other["prediction"]).mean() >= 0.99
     assert "Column 'y' is read as a number, standardised (1 missing)." in json.loads(out)["notes"]
@@ -72,9 +82,11 @@ def test_files_within_a_budget_give_the_predictions_of_memory(files, slimg, endi
     assert not Path(".mapped.work").exists()
 
 
-def test_a_graph_on_disk_is_the_graph_in_memory(files, tmp_path):
-    options = Options(edges=Source(Path("edges.csv")), nodes=Source(Path("nodes.csv")), label="kind")
-    one, other = read_inputs(options).graph, read_to_disk(options, tmp_path, 10**9).graph
+@pytest.mark.parametrize("ending", ["csv", "parquet", "csv.gz"])
+def test_a_graph_on_disk_is_the_graph_in_memory(files, tmp_path, ending):
+    one = read_inputs(Options(edges=Source(Path("edges.csv")), nodes=Source(Path("nodes.csv")), label="kind")).graph
+    options = Options(edges=Source(Path(f"edges.{ending}")), nodes=Source(Path(f"nodes.{ending}")), label="kind")
+    other = read_to_disk(options, tmp_path, 10**9).graph
     assert one.ids.tolist() == other.ids.tolist() and one.feature_names == other.feature_names
     assert np.array_equal(one.adjacency.indptr, other.adjacency.indptr)
     assert np.array_equal(one.adjacency.indices, other.adjacency.indices)
@@ -83,9 +95,8 @@ def test_a_graph_on_disk_is_the_graph_in_memory(files, tmp_path):
     assert one.classes.tolist() == other.classes.tolist() and np.array_equal(one.codes, other.codes)
 
 
-def test_a_killed_run_goes_on_with_the_same_command(files):
+def test_a_killed_run_goes_on_with_the_same_command(made, files):
     command = [sys.executable, "-m", "slimg", *FIT, "--engine", "mapped", "--memory", "2GB", "--json"]
-    assert subprocess.run([*command, "--out", "whole"], capture_output=True, timeout=120).returncode == 0
     journal = Path(".killed.work/slimg-work/journal.jsonl")
     for steps in (0, 12):
         with subprocess.Popen([*command, "--out", "killed"], stdout=subprocess.DEVNULL) as run:
@@ -93,14 +104,14 @@ def test_a_killed_run_goes_on_with_the_same_command(files):
                 time.sleep(0.005)
             run.send_signal(signal.SIGKILL)
         assert Path(".killed.work/graph/graph.json").exists() and not Path("killed").exists()
-    made = Path(".killed.work/graph/graph.json").stat().st_mtime_ns
+    written = Path(".killed.work/graph/graph.json").stat().st_mtime_ns
     before = journal.read_text().splitlines()
     with subprocess.Popen([*command, "--out", "killed"], stdout=subprocess.DEVNULL) as run:
         while run.poll() is None and Path(".killed.work/graph/graph.json").exists():
-            assert Path(".killed.work/graph/graph.json").stat().st_mtime_ns == made, "the tables are not read again"
+            assert Path(".killed.work/graph/graph.json").stat().st_mtime_ns == written, "the tables are not read again"
             assert journal.read_text().splitlines()[: len(before)] == before
             break
-    assert run.returncode == 0 and predictions("whole").equals(predictions("killed"))
+    assert run.returncode == 0 and predictions(made / "mapped").equals(predictions("killed"))
     assert not Path(".killed.work").exists()
 
 
@@ -145,14 +156,13 @@ def _free_port():
         return probe.getsockname()[1]
 
 
-def test_a_cluster_of_processes_fits_and_predicts_as_memory(files, slimg, scheduler):
+def test_a_cluster_of_processes_fits_and_predicts_as_memory(made, files, slimg, scheduler):
     Path("shared").mkdir()
-    assert slimg(*FIT, "--out", "memory")[0] == 0
     words = ("--engine", "dask", "--scheduler", scheduler, "--shared-folder", "shared")
     command = [sys.executable, "-m", "slimg", *FIT, "--out", "dask", *words]
     run = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert run.returncode == 0, run.stderr
-    assert (predictions("memory")["prediction"] == predictions("dask")["prediction"]).mean() >= 0.99
+    assert (predictions(made / "memory")["prediction"] == predictions("dask")["prediction"]).mean() >= 0.99
     assert not list(Path("shared").iterdir()), "work files are removed"
     code, _, err = slimg("predict", "--model", "dask/model.slimg", *FIT[1:5], "--out", "again.csv")
     assert code == 0, err
@@ -184,10 +194,10 @@ def test_rows_that_cannot_be_used_are_named(files, slimg):
 
 
 def test_auto_follows_the_estimate_and_says_so(files, slimg, monkeypatch):
-    code, out, err = slimg(*FIT, "--json")
-    assert code == 0 and not any("Engine" in note for note in json.loads(out)["notes"]), "small files need no estimate"
-    code, out, err = slimg(*FIT, "--memory", "3GB", "--force", "--json")
-    assert code == 0 and any("Engine: memory" in note for note in json.loads(out)["notes"]), err
+    options = Options(edges=Source(Path("edges.csv")), nodes=Source(Path("nodes.csv")), label="kind")
+    assert engines._chosen("auto", options, None) == ("memory", []), "small files need no estimate"
+    name, (note,) = engines._chosen("auto", options, 3 * 10**9)
+    assert name == "memory" and "Engine: memory" in note
 
     def tight(sizes, **options):
         return replace(estimate(sizes, **options), recommended="mapped")
@@ -214,11 +224,10 @@ def test_estimate_measures_files(files, slimg, monkeypatch):
     assert code == 2 and "nodes.xlsx" in err
 
 
-def test_a_large_node_table_is_not_held(files, slimg, monkeypatch):
-    assert slimg(*FIT, "--out", "held")[0] == 0
+def test_a_large_node_table_is_not_held(made, files, slimg, monkeypatch):
     monkeypatch.setattr(engines, "LARGE", 100)
     assert slimg(*FIT, "--out", "read-again")[0] == 0
-    assert Path("held/predictions.csv").read_bytes() == Path("read-again/predictions.csv").read_bytes()
+    assert Path(made / "memory/predictions.csv").read_bytes() == Path("read-again/predictions.csv").read_bytes()
 
 
 def test_rows_of_files_are_counted_from_a_part(tmp_path):

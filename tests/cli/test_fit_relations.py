@@ -10,7 +10,7 @@ import pytest
 from slimg import SlimG
 from slimg.cli.inputs import add_input_options, add_model_option, load_with_graph
 
-FIT = ("fit", "--nodes", "users.csv", "--label", "team", "--id", "user", "--json")
+FIT = ("fit", "--nodes", "users.csv", "--label", "team", "--id", "user", "--no-measure-fold-in", "--json")
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ FILES = {"model.slimg", "predictions.csv", "record.json", "report.html"}
 
 
 def test_a_kill_at_any_moment_leaves_a_whole_result(tmp_path):
-    found = kills.run(tmp_path, 6, seed=1)
+    found = kills.run(tmp_path, 2, seed=1)
     assert sum(number for what, number in found.items() if what.startswith("mixed")) == 0, found
     assert found["left over after the next run"] == []
     assert any(what.endswith("killed") for what in found)

@@ -11,7 +11,7 @@ WORDS = ("--edges", "follows.csv", "--nodes", "users.csv", "--label", "team", "-
 
 
 def test_ignore_given_twice_ignores_both(folder, slimg):
-    code, out, err = slimg("fit", *WORDS, "--ignore", "age", "--ignore", "city", "--json")
+    code, out, err = slimg("fit", *WORDS, "--no-measure-fold-in", "--ignore", "age", "--ignore", "city", "--json")
     assert code == 0, err
     notes = " ".join(json.loads(out)["notes"])
     assert "'age'" not in notes and "'city'" not in notes and "'bio'" in notes
@@ -22,14 +22,15 @@ def test_a_payment_id_is_no_end_of_an_edge(folder, slimg):
     pays.insert(0, "payment_id", range(len(pays)))
     pays.to_csv("pays.csv", index=False)
     folder.users[["user", "team"]].to_csv("teams.csv", index=False)
-    code, out, err = slimg("fit", "--edges", "pays.csv", "--labels", "teams.csv", "--label", "team", "--json")
+    words = ("--edges", "pays.csv", "--labels", "teams.csv", "--label", "team")
+    code, out, err = slimg("fit", *words, "--no-measure-fold-in", "--json")
     assert code == 0, err
     assert "Guessed of the edges: source = 'account', target = 'other'." in json.loads(out)["notes"]
 
 
 def test_predict_does_not_guess_columns_afresh(folder, slimg):
     words = ("--edges", "follows.csv", "--nodes", "users.csv", "--label", "team")
-    assert slimg("fit", *words)[0] == 0
+    assert slimg("fit", *words, "--no-measure-fold-in")[0] == 0
     folder.follows[["whom", "who"]].assign(source="x", target="y").to_csv("more.csv", index=False)
     folder.users.assign(id=range(len(folder.users))).to_csv("more_users.csv", index=False)
     code, out, err = slimg("predict", "--edges", "more.csv", "--nodes", "more_users.csv", "--out", "again.csv")
@@ -46,7 +47,7 @@ def test_an_unseen_category_is_told(fitted, slimg):
 def test_predictions_of_an_earlier_run_are_no_features(fitted, slimg):
     features = SlimG.load("slimg-out/model.slimg").feature_names_
     words = ("--edges", "follows.csv", "--nodes", "slimg-out/predictions.csv", "--label", "team", "--id", "user")
-    code, out, err = slimg("fit", *words, "--out", "second", "--json")
+    code, out, err = slimg("fit", *words, "--out", "second", "--no-measure-fold-in", "--json")
     assert code == 0, err
     assert SlimG.load("second/model.slimg").feature_names_ == features
     assert any("prediction, probability, margin" in note for note in json.loads(out)["notes"])
@@ -88,7 +89,7 @@ def test_files_as_people_have_them(fitted, slimg):
         fitted.follows.iloc[part::3].to_csv(f"part-{part}.csv", index=False)
     for number, edges in enumerate(("parts", "part-*.csv")):
         words = ("--edges", edges, "--nodes", "users.csv.zip", "--label", "team", "--id", "user")
-        code, out, err = slimg("fit", *words, "--out", f"out-{number}", "--json")
+        code, out, err = slimg("fit", *words, "--out", f"out-{number}", "--no-measure-fold-in", "--json")
         assert code == 0, err
         found, notes = json.loads(out), " ".join(json.loads(out)["notes"])
         assert found["nodes"] == 120 and found["edges"] == 548

@@ -53,7 +53,7 @@ def test_neighbours_left_out_are_edges_of_the_node(graph, model):
 
 
 def test_what_the_search_finds_changes_the_class_and_needs_every_edge(graph, model):
-    found = [model.find_counterfactual(node, at_most=6) for node in graph.ids[1:40]]
+    found = [model.find_counterfactual(node, at_most=6) for node in graph.ids[1:16]]
     changing = [each for each in found if each is not None]
     assert changing
     for each in changing:
@@ -66,7 +66,7 @@ def test_what_the_search_finds_changes_the_class_and_needs_every_edge(graph, mod
 
 
 def test_the_search_may_be_given_a_class(graph, model):
-    for node in graph.ids[1:16]:
+    for node in graph.ids[1:6]:
         for label in ("ash", "elm"):
             found = model.find_counterfactual(node, to=label)
             assert found is None or found.becomes == label

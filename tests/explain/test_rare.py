@@ -69,10 +69,9 @@ def test_permutations_hold_the_level_where_a_class_is_rare():
 
 
 @pytest.mark.parametrize("informative", [True, False])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_verdict_is_the_truth(seed, informative):
-    """Few seeds; benchmarks/rare.py has twenty."""
-    found = slimg.diagnose(payments(seed, informative))
+def test_the_verdict_is_the_truth(informative):
+    """One seed; benchmarks/rare.py has twenty."""
+    found = slimg.diagnose(payments(0, informative))
     text = found.text()
     assert found.evidence.scoring == "average_precision" and "verage precision" in text and "ccuracy" not in text
     assert found.scenario == ("semantic-homophily" if informative else "random-uniform")

@@ -10,10 +10,9 @@ from slimg.report.record import fit_record
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", [100, 101])
-def test_nothing_is_refuted(kind, seed):
-    graph = random_graph(kind, seed)
-    assert contradictions(fit_record(SlimG(random_state=seed).fit(graph), graph)) == []
+def test_nothing_is_refuted(kind):
+    graph = random_graph(kind, 100)
+    assert contradictions(fit_record(SlimG(random_state=100).fit(graph), graph)) == []
 
 
 def test_a_small_but_certain_score_is_not_called_nothing():

@@ -113,7 +113,7 @@ def test_processes_at_a_time_share_the_cores(mine, tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.setattr("slimg.lab.bench.run.cores", lambda: 6)
     recipe = Recipe.read(recipe_file(tmp_path, {"a": {"kind": f"{mine}:Majority"}}, seeds=1))
-    for jobs, threads in ((1, 7), (2, 3), (12, 1)):  # one process has what the user set
+    for jobs, threads in ((1, 7), (2, 3)):  # one process has what the user set
         run(recipe.cells(), Store(tmp_path / f"{jobs}.jsonl"), jobs=jobs)
         assert (tmp_path / "log").read_text().split()[-1] == str(threads)
 
