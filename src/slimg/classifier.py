@@ -370,7 +370,10 @@ class SlimG(FittedModel):
         vars(self).pop("_calibration", None)
         self.data_ = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
         if graph.reading is not None:
-            self.data_["reading"] = graph.reading
+            plan = graph.reading.get("plan")
+            made = () if plan is None else tuple(name for block in plan["blocks"] for name in block["names"])
+            fits = made == (graph.feature_names or ())  # not if the features were exchanged after reading
+            self.data_["reading"] = graph.reading if fits else {**graph.reading, "plan": None}
         self.selection_ = [record.as_dict() for record in found.records]
         self.chosen_, self.scoring_ = self.selection_[found.chosen], found.scoring
         self.members_ = [self.selection_[place] for place in found.members]

@@ -71,13 +71,16 @@ def numbers_of(graph: Graph) -> Numbers | None:
     Returns
     -------
     Numbers or None
-        None for a graph that was not read from a table, whose features are as they are.
+        None for a graph that was not read from a table, or whose features were exchanged since: they are as they are.
     """
     if not graph.reading or not graph.reading.get("plan"):
         return None
     from slimg.io.features import FeaturePlan  # loads pandas, which a graph from arrays does without
 
-    found = FeaturePlan.from_dict(graph.reading["plan"]).numbers
+    plan = FeaturePlan.from_dict(graph.reading["plan"])
+    if graph.feature_names != plan.names:
+        return None
+    found = plan.numbers
     names, high, low, mean, spread = zip(*found, strict=True) if found else ((),) * 5
     places = np.array([high, low], np.int64).T.reshape(-1, 2)
     return Numbers(names, places, np.array(mean, np.float64), 6 * np.array(spread, np.float64))

@@ -266,12 +266,25 @@ PARAMS = {
     "verbose": lambda value: None if value is False else "false",
 }
 """Parameters of the estimator; those of a subclass that are not listed take any value."""
+def recorded_columns(value: Any) -> str | None:
+    """Rule: names of columns: of source, target and weight of each table of edges, of the ids of each table of nodes."""
+
+    def ends(names: Any) -> str | None:
+        found = mismatch(list(names), [(str, None)]) if isinstance(names, (list, tuple)) else "three names"
+        return found or (None if len(names) == 3 else "three names")
+
+    if not isinstance(value, dict) or not set(value) <= {"edges", "nodes", "relation"}:
+        return "edges, nodes and relation"
+    given = {"edges": {}, "nodes": {}, "relation": None, **value}
+    return mismatch(given, {"edges": text_keys(ends), "nodes": text_keys((str, None)), "relation": (str, None)})
+
+
 READING = {
     "options?": text_keys((str, bool, None, [(str, bool, None, [str])])),
     "plan": (text_keys(anything), None),
     "id": (str, None),
     "label": (str, None),
-    "columns?": (text_keys(anything), None),
+    "columns?": (recorded_columns, None),
 }
 HEADER = {
     "format": str,

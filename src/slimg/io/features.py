@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -253,13 +253,23 @@ class FeaturePlan:
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> FeaturePlan:
-        """Make a plan from the values of `as_dict`, also after JSON."""
+        """Make a plan from the values of `as_dict`, also after JSON; other values are an InputError."""
 
         def tuples(value: Any) -> Any:
             return tuple(map(tuples, value)) if isinstance(value, (list, tuple)) else value
 
-        blocks = [Block(**{name: tuples(value) for name, value in block.items()}) for block in stored["blocks"]]
-        return cls(tuple(blocks), absent=tuple(stored["absent"]))
+        blocks, absent = tuples(stored.get("blocks")), tuples(stored.get("absent"))
+        if set(stored) != {"blocks", "absent"} or not isinstance(blocks, tuple) or not _are(str, absent):
+            raise InputError("the plan of the columns must have blocks and strings read as missing, and nothing else")
+        made = []
+        for number, each in enumerate(blocks):
+            if not isinstance(each, dict) or set(each) != {one.name for one in fields(Block)}:
+                raise InputError(f"block {number} of the plan of the columns is none")
+            block = Block(**{name: tuples(value) for name, value in each.items()})
+            if not _is_whole(block):
+                raise InputError(f"block {number} of the plan of the columns does not describe a column ({block.kind!r:.20})")
+            made.append(block)
+        return cls(tuple(made), absent=absent)
 
 
 def encode_features(
@@ -348,6 +358,29 @@ def raise_all(problems: Sequence[str]) -> None:
         raise InputError("; ".join(dict.fromkeys(problems)))
 
 
+def _are(kind: Any, values: Any) -> bool:
+    """Whether something is a tuple of values of a type."""
+    return isinstance(values, tuple) and all(isinstance(each, kind) and not isinstance(each, bool) for each in values)
+
+
+def _is_whole(block: Block) -> bool:
+    """Whether kind, columns, names and keys of a block belong together."""
+    keys, width = block.keys, len(block.names) if isinstance(block.names, tuple) else -1
+    if not (_are(str, block.columns) and _are(str, block.names) and block.columns and isinstance(keys, tuple)):
+        return False
+    if block.decimal not in (None, ".", ",") or (len(block.columns) > 1 and block.kind != "counts"):
+        return False
+    if block.kind in ("number", "vector"):
+        pairs = all(_are((int, float), key) and len(key) == 2 and np.isfinite(key).all() and key[1] > 0 for key in keys)
+        return pairs and (width == 2 * len(keys) if block.kind == "vector" else len(keys) == 1 and width in (2, 3))
+    if block.kind == "counts":
+        return width == len(block.columns) and not keys
+    if block.kind == "category":
+        return _are(str, keys) and width == len(set(keys)) == len(keys)
+    ascending = _are(int, keys) and list(keys) == sorted(set(keys)) and all(0 <= key < HASHED for key in keys)
+    return block.kind in ("words", "values") and ascending and width == len(keys)
+
+
 def _note(block: Block, column: Column) -> str:
     name, gone = block.columns[0], int(column.missing.sum())
     if gone == column.n:
@@ -428,6 +461,8 @@ def _matrix(column: Column, kind: str, width: int | None = None) -> np.ndarray:
 
 def _moments(numbers: np.ndarray) -> tuple[float, float]:
     known = numbers[~np.isnan(numbers)]
+    if not len(known):
+        return 0.0, 1.0
     spread = float(known.std())
     return float(known.mean()), spread if spread > 0 else 1.0
 
