@@ -79,7 +79,7 @@ def test_ranges_of_features_that_are_not_the_numbers_of_the_table_are_refused(of
     np.save(buffer, np.ascontiguousarray(change(np.load(io.BytesIO(content[name])))))
     content[name], header["sha256"][name[:-4]] = buffer.getvalue(), hashlib.sha256(buffer.getvalue()).hexdigest()
     of_tables.path.write_bytes(fuzz.archived({**content, "header.json": json.dumps(header).encode()}))
-    with pytest.raises(InputError, match=r"bins\(X\).* numbers") as error:
+    with pytest.raises(InputError, match=r"numbers|no features") as error:
         SlimG.load(of_tables.path)
     assert "\n" not in str(error.value)
 
@@ -112,7 +112,7 @@ def test_a_plan_that_could_not_read_a_table_is_refused(of_tables, place, value):
         inner = inner[key]
     inner[place[-1]] = value
     of_tables.path.write_bytes(fuzz.archived({**of_tables.content, "header.json": json.dumps(header).encode()}))
-    with pytest.raises(InputError, match="plan"):
+    with pytest.raises(InputError, match=r"(?i)plan"):
         SlimG.load(of_tables.path)
 
 

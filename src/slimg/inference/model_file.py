@@ -266,17 +266,10 @@ PARAMS = {
     "verbose": lambda value: None if value is False else "false",
 }
 """Parameters of the estimator; those of a subclass that are not listed take any value."""
-def recorded_columns(value: Any) -> str | None:
-    """Rule: names of columns: of source, target and weight of each table of edges, of the ids of each table of nodes."""
-
-    def ends(names: Any) -> str | None:
-        found = mismatch(list(names), [(str, None)]) if isinstance(names, (list, tuple)) else "three names"
-        return found or (None if len(names) == 3 else "three names")
-
-    if not isinstance(value, dict) or not set(value) <= {"edges", "nodes", "relation"}:
-        return "edges, nodes and relation"
-    given = {"edges": {}, "nodes": {}, "relation": None, **value}
-    return mismatch(given, {"edges": text_keys(ends), "nodes": text_keys((str, None)), "relation": (str, None)})
+def ends(value: Any) -> str | None:
+    """Rule: names of the columns of source, target and weight."""
+    fits = isinstance(value, (list, tuple)) and len(value) == 3 and all(name is None or isinstance(name, str) for name in value)
+    return None if fits else "three names"
 
 
 READING = {
@@ -284,7 +277,7 @@ READING = {
     "plan": (text_keys(anything), None),
     "id": (str, None),
     "label": (str, None),
-    "columns?": (recorded_columns, None),
+    "columns?": ({"edges?": text_keys(ends), "nodes?": text_keys((str, None)), "relation?": (str, None)}, None),
 }
 HEADER = {
     "format": str,

@@ -174,14 +174,11 @@ def _check_plan(
 ) -> None:
     """The plan of the columns makes the features; ranges are of the numbers that it has, in its order."""
     plan = FeaturePlan(()) if stored is None else _call(FeaturePlan.from_dict, stored)
-    if stored is not None and plan.names != (names or ()):
-        raise InputError("the plan of the columns does not make the features that the header names")
-    numbers = np.array([each[1:3] for each in plan.numbers], np.int64).reshape(-1, 2)
-    for name, fitted in components.items():
-        preparation = getattr(fitted.state, "preparation", None)
-        places = None if preparation is None else preparation.places
-        if places is not None and not np.array_equal(places, numbers):
-            raise InputError(f"component {name!r} has ranges of features that are not the numbers of the table")
+    numbers = [list(each[1:3]) for each in plan.numbers]
+    prepared = [getattr(fitted.state, "preparation", None) for fitted in components.values()]
+    wrong = any(each is not None and each.places is not None and each.places.tolist() != numbers for each in prepared)
+    if wrong or (stored is not None and plan.names != (names or ())):
+        raise InputError("the features, or the numbers among them, are not those of the plan of the columns")
 
 
 def _calibration(stored: dict[str, float] | None, rest: dict[str, Array], classes: int) -> Calibration | None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -85,7 +85,7 @@ class Block:
         return _one_hot(self, column) if self.kind == "category" else _bag(self, column)
 
     def _shares(self, numbers: np.ndarray) -> np.ndarray:
-        mean, spread = np.array(self.keys).T
+        mean, spread = np.array(self.keys, np.float64).T
         shares = np.empty(numbers.shape, np.float32)
         for start in range(0, len(numbers), CHUNK):
             rows = slice(start, start + CHUNK)
@@ -97,6 +97,21 @@ class Block:
     def has_missing(self) -> bool:
         """Whether a number has a feature of its own for missing values."""
         return self.kind == "number" and len(self.names) == 3
+
+    def check(self) -> None:
+        """Refuse values that do not belong together, which may come from a file, with an error of any kind."""
+        keys, width, counts, fits = self.keys, len(self.names), self.kind == "counts", True
+        if self.kind in ("number", "vector"):
+            mean, spread = np.array(keys, np.float64).T
+            fits = bool(np.isfinite(mean).all() and (spread > 0).all())
+            fits &= width in ((2, 3) if self.kind == "number" else (2 * len(mean),))
+        elif not counts:
+            kind = {"category": str, "words": int, "values": int}[self.kind]
+            fits = width == len(set(keys)) and all(type(key) is kind for key in keys)
+            fits &= kind is str or not keys or 0 <= min(keys) <= max(keys) < HASHED
+        fits &= len(self.columns) == (width if counts else 1) and self.decimal in (None, ".", ",")
+        if not fits or {type(each) for each in (*self.columns, *self.names)} != {str}:
+            raise InputError(f"the plan of the column {str(self.columns)[:60]} does not fit together")
 
     def rows(self, part: Part, rows: slice) -> Part:
         """Return some rows of the encoded block as features: numbers become u, 1 − u and, if there is one, the missing."""
@@ -253,23 +268,17 @@ class FeaturePlan:
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> FeaturePlan:
-        """Make a plan from the values of `as_dict`, also after JSON; other values are an InputError."""
+        """Make a plan from the values of `as_dict`, also after JSON."""
 
         def tuples(value: Any) -> Any:
             return tuple(map(tuples, value)) if isinstance(value, (list, tuple)) else value
 
-        blocks, absent = tuples(stored.get("blocks")), tuples(stored.get("absent"))
-        if set(stored) != {"blocks", "absent"} or not isinstance(blocks, tuple) or not _are(str, absent):
-            raise InputError("the plan of the columns must have blocks and strings read as missing, and nothing else")
-        made = []
-        for number, each in enumerate(blocks):
-            if not isinstance(each, dict) or set(each) != {one.name for one in fields(Block)}:
-                raise InputError(f"block {number} of the plan of the columns is none")
-            block = Block(**{name: tuples(value) for name, value in each.items()})
-            if not _is_whole(block):
-                raise InputError(f"block {number} of the plan of the columns does not describe a column ({block.kind!r:.20})")
-            made.append(block)
-        return cls(tuple(made), absent=absent)
+        blocks = [Block(**{name: tuples(value) for name, value in block.items()}) for block in stored["blocks"]]
+        for block in blocks:
+            block.check()
+        if not all(isinstance(each, str) for each in stored["absent"]):
+            raise InputError("the plan of the columns needs strings that are read as missing")
+        return cls(tuple(blocks), absent=tuple(stored["absent"]))
 
 
 def encode_features(
@@ -356,29 +365,6 @@ def raise_all(problems: Sequence[str]) -> None:
     """Raise one error for all problems of a table, if there are any."""
     if problems:
         raise InputError("; ".join(dict.fromkeys(problems)))
-
-
-def _are(kind: Any, values: Any) -> bool:
-    """Whether something is a tuple of values of a type."""
-    return isinstance(values, tuple) and all(isinstance(each, kind) and not isinstance(each, bool) for each in values)
-
-
-def _is_whole(block: Block) -> bool:
-    """Whether kind, columns, names and keys of a block belong together."""
-    keys, width = block.keys, len(block.names) if isinstance(block.names, tuple) else -1
-    if not (_are(str, block.columns) and _are(str, block.names) and block.columns and isinstance(keys, tuple)):
-        return False
-    if block.decimal not in (None, ".", ",") or (len(block.columns) > 1 and block.kind != "counts"):
-        return False
-    if block.kind in ("number", "vector"):
-        pairs = all(_are((int, float), key) and len(key) == 2 and np.isfinite(key).all() and key[1] > 0 for key in keys)
-        return pairs and (width == 2 * len(keys) if block.kind == "vector" else len(keys) == 1 and width in (2, 3))
-    if block.kind == "counts":
-        return width == len(block.columns) and not keys
-    if block.kind == "category":
-        return _are(str, keys) and width == len(set(keys)) == len(keys)
-    ascending = _are(int, keys) and list(keys) == sorted(set(keys)) and all(0 <= key < HASHED for key in keys)
-    return block.kind in ("words", "values") and ascending and width == len(keys)
 
 
 def _note(block: Block, column: Column) -> str:
