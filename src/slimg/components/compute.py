@@ -203,6 +203,19 @@ class Components:
         return {name: block.shape[1] for name, block in self.blocks.items()}
 
     @property
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Names by what they are made of: ``features`` alone (no edges), the ``network`` alone (no features).
+
+        Every comparison with the features or the network alone takes these. A source without components is left out.
+        """
+        needs = {"features": "needs_edges", "network": "needs_features"}
+        found = {
+            source: tuple(name for name, each in self.fitted.items() if not getattr(each.component, other))
+            for source, other in needs.items()
+        }
+        return {source: names for source, names in found.items() if names}
+
+    @property
     def groups(self) -> dict[str, slice]:
         """Name → its columns in `labelled_rows`."""
         edges = np.cumsum([0, *self.widths.values()])
