@@ -396,7 +396,7 @@ def _compute(result: Components, context: Context, component: Component) -> None
 def _features(result: Components, context: Context, group: list[FeatureComponent], small: bool) -> None:
     """The components that share columns: those columns, their hops, and g of each."""
     engine, features = result.engine, context.graph.features
-    numbers = numbers_of(context.graph) if group[0].normalize == "bins" else None
+    numbers = numbers_of(context.graph.reading) if group[0].normalize == "bins" else None
     preparation = preparation_of(engine, engine.row_matrix(features), group[0].normalize, numbers)
     if group[0].normalize == "auto" and preparation.normalize == "standard":
         note = "Features are measured numbers, not counts: each column is standardised."
@@ -488,7 +488,7 @@ def _solve(
 
 
 def _range_names(graph: Graph, preparation: Preparation) -> tuple[str, ...] | None:
-    edges, numbers = preparation.edges, numbers_of(graph)
+    edges, numbers = preparation.edges, numbers_of(graph.reading)
     if edges is None:
         return None
     if numbers is not None:

@@ -444,7 +444,7 @@ def _of_gain(evidence: Evidence, what: str) -> str:
     )
     gain = evidence.gains[what]
     added = format_difference(evidence.scoring, gain.value, gain.interval)
-    with_it, without = (_value(evidence, each) for each in (evidence.all, evidence.by_source[less]))
+    with_it, without = _value(evidence, evidence.all), format_score(evidence.scoring, evidence.by_source[less].value)
     return f"{name} {format_help(gain, s)}: {with_it} with {it}, {without} with {other} ({added})."
 
 
