@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from slimg.base import FitRows, check_graph, check_whole_number
+from slimg.base import FitRows, FittedModel, check_graph
 from slimg.components.component import Component, check_components
 from slimg.components.compute import Components, compute_components, default_components
 from slimg.components.estimate import Estimate, Sizes, choose_engine, columns_through, estimate
 from slimg.components.screening import screen_paths, screen_ranges
 from slimg.engine.base import Array, check_engine
-from slimg.errors import InputError
-from slimg.fitted import FittedModel
+from slimg.errors import InputError, check_whole_number
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import Labelled, class_weights

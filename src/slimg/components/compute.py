@@ -29,9 +29,14 @@ from slimg.components.component import (
     Rank,
     available_components,
 )
-from slimg.components.diffusion import Diffusion
-from slimg.components.features import FeatureComponent, Features, FeatureState, PropagatedFeatures
-from slimg.components.paths import PathFeatures
+from slimg.components.features import (
+    Diffusion,
+    FeatureComponent,
+    Features,
+    FeatureState,
+    PathFeatures,
+    PropagatedFeatures,
+)
 from slimg.components.row_scaling import (
     BINS,
     ROUNDING,
@@ -52,6 +57,7 @@ from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, Weighted, operator
 from slimg.linalg.pca import leading_directions, principal_components, reduced_width, transposed_product
+from slimg.system import release_pages
 
 SIDE_BY_SIDE = 1 << 23
 """Entries of X, reduced, up to which all components are computed at the same time."""
@@ -327,6 +333,8 @@ def compute_components(
     with one_thread():
         _compute_all(result, context, wanted, [each for each in wanted if isinstance(each, FeatureComponent)])
     result.engine.release_unused()
+    for array in (graph.features, graph.adjacency.indices, graph.adjacency.weights):
+        release_pages(array)
     names = _nonempty(result, [each.name for each in wanted])
     result.blocks = {name: result.blocks[name] for name in names}
     result.fitted = {name: result.fitted[name] for name in names}
@@ -455,6 +463,8 @@ def _start(engine: Engine, features: Any, preparation: Preparation, reduction: _
     if reduction.columns is not None:
         return reduction.columns
     x = _prepared(engine, features, preparation)
+    if x is not features:
+        release_pages(features)
     if reduction.basis is not None:
         return engine.combine(x, reduction.basis)
     return engine.map_rows(dense_rows, x) if engine.is_sparse(x) else x
@@ -519,6 +529,7 @@ def _sources(
         del x
         yield from _walks(result, context.graph, far, walks)
     if twice and far:
+        release_pages(context.graph.adjacency.indices)
         yield from ((each, start(), True) for each in own)
 
 

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from slimg.components.component import FEATURE_RANK, STRUCTURE_RANK, Component
-from slimg.components.features import FeatureComponent, Features, PropagatedFeatures
-from slimg.components.paths import PATH_RANK, PathFeatures
+from slimg.components.features import PATH_RANK, FeatureComponent, Features, PathFeatures, PropagatedFeatures
 from slimg.components.row_scaling import BINS, Preparation, dense_rows, numbers_of, preparation_of, prepared_rows
 from slimg.components.structure import Structure
 from slimg.engine.base import Array, Engine

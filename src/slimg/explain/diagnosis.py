@@ -21,7 +21,7 @@ import numpy as np
 
 from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array, Engine
-from slimg.errors import InputError
+from slimg.errors import InputError, check_whole_number
 from slimg.explain.evidence import ADDED, GAIN, SURE, Agreement, Evidence, Score, agreement, gather
 from slimg.explain.held_out import (
     SHARES,
@@ -225,8 +225,7 @@ def diagnose(
         raise InputError(f"diagnose needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
     if propagated is not None and not isinstance(propagated, Components):
         raise InputError(f"propagated must be what SlimG().propagate(graph) returns, or None, not {type(propagated)}")
-    if not isinstance(random_state, (int, np.integer)) or not 0 <= random_state < 2**32:
-        raise InputError(f"random_state must be a whole number from 0 to 2³² − 1, not {random_state!r}")
+    check_whole_number(random_state, "random_state", 0, 2**32 - 1)
     check_scoring(scoring)
     counts = check_labels(graph)
     scoring = scoring or default_scoring(np.unique(graph.codes[graph.labelled], return_inverse=True)[1])

@@ -38,8 +38,7 @@ from typing import Any
 import numpy as np
 
 from slimg.components.compute import Components
-from slimg.engine.base import Array, Engine
-from slimg.engine.blocks import FileMatrix
+from slimg.engine.base import Array, Engine, FileMatrix
 from slimg.explain.held_out import PERMUTATIONS, Gain, HeldOut, LearningCurve, Ridge, learning_curve
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import feature_digests
