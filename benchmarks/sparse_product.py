@@ -31,7 +31,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from slimg.engine import MemoryEngine
-from slimg.engine.blocks import Threads
+from slimg.engine.base import Threads
 from slimg.graph.adjacency import Adjacency
 from slimg.linalg.operators import operator, products
 

@@ -5,7 +5,7 @@ import pytest
 
 from slimg import system
 from slimg.errors import InputError
-from slimg.system import as_bytes, available_memory, require_room, resident, show_bytes
+from slimg.system import as_bytes, available_memory, map_npy, release_pages, require_room, resident, show_bytes
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,14 @@ def test_cores_are_those_that_this_process_may_use(monkeypatch):
     monkeypatch.delattr(system.os, "sched_getaffinity")
     monkeypatch.setattr(system.os, "cpu_count", lambda: None)
     assert system.cores() == 1
+
+
+def test_pages_of_a_mapped_file_are_released_and_read_again(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(1 << 23))
+    array = map_npy(tmp_path / "x.npy")
+    total, before = array.sum(), resident()
+    release_pages(array[10:])
+    assert before - resident() > 50 << 20
+    assert array.sum() == total
+    release_pages(np.arange(3))
+    release_pages(None)

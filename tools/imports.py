@@ -23,7 +23,7 @@ ORDER = (
 
 A method may import a later room when it is called: a fitted model predicts, explains and draws. In the laboratory none may.
 """
-FILES = {**dict.fromkeys(("base", "classifier", "fitted", "pipeline"), "classifier"), "__main__": "cli"}
+FILES = {**dict.fromkeys(("base", "classifier", "pipeline"), "classifier"), "__main__": "cli"}
 """Rooms of modules at the top; the others (errors, progress, system, …) are ``shared`` and import only one another."""
 MOVED = {"slimg.graph.disk", "slimg.propagate"}
 """Modules that only name a new place."""

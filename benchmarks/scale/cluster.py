@@ -42,7 +42,7 @@ from scipy import sparse
 
 from slimg import SlimG
 from slimg.components.compute import DEFAULT_COMPONENTS, compute_components, paper_components
-from slimg.engine.blocks import PART_ROWS
+from slimg.engine.base import PART_ROWS
 from slimg.engine.dask import FEWEST_PARTS, TASKS, DaskEngine
 from slimg.engine.memory import MemoryEngine
 from slimg.graph.adjacency import Adjacency

@@ -37,8 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import records
 from scale.sizing import halo_share
 
-from slimg.engine.base import Scaling
-from slimg.engine.blocks import Threads, runs
+from slimg.engine.base import Scaling, Threads, runs
 from slimg.engine.memory import MemoryEngine
 from slimg.graph.adjacency import Adjacency
 from slimg.io.disk import open_graph

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from slimg.base import FitRows, check_graph, check_whole_number
+from slimg.base import FitRows, FittedModel, check_graph
 from slimg.components.component import Component, check_components
 from slimg.components.compute import Components, compute_components, default_components
 from slimg.components.estimate import Estimate, Sizes, choose_engine, columns_through, estimate
 from slimg.components.screening import screen_paths, screen_ranges
 from slimg.engine.base import Array, check_engine
-from slimg.errors import InputError
-from slimg.fitted import FittedModel
+from slimg.errors import InputError, check_whole_number
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import Labelled, class_weights
@@ -350,12 +349,12 @@ class SlimG(FittedModel):
         single = rows.classes[counts == 1]
         if rows.val is None and len(single):
             having = "has one labelled node" if len(single) == 1 else "have one labelled node each"
-            notes.append(f"{show(single)} {having}: it is learned from, but no fold can hold it out")
+            notes.append(f"{show(single)} {having}: it is learned from, but no fold can hold it out.")
         if self.scoring is None and self.scoring_ != "accuracy":
             rare = rows.classes[counts.argmin()]
             notes.append(
-                f"only {counts.min() / counts.sum():.1%} of the labels are {rare!s}: penalties were chosen by its average"
-                " precision instead of the accuracy (scoring='accuracy' changes that)"
+                f"Only {counts.min() / counts.sum():.1%} of the labels are {rare!s}: penalties were chosen by its average"
+                " precision, and it is what is reported; the scoring accuracy changes that."
             )
         return tuple(notes)
 
@@ -370,10 +369,7 @@ class SlimG(FittedModel):
         vars(self).pop("_calibration", None)
         self.data_ = {"nodes": graph.n, "edges": graph.edges, "features": graph.d, "labelled": len(graph.labelled)}
         if graph.reading is not None:
-            plan = graph.reading.get("plan")
-            made = () if plan is None else tuple(name for block in plan["blocks"] for name in block["names"])
-            fits = made == (graph.feature_names or ())  # not if the features were exchanged after reading
-            self.data_["reading"] = graph.reading if fits else {**graph.reading, "plan": None}
+            self.data_["reading"] = graph.reading
         self.selection_ = [record.as_dict() for record in found.records]
         self.chosen_, self.scoring_ = self.selection_[found.chosen], found.scoring
         self.members_ = [self.selection_[place] for place in found.members]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Iterable
+from numbers import Integral
 from types import ModuleType
 
 EXHAUSTED: set[int] = {errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EFBIG,
@@ -122,6 +123,33 @@ def check_names(kind: str, names: Iterable[str], options: Iterable[str]) -> None
     for name in names:
         if name not in known:
             raise choices(kind, name, known)
+
+
+def check_whole_number(value: object, name: str, least: int = 1, most: int | None = None, otherwise: str = "") -> None:
+    """Refuse an option that is not a whole number in its range.
+
+    Parameters
+    ----------
+    value : object
+        What was given.
+    name : str
+        Name of the option.
+    least : int, default=1
+        The smallest value.
+    most : int or None, default=None
+        The largest value; None for no bound.
+    otherwise : str, default=""
+        What else it may be, for the message.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+    """
+    whole = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
+    if whole < least or (most is not None and whole > most):
+        above = f" and at most {most}" if most is not None else ""
+        raise InputError(f"{name} must be a whole number of at least {least}{above}{otherwise}, not {value!r}")
 
 
 def is_exhausted(error: BaseException) -> bool:

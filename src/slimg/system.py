@@ -8,6 +8,7 @@ that a killed process left are removed by the next one that writes to the same p
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import shutil
@@ -176,6 +177,14 @@ def require_unchanged(array: Any) -> None:
         array = getattr(array, "base", None)
     if array is not None:
         check_stamp(Path(array.filename), array.filename, array.stamp)
+
+
+def release_pages(array: Any) -> None:
+    """Take the pages of a file that was mapped by `map_npy` out of this process's memory, until they are touched again."""
+    while array is not None and not hasattr(array, "stamp"):
+        array = getattr(array, "base", None)
+    if array is not None and hasattr(mmap, "MADV_DONTNEED"):
+        array._mmap.madvise(mmap.MADV_DONTNEED)
 
 
 def check_stamp(file: Path | int, path: Any, before: tuple[int, ...]) -> None:

@@ -89,5 +89,5 @@ def test_the_command(capsys, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("wrong", [{"nodes": 0}, {"edges": -1}, {"features": 1.5}, {"classes": "two"}])
 def test_sizes_must_be_whole_numbers(wrong):
-    with pytest.raises(InputError, match=f"estimate needs {next(iter(wrong))} as a whole number"):
+    with pytest.raises(InputError, match=f"estimate: {next(iter(wrong))} must be a whole number"):
         Sizes(**{"nodes": 10, "edges": 20, "features": 3, **wrong})

@@ -2,7 +2,8 @@
 
 import pytest
 
-from slimg.engine import MemoryEngine, blocks
+from slimg.engine import MemoryEngine
+from slimg.engine import base as blocks
 from slimg.engine.dask import DaskEngine
 from slimg.engine.mapped import MappedEngine
 

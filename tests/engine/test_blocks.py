@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slimg.engine import blocks
-from slimg.engine.blocks import Threads
+from slimg.engine import base as blocks
+from slimg.engine.base import Threads
 from slimg.progress import Progress
 
 

@@ -16,7 +16,7 @@ import pytest
 from slimg import SlimG, __version__
 from slimg.components import EnergyRank, compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
-from slimg.engine.blocks import FileArray
+from slimg.engine.base import FileArray
 from slimg.engine.dask import NODE_BYTES, ClusterError, DaskEngine
 from slimg.engine.dask_tasks import RESERVE, renumber
 from slimg.errors import InputError

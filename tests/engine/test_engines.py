@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from slimg.components import EnergyRank, compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
-from slimg.engine.blocks import signed_rows
+from slimg.engine.base import signed_rows
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import Problem
 from slimg.learn.path import Pair, solve_path

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slimg.engine import blocks
-from slimg.engine.base import Scaling
-from slimg.engine.blocks import FileArray, FileMatrix, runs, stored_at
+from slimg.engine import base as blocks
+from slimg.engine.base import FileArray, FileMatrix, Scaling, runs, stored_at
 from slimg.engine.files import Digest, FileRowMatrix
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError

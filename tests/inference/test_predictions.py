@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from slimg import SlimG
-from slimg.engine import MemoryEngine, blocks, mapped, memory
+from slimg.engine import MemoryEngine, mapped, memory
+from slimg.engine import base as blocks
 from slimg.engine.dask import DaskEngine
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError

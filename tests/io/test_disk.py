@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet, table
 
 from slimg import SlimG
-from slimg.engine.blocks import FileMatrix
+from slimg.engine.base import FileMatrix
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph

@@ -146,6 +146,40 @@ def test_a_candidate_that_is_surely_worse_is_left_after_the_first_folds_and_is_n
     assert all(found.records[place].folds == 5 and found.records[place].group < 1 for place in found.members)
 
 
+@pytest.mark.parametrize("folds", [True, False])
+def test_many_rows_are_tried_on_a_sample_first_and_the_same_candidates_win(folds, monkeypatch):
+    rng = np.random.default_rng(0)
+    codes = np.arange(1800) % 3
+    matrix = (rng.standard_normal((1800, 10)) + 0.8 * np.eye(3, 10)[codes]).astype(np.float32)
+    labelled = Labelled(matrix[:1500], codes[:1500], 3, np.ones(1500), {"a": 6, "b": 4}, MemoryEngine(1))
+    check = None if folds else (matrix[1500:], codes[1500:])
+    config = SearchConfig([(0.0, 5.0), (0.0, 0.03), (0.0, 0.02), (1e-3, 4.0)], average=2)
+    whole = search(config, labelled, check)
+    monkeypatch.setattr("slimg.learn.search.LARGE", 1000)
+    monkeypatch.setattr("slimg.learn.search.SAMPLE", 200)
+    found = search(config, labelled, check)
+    assert {record.pair for record in found.records} == {record.pair for record in whole.records}
+    assert {record.pair.group for record in found.records if record.folds == 0} == {5.0, 4.0}
+    winners = [{each.records[place].pair for place in each.members} for each in (found, whole)]
+    assert winners[0] == winners[1] and len(winners[0]) == 2
+    assert found.solution.converged and found.solution.gap <= config.tol
+    np.testing.assert_allclose(found.solution.weights, whole.solution.weights, atol=5e-3)
+    assert (found.held_out_scores is None) == (not folds)
+    if folds:
+        np.testing.assert_allclose(found.held_out_scores, whole.held_out_scores, atol=0.05)
+
+
+def test_weaker_penalties_than_those_that_a_sample_favours_are_tried_on_all_rows(monkeypatch):
+    rng = np.random.default_rng(1)
+    codes = np.arange(3000) % 2
+    matrix = (rng.standard_normal((3000, 60)) + 0.3 * rng.standard_normal((2, 60))[codes]).astype(np.float32)
+    labelled = Labelled(matrix[:2000], codes[:2000], 2, np.ones(2000), {"a": 60}, MemoryEngine(1))
+    monkeypatch.setattr("slimg.learn.search.LARGE", 1000)
+    monkeypatch.setattr("slimg.learn.search.SAMPLE", 60)
+    found = search(SearchConfig([(0.0, 0.3), (0.0, 0.1), (0.0, 1e-4)]), labelled, (matrix[2000:], codes[2000:]))
+    assert next(record for record in found.records if record.group == 1e-4).folds == 1
+
+
 def test_a_loose_gap_chooses_what_an_exact_one_chooses(labelled, monkeypatch):
     loose = search(SearchConfig("path"), labelled, None)
     monkeypatch.setattr("slimg.learn.search.LOOSE", 0.0)

@@ -305,7 +305,7 @@ def test_the_diagnosis_is_told_with_its_numbers(record):
     html, found = section("diagnosis", record), record["diagnosis"]["evidence"]
     tables = Tables(html).found
     accuracies = next(rows for caption, rows in tables.items() if caption.startswith("Accuracy on"))
-    assert accuracies[1][:2] == ["all components", f"{found['all']['value']:.1%}"]
+    assert accuracies[1][:2] == ["all components, as fitted", f"{found['all']['value']:.1%}"]
     assert len(accuracies) == 2 + len(found["alone"]) + len(found["without"])
     curve = tables["Accuracy with fewer labels, with standard errors"]
     assert [int(row[0]) for row in curve[1:]] == [point["labels"] for point in found["curve"]["points"]]

@@ -16,9 +16,7 @@ from slimg.components.compute import (
     default_components,
     paper_components,
 )
-from slimg.components.diffusion import Diffusion
-from slimg.components.features import Features, PropagatedFeatures
-from slimg.components.paths import PathFeatures
+from slimg.components.features import Diffusion, Features, PathFeatures, PropagatedFeatures
 from slimg.components.structure import Structure
 
 __all__ = [

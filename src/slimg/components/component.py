@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.errors import InputError
+from slimg.errors import InputError, check_whole_number
 from slimg.graph.graph import Graph
 from slimg.graph.relations import opposite
 from slimg.linalg.svd import Spectrum, SVDPlan, directed_svd, plan_svd
@@ -35,12 +35,6 @@ LEAST_STRUCTURE_RANK = 32
 """Columns that U may have by the paper's rule however few features there are: capped at one or two, it would say nothing."""
 MAX_RANK = 2048
 """The most columns by the paper's rule."""
-
-
-def check_whole(value: Any, name: str, otherwise: str = "") -> None:
-    """Refuse what is not a positive whole number."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise InputError(f"{name} must be a positive whole number{otherwise}, not {value!r}")
 
 
 @dataclass(frozen=True)
@@ -70,7 +64,7 @@ class EnergyRank:
     def __post_init__(self) -> None:
         if not isinstance(self.energy, (int, float, np.number)) or not 0 < self.energy <= 1:
             raise InputError(f"energy must be a number above 0 and at most 1, not {self.energy!r}")
-        check_whole(self.max_rank, "max_rank")
+        check_whole_number(self.max_rank, "max_rank")
 
 
 PAPER_RANK = EnergyRank()
@@ -91,7 +85,7 @@ def structure_rank(rank: EnergyRank, nodes: int, features: int) -> int:
 def check_rank(rank: Any) -> None:
     """Refuse what is neither a positive whole number nor an `EnergyRank`."""
     if not isinstance(rank, EnergyRank):
-        check_whole(rank, "rank", " or an EnergyRank")
+        check_whole_number(rank, "rank", otherwise=" or an EnergyRank")
 
 
 class Target(NamedTuple):

@@ -29,9 +29,14 @@ from slimg.components.component import (
     Rank,
     available_components,
 )
-from slimg.components.diffusion import Diffusion
-from slimg.components.features import FeatureComponent, Features, FeatureState, PropagatedFeatures
-from slimg.components.paths import PathFeatures
+from slimg.components.features import (
+    Diffusion,
+    FeatureComponent,
+    Features,
+    FeatureState,
+    PathFeatures,
+    PropagatedFeatures,
+)
 from slimg.components.row_scaling import (
     BINS,
     ROUNDING,
@@ -52,6 +57,7 @@ from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, Weighted, operator
 from slimg.linalg.pca import leading_directions, principal_components, reduced_width, transposed_product
+from slimg.system import release_pages
 
 SIDE_BY_SIDE = 1 << 23
 """Entries of X, reduced, up to which all components are computed at the same time."""
@@ -203,6 +209,19 @@ class Components:
         return {name: block.shape[1] for name, block in self.blocks.items()}
 
     @property
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Names by what they are made of: ``features`` alone (no edges), the ``network`` alone (no features).
+
+        Every comparison with the features or the network alone takes these. A source without components is left out.
+        """
+        needs = {"features": "needs_edges", "network": "needs_features"}
+        found = {
+            source: tuple(name for name, each in self.fitted.items() if not getattr(each.component, other))
+            for source, other in needs.items()
+        }
+        return {source: names for source, names in found.items() if names}
+
+    @property
     def groups(self) -> dict[str, slice]:
         """Name → its columns in `labelled_rows`."""
         edges = np.cumsum([0, *self.widths.values()])
@@ -314,6 +333,8 @@ def compute_components(
     with one_thread():
         _compute_all(result, context, wanted, [each for each in wanted if isinstance(each, FeatureComponent)])
     result.engine.release_unused()
+    for array in (graph.features, graph.adjacency.indices, graph.adjacency.weights):
+        release_pages(array)
     names = _nonempty(result, [each.name for each in wanted])
     result.blocks = {name: result.blocks[name] for name in names}
     result.fitted = {name: result.fitted[name] for name in names}
@@ -383,7 +404,7 @@ def _compute(result: Components, context: Context, component: Component) -> None
 def _features(result: Components, context: Context, group: list[FeatureComponent], small: bool) -> None:
     """The components that share columns: those columns, their hops, and g of each."""
     engine, features = result.engine, context.graph.features
-    numbers = numbers_of(context.graph) if group[0].normalize == "bins" else None
+    numbers = numbers_of(context.graph.reading) if group[0].normalize == "bins" else None
     preparation = preparation_of(engine, engine.row_matrix(features), group[0].normalize, numbers)
     if group[0].normalize == "auto" and preparation.normalize == "standard":
         note = "Features are measured numbers, not counts: each column is standardised."
@@ -442,6 +463,8 @@ def _start(engine: Engine, features: Any, preparation: Preparation, reduction: _
     if reduction.columns is not None:
         return reduction.columns
     x = _prepared(engine, features, preparation)
+    if x is not features:
+        release_pages(features)
     if reduction.basis is not None:
         return engine.combine(x, reduction.basis)
     return engine.map_rows(dense_rows, x) if engine.is_sparse(x) else x
@@ -475,7 +498,7 @@ def _solve(
 
 
 def _range_names(graph: Graph, preparation: Preparation) -> tuple[str, ...] | None:
-    edges, numbers = preparation.edges, numbers_of(graph)
+    edges, numbers = preparation.edges, numbers_of(graph.reading)
     if edges is None:
         return None
     if numbers is not None:
@@ -506,6 +529,7 @@ def _sources(
         del x
         yield from _walks(result, context.graph, far, walks)
     if twice and far:
+        release_pages(context.graph.adjacency.indices)
         yield from ((each, start(), True) for each in own)
 
 

@@ -21,14 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scipy import sparse
 
 from slimg.components.component import Component, Cost, EnergyRank, Rank, lacking, structure_rank
 from slimg.components.compute import DEFAULT_COMPONENTS, SIDE_BY_SIDE, default_components
 from slimg.components.features import FeatureComponent
 from slimg.engine.base import Engine, check_engine, engine_for
-from slimg.errors import InputError
+from slimg.errors import check_whole_number
 from slimg.graph.graph import Graph
 from slimg.linalg.krylov import LanczosLayout, lanczos_layout
 from slimg.linalg.pca import SWEEPS
@@ -89,9 +88,7 @@ class Sizes:
 
     def __post_init__(self) -> None:
         for name in ("nodes", "edges", "features", "classes", "labelled"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < (1 if name == "nodes" else 0):
-                raise InputError(f"estimate needs {name} as a whole number, not {value!r}")
+            check_whole_number(getattr(self, name), f"estimate: {name}", int(name == "nodes"))
 
     @classmethod
     def of(cls, graph: Graph) -> Sizes:

@@ -15,7 +15,18 @@ A_row^h X and Ã_sym^h X: the features of the neighbourhood.
     A_row = D⁻¹ A                        the mean over neighbours; h hops away
     Ã_sym = D̃^-½ (A + I) D̃^-½            smoothed within h hops, the node itself included
 
-Both are applied as passes over A (`slimg.linalg.operators`); no power of A is formed.
+S X: the features of a wide neighbourhood, those of near nodes most (personalised PageRank of X).
+
+    S = α Σ_{k=0..K} (1 − α)ᵏ Ã_symᵏ     a walk that ends with probability α at each of at most K steps
+
+R_a R_b X: the features at the end of a path along relations and directions.
+
+    R_a = D_a⁻¹ A_a                      the mean over what a node points to by relation a ("a →"), or what points to it ("a ←")
+
+A path of one step has the features of these neighbours, a path of two those of their neighbours in turn: "cites →, cites ←"
+is who cites what I cite. A node from which no path of this kind leads has a row of zeros.
+
+All are applied as passes over A (`slimg.linalg.operators`), which the components of a list share; no power of A is formed.
 """
 
 from __future__ import annotations
@@ -37,13 +48,13 @@ from slimg.components.component import (
     Rank,
     Target,
     check_rank,
-    check_whole,
 )
 from slimg.components.row_scaling import BINS, NORMALIZATIONS, Preparation, dense_rows, prepared_rows, without_noise
 from slimg.engine.base import Array, RowMatrix
-from slimg.errors import InputError, choices
+from slimg.errors import InputError, check_whole_number, choices
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
+from slimg.graph.relations import opposite
 from slimg.linalg.operators import Operator, Steps, operator, steps
 from slimg.linalg.pca import PCA, SWEEPS, reduced_width
 from slimg.system import require_unchanged
@@ -56,6 +67,10 @@ EXACT_AT_MOST = 4_096
 """Features up to which the paper's rule, whose ranks are large, takes X as it is."""
 SHARED = 4
 """Components of the default list that share one reduction of X."""
+ALPHA = 0.1
+"""Probability with which the walk of S ends at a step, unless it is given."""
+PATH_RANK = 64
+"""Columns of a path: there may be many paths."""
 FEW = 4
 """Times by which nodes outnumber the rows they are gathered for, before features are gathered first and projected then."""
 
@@ -428,7 +443,7 @@ class PropagatedFeatures(FeatureComponent):
         super().__post_init__()
         if self.kind not in OPERATORS:
             raise choices("kind", self.kind, list(OPERATORS))
-        check_whole(self.steps, "steps", " of hops")
+        check_whole_number(self.steps, "steps")
 
     @property
     def name(self) -> str:
@@ -467,3 +482,158 @@ class PropagatedFeatures(FeatureComponent):
     def operator(self, adjacency: Adjacency) -> Operator:
         """A_row or Ã_sym of a graph."""
         return operator(OPERATORS[self.kind], adjacency)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diffusion(FeatureComponent):
+    """The features of a wide neighbourhood: g(α Σ_k (1 − α)ᵏ Ã_symᵏ X).
+
+    On a graph with more than 2²⁶ stored entries of A (twice the edges) it is left out, with a note.
+
+    Parameters
+    ----------
+    rank : int or EnergyRank, default=256
+        The number of columns of g, or the rule that decides it.
+    pca : bool, default=True
+        False keeps the propagated features themselves, with rows of length one.
+    normalize : "auto", "row", "standard", "bins" or None, default="auto"
+        "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
+        each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
+        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
+    alpha : float, default=0.1
+        Above 0 and below 1; the larger, the nearer.
+    steps : int, default=10
+        The number of hops K.
+
+    Examples
+    --------
+    >>> from slimg.components import Diffusion
+    >>> Diffusion().name, Diffusion().formula
+    ('S^10 X', 'g(S¹⁰ X)')
+    >>> Diffusion(alpha=0.25, steps=1).coefficients
+    (0.25, 0.1875)
+    """
+
+    alpha: float = ALPHA
+    steps: int = 10
+
+    needs_edges: ClassVar[bool] = True
+    most_entries: ClassVar[int | None] = 1 << 26
+    title: ClassVar[str] = "the features around it, near ones most"
+    short_title: ClassVar[str] = "wide neighbourhood"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _is_number(self.alpha) or not 0 < self.alpha < 1:
+            raise InputError(f"alpha must be a number above 0 and below 1, not {self.alpha!r}")
+        check_whole_number(self.steps, "steps", 0)
+
+    @property
+    def name(self) -> str:
+        """``S^10 X``, with the number of hops, and α where it is not 0.1."""
+        return f"S{'' if self.alpha == ALPHA else f'_{self.alpha:g}'}^{self.steps} {self.source}"
+
+    @property
+    def formula(self) -> str:
+        """``g(S¹⁰ X)``, with the number of hops."""
+        plain = f"S{str(self.steps).translate(SUPERSCRIPTS)} {self.source}"
+        return f"g({plain})" if self.pca else plain
+
+    @property
+    def hops(self) -> int:
+        """The number of hops."""
+        return self.steps
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """Weights α (1 − α)ᵏ of the powers."""
+        return tuple(self.alpha * (1 - self.alpha) ** k for k in range(self.steps + 1))
+
+    def operator(self, adjacency: Adjacency) -> Operator:
+        """Ã_sym of a graph."""
+        return operator("Ã_sym", adjacency)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathFeatures(FeatureComponent):
+    """The features at the end of a path along relations: g(R_a R_b X).
+
+    Parameters
+    ----------
+    rank : int or EnergyRank, default=64
+        The number of columns of g, or the rule that decides it.
+    pca : bool, default=True
+        False keeps the propagated features themselves, with rows of length one.
+    normalize : "auto", "row", "standard", "bins" or None, default="auto"
+        "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
+        each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
+        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
+    path : tuple of str
+        Steps from the node outwards, as `Graph.directions` names them: ``"cites →"``, ``"cites ←"``, or the name of an
+        undirected relation.
+
+    Examples
+    --------
+    >>> from slimg.components import PathFeatures
+    >>> component = PathFeatures(path=("cites →", "cites ←"))
+    >>> component.name, component.formula
+    ('cites → cites ← X', 'g(R[cites →] R[cites ←] X)')
+    >>> PathFeatures(path=("cites ←",)).title
+    'the features of nodes that point to it by cites'
+    """
+
+    path: tuple[str, ...]
+    rank: Rank = PATH_RANK
+
+    needs_edges: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        steps = self.path
+        if isinstance(steps, str) or not steps or not all(isinstance(step, str) and step for step in steps):
+            raise InputError(f"path must be a list of steps such as ('cites →', 'cites ←'), not {steps!r}")
+        object.__setattr__(self, "path", tuple(steps))
+
+    @property
+    def name(self) -> str:
+        """The steps and X, for example ``cites → X``."""
+        return f"{' '.join(self.path)} {self.source}"
+
+    @property
+    def formula(self) -> str:
+        """``g(R[cites →] X)``."""
+        plain = f"{' '.join(f'R[{step}]' for step in self.path)} {self.source}"
+        return f"g({plain})" if self.pca else plain
+
+    @property
+    def title(self) -> str:
+        """The component in words."""
+        first, *others = self.path
+        what = "ranges of numbers" if self.normalize == "bins" else "features"
+        far = f"the {what} of {_words(first)}"
+        return far if not others else f"the {what} at the end of {', then '.join(self.path)}"
+
+    @property
+    def short_title(self) -> str:
+        """The steps."""
+        return " ".join(self.path) + (" in ranges" if self.normalize == "bins" else "")
+
+    @property
+    def hops(self) -> int:
+        """The number of steps."""
+        return len(self.path)
+
+    def operators(self, graph: Graph) -> tuple[Operator, ...]:
+        """The mean along each step."""
+        return tuple(operator("A_row", graph.direction(step), graph.direction(opposite(step))) for step in self.path)
+
+
+def _words(step: str) -> str:
+    name, _, arrow = step.rpartition(" ")
+    if arrow == "→":
+        return f"nodes it points to by {name}"
+    return f"nodes that point to it by {name}" if arrow == "←" else f"its neighbours by {step}"

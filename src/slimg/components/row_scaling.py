@@ -13,7 +13,7 @@ four times.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -22,7 +22,6 @@ from scipy import sparse
 
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.kernels import SUMS, compiled
-from slimg.graph.graph import Graph
 
 Rows = Any
 """A block of a row matrix: a numpy array or scipy CSR."""
@@ -61,26 +60,24 @@ class Numbers(NamedTuple):
     scale: Array
 
 
-def numbers_of(graph: Graph) -> Numbers | None:
+def numbers_of(reading: Mapping[str, Any] | None) -> Numbers | None:
     """Find the features that are numbers of a table.
 
     Parameters
     ----------
-    graph : Graph
+    reading : mapping or None
+        How a graph was read (`Graph.reading`).
 
     Returns
     -------
     Numbers or None
-        None for a graph that was not read from a table, or whose features were exchanged since: they are as they are.
+        None for a graph that was not read from a table, whose features are as they are.
     """
-    if not graph.reading or not graph.reading.get("plan"):
+    if not reading or not reading.get("plan"):
         return None
     from slimg.io.features import FeaturePlan  # loads pandas, which a graph from arrays does without
 
-    plan = FeaturePlan.from_dict(graph.reading["plan"])
-    if graph.feature_names != plan.names:
-        return None
-    found = plan.numbers
+    found = FeaturePlan.from_dict(reading["plan"]).numbers
     names, high, low, mean, spread = zip(*found, strict=True) if found else ((),) * 5
     places = np.array([high, low], np.int64).T.reshape(-1, 2)
     return Numbers(names, places, np.array(mean, np.float64), 6 * np.array(spread, np.float64))
@@ -215,11 +212,16 @@ def dense_rows(block: Rows) -> Array:
     return block.toarray() if sparse.issparse(block) else block
 
 
+def format_value(value: float) -> str:
+    """A number of a table as text, with four digits or more: ``0.02``, ``344.8``, ``12,340``."""
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
 def range_names(names: Sequence[str], edges: Array) -> tuple[str, ...]:
     """Name the columns of "bins": ``age below 3``, ``age 3 to 7``, ``age 7 or more``, ``age missing``; k · 8 names."""
     found = []
     for name, row in zip(names, edges, strict=True):
-        ends = [f"{edge:.4g}" for edge in row if np.isfinite(edge)]
+        ends = [format_value(edge) for edge in row if np.isfinite(edge)]
         between = [f"{name} {a} to {b}" for a, b in pairwise(ends)]
         told = [f"{name} below {ends[0]}", *between, f"{name} {ends[-1]} or more"] if ends else [f"{name}, any"]
         rest = BINS - len(told)

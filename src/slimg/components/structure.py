@@ -28,7 +28,7 @@ from slimg.components.component import (
     Target,
     check_rank,
 )
-from slimg.components.diffusion import Diffusion
+from slimg.components.features import Diffusion
 from slimg.components.row_scaling import rounding_of, unit_rows, without_noise
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.memory import MemoryEngine

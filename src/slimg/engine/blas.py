@@ -29,10 +29,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from slimg.engine.base import Array
 from slimg.errors import InputError
+
+Array = npt.NDArray[Any]
 
 
 def matmul(a: Array, b: Array, out: Array | None = None, alpha: float = 1.0, beta: float = 0.0) -> Array:

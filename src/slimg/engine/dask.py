@@ -33,11 +33,23 @@ from scipy import sparse
 
 from slimg import __version__
 from slimg.engine import dask_tasks as work
-from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.blocks import PART_ROWS, FileArray, Run, Threads, reader, runs, signed_rows
+from slimg.engine.base import (
+    PART_ROWS,
+    Array,
+    Engine,
+    FileArray,
+    RowMatrix,
+    Run,
+    Scaling,
+    Sparse,
+    Threads,
+    reader,
+    runs,
+    signed_rows,
+)
 from slimg.engine.files import FileRowMatrix, temporary_folder
 from slimg.engine.memory import MemoryEngine, as_row_matrix
-from slimg.errors import InputError, SlimgError, require
+from slimg.errors import InputError, SlimgError, check_whole_number, require
 from slimg.progress import SILENT, Progress
 from slimg.system import require_room, show_bytes
 
@@ -100,8 +112,8 @@ class DaskEngine(Engine):
     partitions: int | None
 
     def __init__(self, client: Any = None, folder: str | os.PathLike[str] | None = None, partitions: int | None = None):
-        if partitions is not None and (not isinstance(partitions, (int, np.integer)) or partitions < 1):
-            raise InputError(f"partitions must be a positive integer or None, not {partitions!r}")
+        if partitions is not None:
+            check_whole_number(partitions, "partitions", otherwise=" or None")
         self.client, self.folder, self.partitions = client, folder, partitions
         self._distributed = require("distributed", "dask", "the Dask engine")
         self._threads = Threads()

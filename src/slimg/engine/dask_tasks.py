@@ -29,9 +29,8 @@ from scipy import sparse
 
 from slimg import __version__ as __version__
 from slimg.engine import kernels
-from slimg.engine.base import Array, Scaling
+from slimg.engine.base import DRAWN_ROWS, READ_ENTRIES, Array, FileArray, Run, Scaling, entry_blocks, random_rows, runs
 from slimg.engine.blas import one_thread
-from slimg.engine.blocks import DRAWN_ROWS, READ_ENTRIES, FileArray, Run, entry_blocks, random_rows, runs
 from slimg.engine.files import FileRowMatrix
 from slimg.engine.memory import MemoryEngine, aligned, sparse_product
 from slimg.errors import InputError

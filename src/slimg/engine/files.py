@@ -38,8 +38,7 @@ from typing import Any
 import numpy as np
 
 from slimg import __version__
-from slimg.engine.base import Array
-from slimg.engine.blocks import READ_ENTRIES, FileArray, read_into, runs
+from slimg.engine.base import READ_ENTRIES, Array, FileArray, read_into, runs
 from slimg.errors import InputError
 from slimg.system import PROC, require_room
 

@@ -2,7 +2,7 @@
 
     memory ≥ what the process holds + one slice of gathered columns (4 n bytes each) + a few blocks
 
-Operations on rows read and write runs of rows, in the layout of the engine in memory (`slimg.engine.blocks`): the bits are
+Operations on rows read and write runs of rows, in the layout of the engine in memory (`slimg.engine.base`): the bits are
 the same. A sparse product needs all rows of the row matrix, but not all columns: it takes as many columns as fit, reads the
 indices of A from beginning to end, and does so once for each such slice. A sparse row matrix is kept in memory.
 """
@@ -18,16 +18,18 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine import kernels
-from slimg.engine.base import Array, RowMatrix, Scaling, Sparse
-from slimg.engine.blas import matmul
-from slimg.engine.blocks import (
+from slimg.engine.base import (
     PART_ROWS,
     RANDOM_ROWS,
     READ_ENTRIES,
     READ_ROWS,
+    Array,
     FileArray,
     FileMatrix,
+    RowMatrix,
     Run,
+    Scaling,
+    Sparse,
     Threads,
     random_rows,
     reader,
@@ -35,6 +37,7 @@ from slimg.engine.blocks import (
     runs,
     signed_rows,
 )
+from slimg.engine.blas import matmul
 from slimg.engine.files import Digest, FileRowMatrix, Steps, Workdir, content, parts_of
 from slimg.engine.memory import MemoryEngine, ThreadedEngine, aligned, sparse_product
 from slimg.errors import InputError

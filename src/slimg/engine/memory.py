@@ -1,4 +1,4 @@
-"""Row matrices as numpy arrays (or scipy CSR), their blocks computed by a pool of threads (`slimg.engine.blocks`).
+"""Row matrices as numpy arrays (or scipy CSR), their blocks computed by a pool of threads (`slimg.engine.base`).
 
 Large arrays whose memory is reused once they are no longer referenced.
 
@@ -23,12 +23,15 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine import kernels
-from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.blas import matmul, one_thread, self_gram
-from slimg.engine.blocks import (
+from slimg.engine.base import (
     DRAWN_ROWS,
     PART_ROWS,
+    Array,
+    Engine,
+    RowMatrix,
     Run,
+    Scaling,
+    Sparse,
     Threads,
     balanced_blocks,
     draw_random,
@@ -37,6 +40,7 @@ from slimg.engine.blocks import (
     runs,
     signs_of,
 )
+from slimg.engine.blas import matmul, one_thread, self_gram
 from slimg.progress import Progress
 
 DENSE_FROM = 0.1

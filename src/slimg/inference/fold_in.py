@@ -36,8 +36,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from slimg.components.component import FittedComponent, Target
-from slimg.engine.base import Array
-from slimg.engine.blocks import reader
+from slimg.engine.base import Array, reader
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show

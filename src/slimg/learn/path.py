@@ -191,7 +191,8 @@ class Rotation:
 @dataclass
 class Record:
     """How a candidate does on validation rows; with folds, means over the ``folds`` it was tried on (``dual_gap`` is the
-    largest). ``member`` says that the model is made of it: then ``dual_gap`` and what follows are those of its final fit.
+    largest). ``folds`` is 0 if it was left after a sample of the rows to fit on. ``member`` says that the model is made of it:
+    then ``dual_gap`` and what follows are those of its final fit.
 
     ``val_score`` is what candidates are compared by; None is the accuracy. ``separate`` has λ of each component fitted
     separately (`slimg.learn.separate`), the others being zero; ``group`` is then the largest of them.

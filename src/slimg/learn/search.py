@@ -5,7 +5,8 @@
 Candidates are the pairs (λ₁, λ₂) of a path (`learn.path`) and components fitted separately (`learn.separate`). To compare
 them a gap of `LOOSE` is enough. The first fold tries all of them; those that its rows show to be worse than the best are
 left, the others start on the next folds where they ended on the last one. The scores that folds give to the rows they held
-out are kept.
+out are kept. Where labels are many, a sample of the rows to fit on is tried before the first fold: candidates that are behind
+the best by more than `MARGIN` there are left, unless they are a weaker penalty of the same kind, which more rows may favour.
 
 The model is the mean of the best few candidates, W = (1/k) Σ W_j, b = (1/k) Σ b_j, without those that are surely worse than
 the best. Their log-probabilities are averaged, and it is still one linear model. Each of them is certified; a component is
@@ -49,6 +50,10 @@ LOOSE = 1e-3
 """The gap to which candidates are solved to be compared (``tol`` if that is larger)."""
 REACH = 2.0
 """Standard errors of the difference in accuracy by which a candidate must be behind the best to be left."""
+
+
+SAMPLE, LARGE, MARGIN = 1 << 13, 1 << 15, 0.01
+"""Rows that candidates are tried on first where there are more than `LARGE`, and accuracy by which they must be behind."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,9 @@ class Fits(Protocol):
     def add(self, place: int, results: Sequence[Any]) -> None:
         """Take the results of the tasks of a check."""
 
+    def forget(self, place: int) -> None:
+        """Drop the results of a check; what they left off with is where the next ones begin."""
+
     def candidates(self) -> list[Candidate]:
         """Candidates and how they did so far."""
 
@@ -165,10 +173,38 @@ def search(config: SearchConfig, labelled: Labelled, validation: tuple[Array, Ar
     else:
         folds = stratified_folds(labelled.codes, config.folds, config.random_state)
         checks = [Check(labelled.matrix[check], labelled.codes[check], fit, check) for fit, check in folds]
-    problem = labelled.problem()
-    families: list[Fits] = [PathFits(config, labelled, problem, _pairs(config, problem), checks)]
-    families += _separate_fits(config, labelled, checks)
-    return _mean_of_best(config, labelled, checks, _race(config, labelled, checks, families))
+    problem, tried = labelled.problem(), [*checks, *_sampled(labelled, checks[0])]
+    families: list[Fits] = [PathFits(config, labelled, problem, _pairs(config, problem), tried)]
+    families += _separate_fits(config, labelled, tried)
+    left = _try_sample(config, labelled, tried, families) if len(tried) > len(checks) else []
+    return _mean_of_best(config, labelled, checks, _race(config, labelled, checks, families) + left)
+
+
+def _sampled(labelled: Labelled, first: Check) -> list[Check]:
+    """The first check with a sample of its rows to fit on, evenly from those of each class; none if they are few."""
+    rows = np.arange(len(labelled.codes)) if first.fit is None else first.fit
+    if len(rows) <= LARGE:
+        return []
+    by_class = rows[np.argsort(labelled.codes[rows], kind="stable")]
+    starts = np.searchsorted(labelled.codes[by_class], np.arange(labelled.classes))
+    even = by_class[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)]
+    return [first._replace(fit=np.unique(np.concatenate([even, by_class[np.minimum(starts, len(rows) - 1)]])))]
+
+
+def _try_sample(config: SearchConfig, labelled: Labelled, checks: Sequence[Check], families: Sequence[Fits]) -> _Found:
+    """Fit all candidates on the sample, which is the last check, go on with the promising ones, and return the others."""
+    place, found, left = len(checks) - 1, list[tuple[Fits, Candidate]](), list[tuple[Fits, Candidate]]()
+    for family in families:
+        family.add(place, list(labelled.each(family.tasks(place))))
+        found += [(family, _scored(config, checks, each)) for each in family.candidates()]
+    reached = _promising(checks, [candidate for _, candidate in found])
+    for family in families:
+        mine = [(each, kept) for (owner, each), kept in zip(found, reached, strict=True) if owner is family]
+        left += [(family, replace(each, record=replace(each.record, folds=0), scores={}))
+                 for each, kept in mine if not kept and each.record.separate is None]  # fmt: skip
+        family.keep([each for each, kept in mine if kept])
+        family.forget(place)
+    return left
 
 
 def _pairs(config: SearchConfig, problem: Problem) -> list[Pair]:
@@ -221,6 +257,19 @@ def _race(config: SearchConfig, labelled: Labelled, checks: Sequence[Check], fam
     return left
 
 
+def _promising(checks: Sequence[Check], candidates: Sequence[Candidate]) -> list[bool]:
+    """Whether each candidate is within reach on a sample, the best pair, or weaker than such a pair of the same kind."""
+    kept, records = _within_reach(checks, candidates, MARGIN), [candidate.record for candidate in candidates]
+    pairs = [place for place in ranked(records) if records[place].separate is None]
+    strongest: dict[Any, float] = {}
+    for place in (place for place in pairs if kept[place] or place == pairs[0]):
+        kind = records[place].pair[::2]
+        strongest[kind] = max(records[place].group, strongest.get(kind, 0.0))
+    for place in pairs:
+        kept[place] = kept[place] or records[place].group <= strongest.get(records[place].pair[::2], 0.0)
+    return kept
+
+
 def _scored(config: SearchConfig, checks: Sequence[Check], candidate: Candidate) -> Candidate:
     """The candidate with its score: of all rows it was checked on together, unless that is the accuracy, a mean of folds."""
     if config.scoring is None or config.scoring == "accuracy":
@@ -231,15 +280,15 @@ def _scored(config: SearchConfig, checks: Sequence[Check], candidate: Candidate)
     return replace(candidate, record=replace(candidate.record, val_score=score))
 
 
-def _within_reach(checks: Sequence[Check], candidates: Sequence[Candidate]) -> list[bool]:
-    """Whether each candidate is not behind the best by `REACH` standard errors of the difference in accuracy."""
+def _within_reach(checks: Sequence[Check], candidates: Sequence[Candidate], margin: float = 0.0) -> list[bool]:
+    """Whether each candidate is not behind the best by `REACH` standard errors of the difference in accuracy, and more."""
     order = ranked([candidate.record for candidate in candidates])
     right = [_right(checks, candidate) for candidate in candidates]
     best = candidates[order[0]].record
     reached = [False] * len(candidates)
     for place in order:
         behind = right[order[0]] - right[place]
-        sure = behind.mean() > REACH * np.sqrt(behind.var() / max(len(behind) - 1, 1))
+        sure = behind.mean() > margin + REACH * np.sqrt(behind.var() / max(len(behind) - 1, 1))
         reached[place] = not sure or candidates[place].record.score >= best.score
     return reached
 
@@ -324,6 +373,11 @@ class PathFits:
             self._scores[pair][place], self._starts[pair] = scores, solution
         reached = {pair for pair, *_ in solved}
         self._pairs = [pair for pair in self._pairs if pair in reached]  # patience may have left some
+
+    def forget(self, place: int) -> None:
+        for pair in self._pairs:
+            self._scores[pair].pop(place, None)
+            self._records[pair].clear()
 
     def candidates(self) -> list[Candidate]:
         return [Candidate(merge(self._records[pair]), self._scores[pair]) for pair in self._pairs]

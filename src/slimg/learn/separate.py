@@ -88,6 +88,11 @@ class SeparateFits:
                 record = record_of(Pair(0.0, penalty), solution, (), scores, check.codes)
                 self._parts[name, penalty][place] = _Part(scores, record)
 
+    def forget(self, place: int) -> None:
+        """Drop the results of a check."""
+        for parts in self._parts.values():
+            parts.pop(place, None)
+
     def candidates(self) -> list[Candidate]:
         """The first one, two, … components in the order of their validation loss, each with the best of its λ.
 

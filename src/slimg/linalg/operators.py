@@ -39,8 +39,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, identity
 from scipy.sparse.csgraph import connected_components
 
-from slimg.engine.base import Array, Engine, RowMatrix, Scaling, Sparse
-from slimg.engine.blocks import FileMatrix
+from slimg.engine.base import Array, Engine, FileMatrix, RowMatrix, Scaling, Sparse
 from slimg.errors import choices
 from slimg.graph.adjacency import Adjacency
 from slimg.system import require_unchanged

@@ -206,7 +206,7 @@ def accuracies(evidence: dict[str, Any], labels: dict[str, str]) -> dict[str, di
     """
     alone = {f"{labels[name]} alone": each for name, each in evidence["alone"].items()}
     without = {f"all but {labels[name]}": each for name, each in evidence["without"].items()}
-    return {"all components": evidence["all"], **alone, **without}
+    return {"all components, as fitted": evidence["all"], **alone, **without}
 
 
 def confusions(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> list[tuple[int, str, str]] | None:

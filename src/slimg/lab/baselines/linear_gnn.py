@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from slimg.base import BaseNodeClassifier, FitRows, check_graph, check_whole_number
+from slimg.base import BaseNodeClassifier, FitRows, check_graph
 from slimg.components.compute import Components
 from slimg.components.estimate import choose_engine
 from slimg.engine.base import Array, check_engine
-from slimg.errors import InputError
+from slimg.errors import InputError, check_whole_number
 from slimg.graph.graph import Graph
 from slimg.lab.baselines.base import Learned, Targets, WithHyperparameters, one_or_several, select
 from slimg.lab.propagators.registry import Propagator, get, kind_of, together

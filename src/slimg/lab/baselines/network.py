@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.base import check_whole_number
-from slimg.errors import InputError, check_names, choices, require
+from slimg.errors import InputError, check_names, check_whole_number, choices, require
 from slimg.graph.graph import Graph
 from slimg.lab.baselines.base import Baseline, Learned, Targets, WithHyperparameters
 

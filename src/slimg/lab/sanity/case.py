@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from slimg.base import check_whole_number
 from slimg.engine import Engine
-from slimg.errors import InputError, check_names
+from slimg.errors import InputError, check_names, check_whole_number
 from slimg.graph import Adjacency, Graph, Split, splits
 from slimg.lab.sanity import generators
 

@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from slimg.base import check_whole_number
 from slimg.engine import Engine
-from slimg.errors import InputError
+from slimg.errors import InputError, check_whole_number
 from slimg.graph import Adjacency, Graph
 from slimg.graph.columns import as_column, codes_of, missing, number_of, show
 from slimg.lab.sanity.adapters import ModelAdapter, as_adapters, numbered
