@@ -51,6 +51,8 @@ def oracle(tmp_path_factory):
         (("components", 3, "component"), {"component": {"pairs": [{"tuple": ["kind", "Engine"]}]}}, "options"),
         (("version",), 2, "version 2"),
         (("version",), 5.0, "version 5.0"),
+        (("calibration", "temperature"), 7, "temperature"),
+        (("calibration", "temperature"), 10**400, "temperature"),
     ],
     ids=str,
 )
@@ -91,6 +93,7 @@ def test_ranges_of_features_that_are_not_the_numbers_of_the_table_are_refused(of
         (("blocks", 2, "keys"), ["Oslo"]),
         (("blocks", 2, "keys", 1), "Oslo"),
         (("blocks", 3, "keys", 1), -1),
+        (("blocks", 3, "keys"), [9981, 9981, 219284, 258307]),
         (("blocks", 3, "keys"), "Oslo"),
         (("blocks", 0, "keys", 0, 1), 0),
         (("blocks", 0, "keys", 0), [1.0]),

@@ -208,7 +208,7 @@ def share(value: Any) -> str | None:
 
 def positive(value: Any) -> str | None:
     """Rule: a finite number above 0."""
-    return None if type(value) in (int, float) and 0 < value < np.inf else "a number above 0"
+    return None if type(value) in (int, float) and 0 < value <= float(np.finfo(np.float64).max) else "a number above 0"
 
 
 def anything(value: Any) -> None:

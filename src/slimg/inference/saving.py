@@ -28,7 +28,7 @@ from slimg.graph.columns import as_column
 from slimg.inference import model_file
 from slimg.inference.fold_in import FittedNodes, Scorer, fingerprint
 from slimg.inference.kept_graph import FittedGraph, graph_arrays, kept_graph
-from slimg.inference.predictions import Calibration
+from slimg.inference.predictions import Calibration, is_temperature
 from slimg.io.features import FeaturePlan
 
 
@@ -188,7 +188,10 @@ def _calibration(stored: dict[str, float] | None, rest: dict[str, Array], classe
     scores, codes = (_taken(rest, name, rule, sizes) for name, rule in model_file.CALIBRATION.items())
     if not len(codes) or codes.min() < 0 or codes.max() >= classes:
         raise InputError("the arrays of the calibration are not scores and classes")
-    return Calibration(**stored, scores=scores, codes=codes)
+    found = Calibration(**stored, scores=scores, codes=codes)
+    if not is_temperature(found):
+        raise InputError("the temperature is not that of the held-out scores")
+    return found
 
 
 def _zeros(weights: dict[str, Array]) -> list[str]:

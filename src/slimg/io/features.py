@@ -107,7 +107,7 @@ class Block:
             fits &= width in ((2, 3) if self.kind == "number" else (2 * len(mean),))
         elif not counts:
             kind = {"category": str, "words": int, "values": int}[self.kind]
-            fits = width == len(set(keys)) and all(type(key) is kind for key in keys)
+            fits = width == len(keys) == len(set(keys)) and all(type(key) is kind for key in keys)
             fits &= kind is str or not keys or 0 <= min(keys) <= max(keys) < HASHED
         fits &= len(self.columns) == (width if counts else 1) and self.decimal in (None, ".", ",")
         if not fits or {type(each) for each in (*self.columns, *self.names)} != {str}:
