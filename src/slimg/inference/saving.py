@@ -165,9 +165,20 @@ def _saved(header: dict[str, Any], arrays: dict[str, Array], params: Iterable[st
         graph = _call(kept_graph, header["graph"], rest, partial(_taken, rest), nodes, scorer, sizes["d"], names, decode)
     if len(weights) != len(entries) or rest or fitted["zero_components_"] != tuple(_zeros(weights)):
         raise InputError("components, weights and arrays do not belong together")
-    if data.get("reading") and data["reading"]["plan"] is not None:
-        _call(FeaturePlan.from_dict, data["reading"]["plan"])
+    _check_plan((data.get("reading") or {}).get("plan"), names, components)
     return Saved(values, fitted, data, names, scorer, nodes, calibration, graph)
+
+
+def _check_plan(
+    stored: dict[str, Any] | None, names: tuple[str, ...] | None, components: dict[str, FittedComponent]
+) -> None:
+    """The plan of the columns makes the features; ranges are of the numbers that it has, in its order."""
+    plan = FeaturePlan(()) if stored is None else _call(FeaturePlan.from_dict, stored)
+    numbers = [list(each[1:3]) for each in plan.numbers]
+    prepared = [getattr(fitted.state, "preparation", None) for fitted in components.values()]
+    wrong = any(each is not None and each.places is not None and each.places.tolist() != numbers for each in prepared)
+    if wrong or (stored is not None and plan.names != (names or ())):
+        raise InputError("the features, or the numbers among them, are not those of the plan of the columns")
 
 
 def _calibration(stored: dict[str, float] | None, rest: dict[str, Array], classes: int) -> Calibration | None:

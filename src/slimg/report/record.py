@@ -114,7 +114,8 @@ def fit_record(
     with progress.stage("explaining"):
         chosen = nodes_worth_explaining(best, codes, (rows, unseen), explain)
         explained, view = dict[int, dict[str, Any]](), numbered(model._view(None))
-        some = max(1, EXPLAINED_BYTES // (8 * max(graph.d, 1) * len(model.classes_) * len(model.coef_)))
+        entries = len(model.coef_) * max(graph.d, 1) + graph.n  # of features, and of nodes if one component reaches all
+        some = max(1, EXPLAINED_BYTES // (8 * entries * len(model.classes_)))
         for at in (chosen[start : start + some] for start in range(0, len(chosen), some)):
             each = model._explain_rows(view, at)
             explained |= {row: _explained(graph, best[0], row, one) for row, one in zip(at, each, strict=True)}
