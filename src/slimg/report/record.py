@@ -443,7 +443,8 @@ def _score(record: dict[str, Any]) -> tuple[str, str, str]:
     if held["ranking"] and scoring in ("average_precision", "roc_auc"):
         k = held["ranking"]["positives"]
         name = record["classes"][held["ranking"]["code"]]
-        first = f" Of the first {k:,} by the probability of {name}, {dict(map(tuple, held['ranking']['first']))[k]:,} are {name}."
+        hits = dict(map(tuple, held["ranking"]["first"]))[k]
+        first = f" Of the first {k:,} by the probability of {name}, {hits:,} {'is' if hits == 1 else 'are'} {name}."
     return head, f"{words}{told}.{first}", "accuracy"
 
 
