@@ -175,9 +175,7 @@ def diagnosis(model: Model, graph: Graph, compared: dict[str, Any]) -> dict[str,
     from slimg.explain import diagnose
 
     try:
-        found = diagnose(
-            graph, scoring=model.scoring_, propagated=model.components_, random_state=model.random_state
-        )
+        found = diagnose(graph, scoring=model.scoring_, propagated=model.components_, random_state=model.random_state)
         return json_values(found.beside(compared["models"], compared["baseline"]).to_dict())
     except InputError:
         return None
