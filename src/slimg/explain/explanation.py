@@ -723,7 +723,9 @@ def numbered(view: View) -> View:
 def _numbers(reading: Mapping[str, Any] | None, names: tuple[str, ...] | None) -> dict[int, Number]:
     """Numbers of a table by their first column among the features."""
     found, told = numbers_of(reading), dict[int, Number]()
-    for name, (high, low), mean, scale in zip(*found, strict=True) if found and names else ():
+    if found is None or names is None:
+        return told
+    for name, (high, low), mean, scale in zip(*found, strict=True):
         missing = int(low) + 1 if names[low + 1 : low + 2] == (f"{name}: missing",) else None
         told[int(high)] = Number(name, (int(high), int(low), missing), float(mean), float(scale))
     return told

@@ -98,9 +98,7 @@ class Graph:
 
     def __post_init__(self) -> None:
         if not isinstance(self.adjacency, Adjacency):
-            raise InputError(
-                f"Graph needs an Adjacency, not {type(self.adjacency).__name__}: use Graph.from_arrays for matrices"
-            )
+            raise InputError(f"Graph needs an Adjacency, not {type(self.adjacency).__name__}: use Graph.from_arrays for matrices")
         n = self.adjacency.n
         if n == 0:
             raise InputError("the graph is empty: it needs at least one node")
