@@ -142,6 +142,20 @@ def test_a_number_is_told_once_with_its_value(tables, missing):
     assert [term.name for term in explanation.top_features(k=40) if term.name == "age"] == ["age"]
 
 
+def test_a_number_of_another_type_is_in_no_range(tables):
+    edges, users = tables
+    shops = pd.DataFrame({"id": np.arange(NODES, NODES + 50), "size": np.arange(50.0)})
+    buys = pd.DataFrame({"source": np.arange(NODES), "target": NODES + np.arange(NODES) % 50})
+    graph = slimg.read({"knows": edges, "buys": buys}, {"users": users, "shops": shops}, id="id", label="team")
+    parts = compute_components(graph, components=[Features(normalize="bins", pca=False)])
+    rows, names = parts.blocks["bins(X)"] > 0, parts.fitted["bins(X)"].state.names
+    age, size = slice(0, BINS), slice(BINS, 2 * BINS)
+    assert names[BINS - 1] == "users.age missing" and "shops.size 43" in names[2 * BINS - 1] + names[2 * BINS - 2]
+    assert (rows[:NODES, age].sum(axis=1) == 1).all() and not rows[:NODES, size].any()
+    assert (rows[NODES:, size].sum(axis=1) == 1).all() and not rows[NODES:, age].any()
+    np.testing.assert_array_equal(rows[:NODES, BINS - 1], users["age"].isna())
+
+
 def test_the_labels_decide():
     for kind, used in (("middle", True), ("line", False)):
         graph = make(kind)

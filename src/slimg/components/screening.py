@@ -193,7 +193,7 @@ def screen_ranges(
     def blocks(how: Preparation) -> list[Array]:
         both = [prepared_rows(each, how) for each in (own, far)]
         if how.normalize is None and numbers is not None:
-            both = [each[:, numbers.places.ravel()] for each in both]
+            both = [each[:, numbers.places[numbers.places >= 0]] for each in both]
         near, away = (dense_rows(each).astype(np.float64) for each in both)
         return [_unit(near), _unit(way.apply(away))]
 

@@ -78,7 +78,7 @@ class Number(NamedTuple):
     scale: float
 
     def told(self, values: Array, of_several: bool = False) -> str:
-        """Name it with the value that its features have: ``age 34``, ``age missing``, ``mean age 34``.
+        """Name it with the value of its features: ``age 34``, ``age missing``, ``no age`` of another type, ``mean age 34``.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class Number(NamedTuple):
         """
         high, low = (float(values[place]) for place in self.places[:2])
         if high + low <= 0:
-            return f"{self.name} missing"
+            return f"{self.name} missing" if self.places[2] is not None and values[self.places[2]] > 0 else f"no {self.name}"
         share = high / (high + low)
         end = "" if 0 < share < 1 or of_several else " or more" if share else " or less"
         shown = format_value(self.mean + self.scale * (share - 0.5))
@@ -725,9 +725,9 @@ def _numbers(reading: Mapping[str, Any] | None, names: tuple[str, ...] | None) -
     found, told = numbers_of(reading), dict[int, Number]()
     if found is None or names is None:
         return told
-    for name, (high, low), mean, scale in zip(*found, strict=True):
-        missing = int(low) + 1 if names[low + 1 : low + 2] == (f"{name}: missing",) else None
-        told[int(high)] = Number(name, (int(high), int(low), missing), float(mean), float(scale))
+    for name, (high, low, missing), mean, scale in zip(*found, strict=True):
+        places = int(high), int(low), int(missing) if missing >= 0 else None
+        told[int(high)] = Number(name, places, float(mean), float(scale))
     return told
 
 

@@ -174,7 +174,7 @@ def _check_plan(
 ) -> None:
     """The plan of the columns makes the features; ranges are of the numbers that it has, in its order."""
     plan = FeaturePlan(()) if stored is None else _call(FeaturePlan.from_dict, stored)
-    numbers = [list(each[1:3]) for each in plan.numbers]
+    numbers = [list(places) for _, places, *_ in plan.numbers]
     prepared = [getattr(fitted.state, "preparation", None) for fitted in components.values()]
     wrong = any(each is not None and each.places is not None and each.places.tolist() != numbers for each in prepared)
     if wrong or (stored is not None and plan.names != (names or ())):
@@ -245,11 +245,11 @@ def _fitted(
         raise InputError(f"component {name!r} has no array {unknown[0]!r}")
     arrays = {**shared, **rest}
     basis, names, places = (arrays.get(entry["state"].get(key, "")) for key in ("basis", "names", "places"))
-    if places is not None and not (places.ndim == 2 and places.size and 0 <= places.min() <= places.max() < sizes["d"]):
+    if places is not None and not (places.ndim == 2 and places.size and -1 <= places.min() <= places.max() < sizes["d"]):
         raise InputError(f"component {name!r} has ranges of numbers that are no features")
     numbers = sizes["d"] if places is None else len(places)
     d = component.prepared_width(numbers) if isinstance(component, FeatureComponent) else sizes["d"]
-    sizes = sizes | {"e": numbers, "d": d, "j": BINS - 1, "t": 2, "z": 0 if names is None else names.size}
+    sizes = sizes | {"e": numbers, "d": d, "j": BINS - 1, "t": 3, "z": 0 if names is None else names.size}
     sizes = sizes | {"l": sizes["d"] if basis is None or basis.ndim != 2 else basis.shape[1]}
     state = {}
     for key, place in entry["state"].items():

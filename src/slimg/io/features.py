@@ -251,14 +251,15 @@ class FeaturePlan:
         return [block.rows(part, rows) for block, part in zip(self.blocks, parts, strict=True)]
 
     @property
-    def numbers(self) -> list[tuple[str, int, int, float, float]]:
-        """Of each number its name, the places of u and 1 − u among the features, its mean and its standard deviation."""
+    def numbers(self) -> list[tuple[str, tuple[int, int, int], float, float]]:
+        """Of each number its name, the places of u, 1 − u and the missing (−1: none) among the features, mean and deviation."""
         found, place = [], 0
         for block in self.blocks:
             if block.kind in ("number", "vector"):
                 for k, (mean, spread) in enumerate(block.keys):
                     low = place + len(block.keys) + k
-                    found.append((block.names[k].removesuffix(HIGH), place + k, low, mean, spread))
+                    places = place + k, low, low + 1 if block.has_missing else -1
+                    found.append((block.names[k].removesuffix(HIGH), places, mean, spread))
             place += len(block.names)
         return found
 
