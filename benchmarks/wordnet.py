@@ -48,8 +48,8 @@ def main() -> None:
                 found = {"accuracy": accuracy, **explanations(_model(Path(folder) / "typed" / "model.slimg"))}
                 print(json.dumps(found, indent=1))
                 return write("wordnet", {**read("wordnet"), "explanations": found})
-            for way, options in WAYS.items():
-                runs[way].append(run(masked, nodes, known, options, Path(folder) / f"{way}{seed}"))
+            for way, given in WAYS.items():
+                runs[way].append(run(masked, nodes, known, given, Path(folder) / f"{way}{seed}"))
                 print(way, seed, {key: value for key, value in runs[way][-1].items() if key != "zero"}, flush=True)
             write("wordnet", {"protocol": __doc__.split("\n\n")[1], "runs": runs, **summary(runs)})
     print(json.dumps(summary(runs), indent=1))

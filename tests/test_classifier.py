@@ -198,11 +198,21 @@ def test_without_features_the_structure_alone(parts, split):
     assert (model.predict() == parts[2])[split.test].mean() > 0.6
 
 
-@pytest.mark.parametrize(("labels", "columns", "near"), [(255, 64, False), (256, 128, True), (400, 200, True)])
+@pytest.mark.parametrize(("labels", "columns", "near"), [(99, 64, False), (100, 200, True), (150, 300, True)])
 def test_many_labels_widen_the_default_list(labels, columns, near):
-    adjacency, features, y = planted(420)
+    adjacency, _, y = planted(420)
+    features = np.random.default_rng(0).poisson(0.2, (420, 80))
     parts = SlimG().propagate(Graph.from_arrays(adjacency, features=features, labels=y), np.arange(labels))
     assert parts.widths["U"] == columns
+    assert ("A_row^1 X" in parts.names) == near and "U_sym" not in parts.names
+
+
+@pytest.mark.parametrize(("labels", "columns", "near"), [(255, 64, False), (256, 128, True), (400, 200, True)])
+def test_beside_few_features_the_structure_is_wider_from_more_labels_on(labels, columns, near):
+    adjacency, features, y = planted(420)
+    assert features.shape[1] < 64
+    parts = SlimG().propagate(Graph.from_arrays(adjacency, features=features, labels=y), np.arange(labels))
+    assert parts.widths["U"] == parts.widths["U_sym"] == columns
     assert ("A_row^1 X" in parts.names) == near
 
 
@@ -376,14 +386,14 @@ BAD = {
     "unlabelled train": (lambda p: fit(p, labels=ONE_OF_CLASS_2, rows={"train": [0, 1, 5]}), "1 row without a label"),
     "rows that are not there": (lambda p: fit(p, rows={"train": [0, 1, 240]}), "row 240"),
     "no training rows": (lambda p: fit(p, rows={"train": []}), "train has no rows"),
-    "r = 0": (lambda p: Structure(rank=0), "rank must be .*positive.* 0"),
+    "r = 0": (lambda p: Structure(rank=0), "rank must be .* 0"),
     "no energy": (lambda p: EnergyRank(energy=0), "energy .*above 0"),
     "unknown component": (lambda p: fit(p, {"components": ["V"]}), "component 'V'.*Structure"),
     "no component": (lambda p: fit(p, {"components": ()}), "at least one .*Structure"),
     "components that need features": (
         lambda p: fit(p, {"components": [PropagatedFeatures()]}, features=None), r"A_row\^2 X need features.*Structure",
     ),
-    "no hops": (lambda p: PropagatedFeatures(steps=0), "steps must be a positive .*0"),
+    "no hops": (lambda p: PropagatedFeatures(steps=0), "steps must be .*0"),
     "two components of one name": (lambda p: fit(p, {"components": [Features(), Features(pca=False)]}), "two .*'X'"),
     "components by their class": (lambda p: fit(p, {"components": [Features]}), "component .*Features"),
     "one component": (lambda p: fit(p, {"components": Features()}), "list of components"),

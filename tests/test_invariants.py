@@ -20,6 +20,8 @@ GROUP = 2e-2
 """λ₂ of all fits; λ₁ is zero."""
 ROUNDING = 3e-4
 """Of scores, from rows of components in float32."""
+UNIQUE = 1e-3
+"""Singular value below which components add the same to the scores of labelled rows."""
 EXAMPLES = int(os.environ.get("SLIMG_EXAMPLES", "4"))
 many = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
@@ -51,22 +53,38 @@ def graph_of(edges, features, labels, **options):
 
 
 class Fitted(NamedTuple):
-    """Centred scores of all nodes (n × c), rows that were learned from, weights of the components, and the duality gap."""
+    """Centred scores of all nodes (n × c), rows that were learned from, weights of the components, the duality gap, and
+    whether the minimum is unique."""
 
     scores: np.ndarray
     labelled: np.ndarray
     weights: dict[str, np.ndarray]
     gap: float
+    unique: bool
+
+
+def is_unique(model, rows):
+    """Whether no component can take over what another adds to the scores of labelled rows at the same price.
+
+    With u_g the direction of W_g, a sum Σ a_g F_g u_g that is constant for each class and has Σ a_g = 0 changes neither loss
+    nor penalty: labelled rows do not tell such components apart, and what they give other nodes is left open.
+    """
+    used = {name: weights for name, weights in model.coef_.items() if weights.any()}
+    adds = [model.components_.blocks[name][rows] @ (weights / np.linalg.norm(weights)) for name, weights in used.items()]
+    adds = [each - each.mean(axis=1, keepdims=True) for each in adds]
+    columns = [np.append((each - each.mean(axis=0)).ravel(), 1.0) for each in adds]
+    return len(columns) < 2 or np.linalg.svd(np.array(columns), compute_uv=False)[-1] > UNIQUE
 
 
 def fitted(graph, engine="memory"):
     """A fit with one pair of penalties, under which a rotation of a component changes nothing."""
     components = [Structure(rank=8), Features(rank=8), PropagatedFeatures(rank=8)]
     model = SlimG(components=components, grid=[(0.0, GROUP)], tol=1e-7, max_iter=500, engine=engine).fit(graph)
-    assert model.dual_gap_ < 1e-5, model.dual_gap_  # a few fits in a thousand stop above 1e-7
+    assert model.converged_, model.dual_gap_
     scores, codes = model.decision_function().astype(np.float64), graph.codes[model.trained_on_]
     gap = model.dual_gap_ * log_loss(np.log(np.bincount(codes) / len(codes))[None].repeat(len(codes), 0), codes)
-    return Fitted(scores - scores.mean(axis=1, keepdims=True), model.trained_on_, model.coef_, gap)
+    unique = engine != "memory" or is_unique(model, model.trained_on_)
+    return Fitted(scores - scores.mean(axis=1, keepdims=True), model.trained_on_, model.coef_, gap, unique)
 
 
 def scores(graph, engine="memory"):
@@ -79,14 +97,15 @@ def assert_close(one, other, order=slice(None), columns=slice(None)):
     A solution W within g of the optimum W* has KL(p*_i, p_i) summed over the m labelled rows of at most m g, so that
     probabilities of a labelled node differ by √(2 m g) at most (Pinsker); and λ₂ (‖W_g‖ − ⟨W_g, W*_g⟩/‖W*_g‖) ≤ g, so that
     what W_g has across W*_g is at most √(2 g ‖W_g‖/λ₂) long, which is what it adds to the score of a row of unit length. Two
-    solutions differ by twice that.
+    solutions differ by twice that. Where the minimum is not unique (`is_unique`), labelled nodes alone are compared.
     """
     gap = max(one.gap, other.gap)
     left, right = one.scores[order], other.scores[:, columns]
     lengths = [max(np.linalg.norm(one.weights[name]), np.linalg.norm(other.weights[name])) for name in one.weights]
     across = 2 * np.sqrt(2 * gap * np.array(lengths) / GROUP).sum()
-    np.testing.assert_allclose(left, right, rtol=0, atol=across + ROUNDING * max(1.0, np.abs(left).max()))
     labelled = other.labelled
+    rows = slice(None) if one.unique and other.unique else labelled
+    np.testing.assert_allclose(left[rows], right[rows], rtol=0, atol=across + ROUNDING * max(1.0, np.abs(left).max()))
     distance = np.abs(softmax(left[labelled]) - softmax(right[labelled])).sum(axis=1)
     assert distance.max() <= 2 * np.sqrt(2 * len(labelled) * gap) + ROUNDING
 

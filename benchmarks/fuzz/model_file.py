@@ -5,7 +5,9 @@
 A third each: one place of the header (removed, renamed, doubled, of another type or size); one array (another type, shape or
 size, not finite, missing, added, declared larger than it is); bytes of the archive outside the arrays' own digests. The
 file runs in a child with a limit of memory. Accepted files must give the scores of the fitted graph to the bit, and the
-predictions of a graph that grew and of new rows alone. Every other file is that of a graph with relations.
+predictions of a graph that grew and of new rows alone. A third of the files each are of a plain graph, of one with relations,
+and of tables whose numbers are put in ranges; with the last, the tables are read again by what the file says about them,
+which must give a graph or an InputError.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from slimg import Graph, SlimG
+from slimg import Graph, SlimG, read
 from slimg.errors import InputError
 from slimg.system import as_bytes
 
@@ -62,6 +65,29 @@ def rows_alone(relations: bool = False) -> Graph:
     features = np.eye(5, 6, dtype=np.float32) + 1
     given, kept = ({"likes": edges[:2], "pays": edges[2:]}, {"directed": ["pays"]}) if relations else (edges, {})
     return Graph.from_edges(given, ["n60", "n61", "n0", "n3", "n7"], features=features, **kept)
+
+
+def tables(nodes: int, ids: list[int] | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Edges and nodes of two classes by an age near the middle, some of them missing; with ids, those nodes alone."""
+    rng = np.random.default_rng(0)
+    age, amount, chance = rng.normal(40, 12, 200), rng.exponential(100, 200).round(2), rng.random(200)
+    team = np.where(np.abs(age - 40) < 8, "in", "out")
+    frame = pd.DataFrame({"id": np.arange(200), "age": np.where(chance < 0.1, np.nan, age.round(1)), "amount": amount,
+                          "town": rng.choice(["Rome", "Oslo"], 200), "words": rng.choice(["red hat", "blue"], 200),
+                          "team": np.where(np.arange(200) < 100, team, None)})  # fmt: skip
+    a, b = rng.integers(0, 200, (2, 2000))
+    kept = (team[a] == team[b]) & (a < nodes) & (b < nodes) & (a != b)
+    edges = pd.DataFrame({"source": a[kept], "target": b[kept]})
+    if ids is not None:
+        edges = edges[edges["source"].isin(ids) & edges["target"].isin(ids)]
+    return edges, frame.iloc[:nodes] if ids is None else frame.iloc[ids]
+
+
+def table_graph(nodes: int, ids: list[int] | None = None, like: Any = None) -> Graph:
+    """The graph of some tables."""
+    edges, frame = tables(nodes, ids)
+    options = {} if like is not None else {"label": "team", "kinds": {"words": "text"}}
+    return read(edges=edges, nodes=frame, like=like, **options)
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -138,7 +164,8 @@ def mutate_array(content: dict[str, bytes], header: dict[str, Any], rng: np.rand
     names = [name for name in content if name.endswith(".npy")]
     name = names[rng.integers(len(names))]
     array = np.load(io.BytesIO(content[name]))
-    how = str(rng.choice(["type", "order", "cut", "grow", "flat", "nan", "missing", "added", "declared", "text", "complex"]))
+    kinds = ["type", "order", "cut", "grow", "flat", "nan", "missing", "added", "declared", "text", "complex"]
+    how = str(rng.choice(kinds + ["moved"] * 5 * name.startswith("places")))
     if how == "missing":
         del content[name], header["sha256"][name[:-4]]
         return "array, missing"
@@ -150,6 +177,7 @@ def mutate_array(content: dict[str, bytes], header: dict[str, Any], rng: np.rand
         "flat": lambda: array.reshape(-1) if array.ndim != 1 else array[None],
         "nan": lambda: np.where(rng.random(array.shape) < 0.3, rng.choice([np.nan, np.inf, -np.inf]), array.astype(float)),
         "complex": lambda: array.astype(complex),
+        "moved": lambda: array + rng.integers(-2, 4, array.shape) * (rng.random(array.shape) < 0.4),
     }.get(how, lambda: array)()
     buffer = io.BytesIO()
     np.save(buffer, changed)
@@ -173,10 +201,17 @@ def mutate_array(content: dict[str, bytes], header: dict[str, Any], rng: np.rand
 class Oracle:
     """A fitted model, its file, and what every accepted file must give."""
 
-    def __init__(self, folder: Path, relations: bool = False):
-        self.graph, self.grown, self.alone = planted(0, relations), planted(5, relations), rows_alone(relations)
+    def __init__(self, folder: Path, relations: bool = False, tables: bool = False):
+        self.tables = tables
+        if tables:
+            self.graph = table_graph(180)
+            self.grown, self.alone = (table_graph(200, ids, self.graph) for ids in (None, [190, 191, 1, 2, 3]))
+        else:
+            self.graph, self.grown, self.alone = planted(0, relations), planted(5, relations), rows_alone(relations)
         model = SlimG(grid=[(1e-6, 1e-4)]).fit(self.graph)
-        model.data_["reading"] = {"options": {"edges": "e.csv", "no_weight": False}, "plan": None, "id": "id", "label": None}
+        if not tables:
+            options = {"edges": "e.csv", "no_weight": False}
+            model.data_["reading"] = {"options": options, "plan": None, "id": "id", "label": None}
         self.path = folder / "mutated.slimg"
         self.content = members(model.save(self.path))
         loaded = SlimG.load(self.path)
@@ -200,17 +235,30 @@ class Oracle:
             assert model.keeps_graph_, "no graph"
             assert np.array_equal(model.predict_proba(self.alone), self.expected[2]), "other probabilities of new rows"
             assert model.calibration_ is None or np.array_equal(model.predict_set(0.8), self.sets), "other sets"
+            if self.tables:
+                self._read_again(model)
             found = "the same"
         assert time.perf_counter() - begun < SLOW, "too slow"
         return found
 
 
+    def _read_again(self, model: SlimG) -> None:
+        """Tables read as the file says: a graph, or an InputError; means and categories of the plan may be others."""
+        try:
+            graph = table_graph(200, None, model)
+            if graph.d == self.graph.d:
+                model.predict_proba(graph)
+        except InputError as error:
+            assert "\n" not in str(error), error
+
+
 def run(mutations: int, seed: int, folder: Path) -> tuple[Counter[str], list[str]]:
     """Count verdicts by mutation, and list what went wrong."""
-    oracles, rng = [Oracle(folder), Oracle(folder, relations=True)], np.random.default_rng(seed)
+    oracles = [Oracle(folder), Oracle(folder, relations=True), Oracle(folder, tables=True)]
+    rng = np.random.default_rng(seed)
     counts, wrong = Counter[str](), list[str]()
     for number in range(mutations):
-        oracle = oracles[number % 2]
+        oracle = oracles[number % 3]
         what, raw = mutate(oracle.content, rng)
         try:
             counts[f"{what}: {oracle.verdict(raw)}"] += 1

@@ -1,13 +1,14 @@
 """Mutated files through every reader: each is read, or refused with an InputError of one sentence that names the file.
 
-    python -m benchmarks.fuzz.readers [--readers csv npz …] [--mutations 100000] [--seed 0] [--keep FOLDER] [--record]
+    python -m benchmarks.fuzz.readers [--readers csv npz …] [--mutations 100000] [--seed 0] [--keep FOLDER] [--record] [--afresh]
 
 A mutation changes bytes, numbers or slices of a small valid file; half of those of packed formats (.gz, .zst, .zip, .npz,
 .xlsx, .mat) are made within, and packed again with the right checksums; nine of ten of DuckDB's get the checksums of their
 blocks. Files are read in a child that ends by a signal after five seconds of work, and may take 1 GiB beyond what it has when it
 begins; every eighth file that is read goes on to the graph. Mutation k of a seed is always the same, so that what is found
 can be made again: ``--keep`` writes it to a folder. ``--record`` puts the counts of the seed into benchmarks/results/fuzz.json,
-in the place of earlier ones of the same seed; the counts of a reader are the sums over its seeds.
+in the place of earlier ones of the same seed, with the commit; the counts of a reader are the sums over its seeds.
+``--afresh`` drops the other seeds of a reader, which were run on earlier code.
 """
 
 from __future__ import annotations
@@ -362,15 +363,17 @@ def _answer(queue: Any, child: Any) -> Any:
                     return None
 
 
-def record(name: str, counts: Counter[str], wrong: list[tuple[int, str]], slowest: float, seed: int) -> None:
+def record(name: str, counts: Counter[str], wrong: list[tuple[int, str]], slowest: float, seed: int, afresh: bool) -> None:
     """Put the counts of a reader among the recorded ones."""
     from benchmarks import records
+    from slimg.lab.bench.environment import environment
 
     told = {each: records.read("fuzz").get(each, {}) for each in ("readers", "model file")}
     kinds = Counter(re.sub(r"\d+|'.*?'|\(.*", "#", what)[:90] for _, what in wrong)
     numbers = {"files": sum(counts.values())} | {each: counts[each] for each in ("read", "refused", "wrong")}
-    runs = told["readers"].get(name, {}).get("seeds", {})
-    runs[str(seed)] = {**numbers, "slowest seconds": round(slowest, 2), "kinds of wrong": dict(kinds)}
+    runs = {} if afresh else told["readers"].get(name, {}).get("seeds", {})
+    found = {"slowest seconds": round(slowest, 2), "kinds of wrong": dict(kinds), "commit": environment()["commit"]}
+    runs[str(seed)] = {**numbers, **found}
     totals = {each: sum(run[each] for run in runs.values()) for each in numbers}
     told["readers"][name] = {**totals, "slowest seconds": max(run["slowest seconds"] for run in runs.values()), "seeds": runs}
     records.write("fuzz", told)
@@ -392,6 +395,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--afresh", action="store_true", help="drop what was recorded of the reader's other seeds")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     counts, slowest, failed = dict[str, Counter[str]](), dict[str, float](), False
@@ -404,7 +408,7 @@ def main() -> int:
             counts[name], wrong, slowest[name] = run(name, seeds, args.mutations, args.seed, folder / name)
             print(f"{name}: {time.perf_counter() - begun:.0f} s, {dict(counts[name])}", file=sys.stderr, flush=True)
             if args.record:
-                record(name, counts[name], wrong, slowest[name], args.seed)
+                record(name, counts[name], wrong, slowest[name], args.seed, args.afresh)
             kinds = Counter(re.sub(r"\d+|'.*?'|\(.*", "#", what)[:90] for _, what in wrong)
             for kind, count in kinds.most_common(12):
                 print(f"    {count} × {kind}", file=sys.stderr, flush=True)

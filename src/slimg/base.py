@@ -548,7 +548,8 @@ class FittedModel(BaseNodeClassifier):
     def _explain_rows(self, view: View, rows: Sequence[int] | Array) -> list[Explanation]:
         from slimg.explain.explanation import explain_rows
 
-        return [replace(each, temperature=self.temperature_) for each in explain_rows(self.scorer_, view, rows)]
+        found = explain_rows(self.scorer_, view, rows, self.data_.get("reading"))
+        return [replace(each, temperature=self.temperature_) for each in found]
 
     def counterfactual(
         self,

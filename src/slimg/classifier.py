@@ -349,12 +349,12 @@ class SlimG(FittedModel):
         single = rows.classes[counts == 1]
         if rows.val is None and len(single):
             having = "has one labelled node" if len(single) == 1 else "have one labelled node each"
-            notes.append(f"{show(single)} {having}: it is learned from, but no fold can hold it out")
+            notes.append(f"{show(single)} {having}: it is learned from, but no fold can hold it out.")
         if self.scoring is None and self.scoring_ != "accuracy":
             rare = rows.classes[counts.argmin()]
             notes.append(
-                f"only {counts.min() / counts.sum():.1%} of the labels are {rare!s}: penalties were chosen by its average"
-                " precision instead of the accuracy (scoring='accuracy' changes that)"
+                f"Only {counts.min() / counts.sum():.1%} of the labels are {rare!s}: penalties were chosen by its average"
+                " precision, and it is what is reported; the scoring accuracy changes that."
             )
         return tuple(notes)
 

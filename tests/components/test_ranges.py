@@ -118,6 +118,44 @@ def test_numbers_of_a_table_are_put_in_ranges_of_their_own_units(tables, tmp_pat
     assert explanation.part("bins(X)").feature_names == state.names
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_number_is_told_once_with_its_value(tables, missing):
+    edges, nodes = tables
+    graph = slimg.read(edges=edges, nodes=nodes, label="team")
+    model = SlimG(components=[Features(), PropagatedFeatures(), Features(normalize="bins")], grid=[(0.0, 1e-4)]).fit(graph)
+    row = int(np.flatnonzero(nodes["age"].isna() == missing)[0])
+    explanation, age = model.explain(graph.ids[row]), nodes["age"][row]
+    for part in explanation.parts:
+        terms = explanation.top_features(part.name, 40, against="mean")
+        told = [term.name for term in terms if "age" in term.name]
+        assert sum(term.contribution for term in terms) == pytest.approx(explanation.components(against="mean")[part.name])
+        assert len(told) == 1
+        if part.reach:
+            assert told[0].startswith("mean age ") and 0 < float(told[0].split()[-1]) < 100
+        elif missing:
+            assert told == ["age missing"]
+        elif part.name == "X":
+            assert float(told[0].split()[1]) == pytest.approx(age, rel=1e-3)
+        else:
+            ends = told[0].removeprefix("age ").replace("below", "-inf to").replace("or more", "to inf").split(" to ")
+            assert float(ends[0]) <= age * 1.001 and age <= float(ends[1]) * 1.001
+    assert [term.name for term in explanation.top_features(k=40) if term.name == "age"] == ["age"]
+
+
+def test_a_number_of_another_type_is_in_no_range(tables):
+    edges, users = tables
+    shops = pd.DataFrame({"id": np.arange(NODES, NODES + 50), "size": np.arange(50.0)})
+    buys = pd.DataFrame({"source": np.arange(NODES), "target": NODES + np.arange(NODES) % 50})
+    graph = slimg.read({"knows": edges, "buys": buys}, {"users": users, "shops": shops}, id="id", label="team")
+    parts = compute_components(graph, components=[Features(normalize="bins", pca=False)])
+    rows, names = parts.blocks["bins(X)"] > 0, parts.fitted["bins(X)"].state.names
+    age, size = slice(0, BINS), slice(BINS, 2 * BINS)
+    assert names[BINS - 1] == "users.age missing" and "shops.size 43" in names[2 * BINS - 1] + names[2 * BINS - 2]
+    assert (rows[:NODES, age].sum(axis=1) == 1).all() and not rows[:NODES, size].any()
+    assert (rows[NODES:, size].sum(axis=1) == 1).all() and not rows[NODES:, age].any()
+    np.testing.assert_array_equal(rows[:NODES, BINS - 1], users["age"].isna())
+
+
 def test_the_labels_decide():
     for kind, used in (("middle", True), ("line", False)):
         graph = make(kind)

@@ -31,6 +31,14 @@ def test_everything_planted_is_found(evidence):
     )
 
 
+def test_a_source_alone_is_all_of_its_components(graph, evidence):
+    assert evidence.sources == {"features": ("X",), "network": ("U", "U_sym")}
+    assert evidence.by_source["features"] == evidence.alone["X"]
+    network = gather(graph, compute_components(graph).select(["U", "U_sym"]))
+    assert network.by_source["network"].value == network.all.value == evidence.by_source["network"].value
+    assert evidence.gains["features"].value == pytest.approx(evidence.all.value - evidence.by_source["network"].value)
+
+
 def test_the_curve_ends_with_all_labels(evidence):
     end = evidence.curve.points[-1]
     assert (end.labels, end.score) == (300, evidence.all.value)

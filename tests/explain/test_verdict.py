@@ -27,7 +27,8 @@ def evidence(u=0.8, x=0.8, both=0.9, graph=0.1, features=0.1, **more):
     given = {
         "titles": TITLES, "examined": 100, "scoring": "accuracy", "majority": 0.6, "baseline": 0.6,
         "alone": alone, "all": accuracy(both, min(each.p for each in alone.values())),
-        "without": {"U": alone["X"]},
+        "without": {"U": alone["X"]}, "sources": {"features": ("X",), "network": ("U",)},
+        "by_source": {"features": alone["X"], "network": alone["U"]},
         "gains": {"graph": Gain(graph, 0.01), "features": Gain(features, 0.01)},
         "restated": 0.02, "curve": curve(end=both), "isolated": (), "duplicates": (), "suspicious": (),
     }  # fmt: skip
@@ -95,7 +96,8 @@ def test_nothing_predicts_and_no_sentence_says_otherwise():
     [
         ("semantic", evidence(), "features alone predict the classes: 80% right, 50%"),
         ("random", evidence(x=0.5), "features alone do not predict.*50%"),
-        ("random", evidence(alone={"U": accuracy(0.8), "X": accuracy(0.53, p=0.05)}), "features alone hardly predict"),
+        ("random", evidence(by_source={"features": accuracy(0.53, p=0.05), "network": accuracy(0.8)}),
+         "features alone hardly predict"),
         ("structural", evidence(restated=0.7), "restate the graph.*70%.*alone they predict"),
         ("absent", evidence(), "no features"),
     ],
@@ -108,7 +110,7 @@ def test_odd_nodes():
     found = evidence(isolated=("x", "y"), duplicates=(("p", "q", "r"),))
     text = verdict("homophily", "semantic", found, edges())
     assert "2 nodes have no edge ('x', 'y')" in text and "only features" in text and "2 nodes are copies of others" in text
-    bare = evidence(isolated=("x",), alone={"U": accuracy(0.8)}, gains={})
+    bare = evidence(isolated=("x",), by_source={"network": accuracy(0.8)}, gains={})
     assert "no edge" in verdict("homophily", "absent", bare, edges()) and "only features" not in verdict(
         "homophily", "absent", bare, edges()
     )

@@ -1,15 +1,19 @@
 """Model files that were tampered with, read by plain numpy, and as ONNX."""
 
+import hashlib
+import io
 import json
 import re
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import slimg
 from benchmarks.fuzz import model_file as fuzz
 from explain_graphs import planted
 from slimg import Graph, SlimG
@@ -47,6 +51,8 @@ def oracle(tmp_path_factory):
         (("components", 3, "component"), {"component": {"pairs": [{"tuple": ["kind", "Engine"]}]}}, "options"),
         (("version",), 2, "version 2"),
         (("version",), 5.0, "version 5.0"),
+        (("calibration", "temperature"), 7, "temperature"),
+        (("calibration", "temperature"), 10**400, "temperature"),
     ],
     ids=str,
 )
@@ -60,6 +66,76 @@ def test_a_header_that_does_not_fit_names_the_place(oracle, place, value, named)
     with pytest.raises(InputError, match=re.escape(named)) as error:
         SlimG.load(oracle.path)
     assert "\n" not in str(error.value) and oracle.path.name in str(error.value)
+
+
+@pytest.fixture(scope="module")
+def of_tables(tmp_path_factory):
+    return fuzz.Oracle(tmp_path_factory.mktemp("tables"), tables=True)
+
+
+@pytest.mark.parametrize("change", [lambda a: a[::-1], lambda a: a[:, ::-1], lambda a: a + 1, lambda a: a - 1, lambda a: a + 99])
+def test_ranges_of_features_that_are_not_the_numbers_of_the_table_are_refused(of_tables, change):
+    header, content = json.loads(of_tables.content["header.json"]), dict(of_tables.content)
+    name = next(name for name in content if name.startswith("places"))
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(change(np.load(io.BytesIO(content[name])))))
+    content[name], header["sha256"][name[:-4]] = buffer.getvalue(), hashlib.sha256(buffer.getvalue()).hexdigest()
+    of_tables.path.write_bytes(fuzz.archived({**content, "header.json": json.dumps(header).encode()}))
+    with pytest.raises(InputError, match=r"numbers|no features") as error:
+        SlimG.load(of_tables.path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("blocks", 2, "keys", 0), ["Oslo"]),
+        (("blocks", 2, "keys"), ["Oslo"]),
+        (("blocks", 2, "keys", 1), "Oslo"),
+        (("blocks", 3, "keys", 1), -1),
+        (("blocks", 3, "keys"), [9981, 9981, 219284, 258307]),
+        (("blocks", 3, "keys"), "Oslo"),
+        (("blocks", 0, "keys", 0, 1), 0),
+        (("blocks", 0, "keys", 0), [1.0]),
+        (("blocks", 0, "names"), ["age"]),
+        (("blocks", 0, "columns"), []),
+        (("blocks", 0, "kind"), "vector"),
+        (("blocks", 0, "decimal"), "x"),
+        (("blocks", 1), None),
+        (("blocks", 1, "names", 0), "other"),
+        (("absent",), [1]),
+        (("blocks",), {}),
+    ],
+    ids=str,
+)
+def test_a_plan_that_could_not_read_a_table_is_refused(of_tables, place, value):
+    header = json.loads(of_tables.content["header.json"])
+    inner = header["data"]["reading"]["plan"]
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    of_tables.path.write_bytes(fuzz.archived({**of_tables.content, "header.json": json.dumps(header).encode()}))
+    with pytest.raises(InputError, match=r"(?i)plan"):
+        SlimG.load(of_tables.path)
+
+
+def test_numbers_that_are_nowhere_known_are_kept(tmp_path):
+    """The mean of no number is none, which JSON has no word for."""
+    edges, nodes = fuzz.tables(200)
+    nodes = nodes.assign(pair=[[np.nan, float(k)] for k in range(len(nodes))])
+    model = SlimG(grid=[(1e-6, 1e-4)]).fit(slimg.read(edges=edges, nodes=nodes, label="team"))
+    loaded = SlimG.load(model.save(tmp_path / "m.slimg"))
+    again = slimg.read(edges=edges, nodes=nodes, like=loaded)
+    np.testing.assert_array_equal(loaded.predict_proba(again), model.predict_proba())
+
+
+def test_features_exchanged_after_reading_are_no_numbers_of_the_table(tmp_path):
+    graph = fuzz.table_graph(200)
+    other = replace(graph, features=np.random.default_rng(0).random((200, 3)), feature_names=("a", "b", "c"))
+    model = SlimG(grid=[(1e-6, 1e-4)]).fit(other)
+    loaded = SlimG.load(model.save(tmp_path / "m.slimg"))
+    assert loaded.data_["reading"]["plan"] is None
+    np.testing.assert_array_equal(loaded.predict_proba(other), model.predict_proba())
 
 
 def test_sizes_are_compared_before_memory_is_taken(oracle):

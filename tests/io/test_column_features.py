@@ -38,7 +38,7 @@ def test_numbers_are_standardised_within_three_deviations():
     missing = TABLE["age"].isna().to_numpy() | (TABLE["age"] == "")
     assert np.allclose(found[~missing], np.column_stack([high, 1 - high, 0 * high]), atol=1e-6)
     assert found[missing].tolist() == [[0, 0, 1]]
-    assert plan.numbers == [("age", 0, 1, 40.0, spread)]
+    assert plan.numbers == [("age", (0, 1, 2), 40.0, spread)]
 
 
 def test_a_number_that_was_never_missing_is_in_the_middle_when_it_is():

@@ -254,3 +254,38 @@ def test_tables_that_do_not_fit_on_disk(folder, capsys, edges, nodes, told):
     words = ["--label", "team", "--engine", "mapped", "--memory", "4GB", "--out", "out"]
     assert main(["fit", "--edges", "edges.csv", "--nodes", "nodes.csv", *words]) == 2
     assert re.search(told, capsys.readouterr().err) and not (folder / "out").exists()
+
+
+SWAPPED = {"edges": "payer,payee\na,b\nb,a\na,c\nb,c\nb,a\n", "nodes": "account,status\na,ok\nb,\nc,bad\n"}
+
+
+@pytest.mark.parametrize("given", ["label", "names"])
+def test_tables_that_are_swapped_are_named(folder, given):
+    for name, text in SWAPPED.items():
+        (folder / f"{name}.csv").write_text(text)
+    label = {"label": "status"} if given == "label" else {}
+    with pytest.raises(InputError, match=r"nodes\.csv.*nodes.*edges\.csv.*edges.*exchange"):
+        slimg.read("nodes.csv", "edges.csv", **label)
+    assert slimg.read("edges.csv", "nodes.csv", label="status").edges == 3
+    if label:
+        with pytest.raises(InputError, match=r"nodes\.csv.*'status'.*nodes="):
+            slimg.read("nodes.csv", label="status")
+
+
+def test_a_table_of_nodes_may_have_columns_that_edges_have(folder):
+    (folder / "edges.csv").write_text("citing,cited\na,b\nb,c\n")
+    (folder / "nodes.csv").write_text("talk,start,end,room\na,9,10,x\nb,9,10,y\nc,10,11,x\n")
+    assert slimg.read("edges.csv", "nodes.csv", label="room").n == 3
+
+
+@pytest.mark.parametrize("rows", [{"nodes": [{"id": 1}]}, {"nodes": [{"id": 1}], "links": [{"source": 1, "target": 2}]}])
+def test_an_object_of_lists_is_no_table(folder, rows):
+    (folder / "graph.json").write_text(json.dumps(rows))
+    with pytest.raises(InputError, match=r"graph\.json.*'nodes'.*list.*own"):
+        slimg.read(nodes="graph.json", label="label")
+
+
+def test_edges_alone_have_no_labels(folder):
+    (folder / "edges.csv").write_text(SWAPPED["edges"])
+    with pytest.raises(InputError, match=r"edges\.csv.*no labels.*nodes=.*labels="):
+        slimg.read("edges.csv", label="status")

@@ -214,6 +214,22 @@ def test_separable_classes_and_tiny_penalties_are_certified_in_float32():
     assert gap(task, solution.weights, solution.intercept) <= 2e-6 * np.log(4)
 
 
+@pytest.mark.parametrize(("seed", "l1", "group"), [(69, 1e-4, 1e-4), (585, 1e-4, 1e-4), (662, 1e-3, 1e-3), (866, 1e-3, 1e-3)])
+def test_steps_that_gain_no_more_than_rounding_are_left_to_float64(seed, l1, group):
+    """In float32 each lowered the objective by 1e-11 until none was left of 500; float64 needs a few."""
+    rng = np.random.default_rng(seed)
+    m, c, widths = int(rng.integers(8, 40)), int(rng.integers(2, 5)), rng.integers(2, 9, 3)
+    codes, blocks = rng.permutation(np.arange(m) % c), []
+    for width in widths:
+        block = rng.normal(size=(m, width)) + rng.choice([0, 1, 3]) * np.eye(c, width)[codes]
+        block -= block.mean(axis=0)
+        blocks.append(block / np.linalg.norm(block, axis=1, keepdims=True))
+    groups = np.repeat(np.arange(3), widths)
+    problem = Problem.build(np.hstack(blocks).astype(np.float32), codes, c, groups, MemoryEngine(threads=1))
+    found = solve(problem, l1, group, None, 1e-7, 500)
+    assert found.converged and found.gap <= 1e-7 and found.iterations < 50
+
+
 def test_threads_do_not_change_a_bit():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 5, 60_000)

@@ -15,7 +15,7 @@ from markupsafe import escape
 from slimg import SlimG
 from slimg.errors import InputError
 from slimg.learn.path import describe
-from slimg.report.page import MOST_CLASSES, as_json, by_column, formula, render
+from slimg.report.page import COLOURS, MOST_CLASSES, as_json, by_column, colours, formula, render
 from slimg.report.record import fit_record
 
 FOCUSED = "document.activeElement"
@@ -239,7 +239,7 @@ def test_a_hundred_thousand_nodes_fit_in_six_megabytes(record):
         "ids": [f"{int(rng.integers(2**62)):032x}-{k:03}" for k in range(n)],
         "names": None,
         "label": [-1] * n,
-        "prediction": rng.integers(0, 10, n).tolist(),
+        "prediction": rng.integers(0, len(record["classes"]), n).tolist(),
         "probability": rng.integers(0, 1000, n).tolist(),
     }
     assert len(render({**record, "nodes": nodes}).encode()) < 6_000_000
@@ -305,7 +305,7 @@ def test_the_diagnosis_is_told_with_its_numbers(record):
     html, found = section("diagnosis", record), record["diagnosis"]["evidence"]
     tables = Tables(html).found
     accuracies = next(rows for caption, rows in tables.items() if caption.startswith("Accuracy on"))
-    assert accuracies[1][:2] == ["all components", f"{found['all']['value']:.1%}"]
+    assert accuracies[1][:2] == ["all components, as fitted", f"{found['all']['value']:.1%}"]
     assert len(accuracies) == 2 + len(found["alone"]) + len(found["without"])
     curve = tables["Accuracy with fewer labels, with standard errors"]
     assert [int(row[0]) for row in curve[1:]] == [point["labels"] for point in found["curve"]["points"]]
@@ -384,6 +384,14 @@ def test_relations_with_and_without_a_weight_are_named(typed):
     for each in record["read"]["relations"]:
         assert each["direction"] in html
         assert each["weight"] or each["state"] in ("exactly zero", "screened out")
+
+
+def test_of_many_classes_those_that_are_predicted_most_have_a_colour():
+    predicted = [11] * 9 + [3] * 5 + list(range(12)) + [10, 9, 8, 7, 6, 5]
+    found = colours({"classes": [f"c{k}" for k in range(12)], "nodes": {"prediction": predicted}})
+    own = [code for code in range(12) if found[code] < COLOURS]
+    assert own == [3, 5, 6, 7, 8, 9, 10, 11] and [found[code] for code in own] == list(range(COLOURS))
+    assert colours({"classes": ["a", "b"], "nodes": {"prediction": [1, 1]}}) == [0, 1]
 
 
 def test_names_are_found_and_relations_drawn_with_their_direction(browser, typed):

@@ -7,10 +7,11 @@ import pytest
 from contradictions import random_graph
 
 from explain_graphs import planted
-from slimg import SlimG
+from slimg import Graph, SlimG
+from slimg.components import Structure
 from slimg.inference.predictions import Chances
 from slimg.report import record as records
-from slimg.report.record import codes_in_model, diagnosis, fit_record, json_values, nodes_worth_explaining
+from slimg.report.record import codes_in_model, diagnosis, fit_record, json_values, lines_of, nodes_worth_explaining
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +151,34 @@ def test_weights_of_relations_are_those_of_the_paths(typed):
         both = (graph.codes[rows] >= 0) & (graph.codes[columns] >= 0)
         assert each["edges"] == len(rows) and each["labelled_edges"] == both.sum()
         assert each["alike"] == pytest.approx((graph.codes[rows] == graph.codes[columns])[both].mean())
+
+
+def test_the_structure_along_a_relation_counts_as_its_weight():
+    rng = np.random.default_rng(0)
+    codes, source = np.repeat([0, 1], 40), np.repeat(np.arange(80), 4)
+    target = rng.integers(0, 20, 320) + np.where(codes[source] == 0, 0, 20)  # whom a node points to tells its class
+    edges = np.column_stack([source, target])[source != target]
+    graph = Graph.from_edges({"likes": edges.tolist()}, nodes=range(80), label=np.array(["a", "b"])[codes], directed=True)
+    both = [Structure(step=step, rank=8) for step in ("likes →", "likes ←")]
+    model = SlimG(components=both, grid=[(0.0, 1e-3)]).fit(graph)
+    record = fit_record(model, graph)
+    told = {each["direction"]: each for each in record["read"]["relations"]}
+    weights = model.component_weights()
+    assert weights["likes → U"] > 0
+    assert {key: each["weight"] for key, each in told.items()} == {key: weights[f"{key} U"] for key in told}
+    assert "likes →" in record["findings"][1]["text"] and "no weight" not in record["findings"][1]["text"]
+    zero = SlimG(components=[Structure(), Structure(step="likes →")], grid=[(0.0, 10.0)]).fit(graph)
+    assert "direction" in fit_record(zero, graph)["findings"][1]["text"]
+
+
+def test_the_first_line_names_guesses_or_their_number():
+    graph = random_graph("homophily", 1)
+    model = SlimG(grid=[(0.0, 1e-2)]).fit(graph)
+    for number in (0, 2, 5):
+        notes = [f"{k}.csv: Guessed of the nodes: id = 'key{k}'." for k in range(number)]
+        line = lines_of(fit_record(model, graph, facts={"notes": notes}), "page")[0]
+        assert [f"key{k}" in line for k in range(number)] == [number < 5] * number
+        assert ("5 cases" in line) == (number == 5)
 
 
 def test_neighbours_have_their_relations_and_names(typed):

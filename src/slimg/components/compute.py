@@ -68,8 +68,8 @@ WIDEST_STRUCTURE, WIDE_ENTRIES = 512, 1 << 24
 """The most columns of U by default, and the most entries of what is added to the list for few labels: it bounds memory."""
 FEW_FEATURES = STRUCTURE_RANK
 """Features below which the default has the structure of Ã_sym, too."""
-MANY_LABELS = FEATURE_RANK
-"""Labels from which on U is wider and direct neighbours have a component by default: as many as that has columns."""
+MANY_LABELS = 100
+"""Labels from which on U is wider and direct neighbours have a component by default; with few features, `FEATURE_RANK`."""
 
 
 def paper_components(*, rank: Rank = PAPER_RANK, pca: bool = True, normalize: str | None = "auto") -> tuple[Component, ...]:
@@ -107,9 +107,9 @@ PAPER_COMPONENTS = paper_components()
 def default_components(labels: int = 0, nodes: int = 0, features: int | None = None) -> tuple[Component, ...]:
     """Make the default list: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(S X), each with its default rank.
 
-    From 256 labels to learn from on, more can be learned: U has a column for every two of them, up to 512, and g(A_row X), the
-    mean features of direct neighbours, is a component too. Where there are no features, or fewer than 64, the edges have to say
-    more: then U[Ã_sym] is another.
+    From 100 labels to learn from on, more can be learned: U has two columns for each of them, up to 512, and g(A_row X), the mean
+    features of direct neighbours, is a component too. Where there are no features, or fewer than 64, the edges have to say more:
+    then U[Ã_sym] is another, and U, which would hide what a few numbers say, is wider from 256 labels on, by half a column each.
 
     Parameters
     ----------
@@ -130,18 +130,19 @@ def default_components(labels: int = 0, nodes: int = 0, features: int | None = N
     >>> from slimg.components import default_components
     >>> [component.name for component in default_components()]
     ['U', 'X', 'A_row^2 X', 'A_sym^2 X', 'S^10 X']
-    >>> structure, _, near, *_ = default_components(labels=600)
+    >>> structure, _, near, *_ = default_components(labels=150)
     >>> structure.rank, near.name
     (300, 'A_row^1 X')
     """
-    structure, near = Structure(), tuple[Component, ...]()
-    if labels >= MANY_LABELS:
-        wider = min(labels // 2, WIDEST_STRUCTURE, WIDE_ENTRIES // max(nodes, 1))
+    structure, near, few = Structure(), tuple[Component, ...](), features is not None and features < FEW_FEATURES
+    many, wider = (FEATURE_RANK, labels // 2) if few else (MANY_LABELS, 2 * labels)
+    if labels >= many:
+        wider = min(wider, WIDEST_STRUCTURE, WIDE_ENTRIES // max(nodes, 1))
         structure = Structure(rank=max(STRUCTURE_RANK, wider))
         near = (PropagatedFeatures(steps=1),) if nodes * FEATURE_RANK <= WIDE_ENTRIES else ()
     far = (PropagatedFeatures(kind=kind) for kind in ("row", "sym"))
-    few = (replace(structure, normalize=True),) if features is not None and features < FEW_FEATURES else ()
-    return structure, *few, Features(), *near, *far, Diffusion()
+    second = (replace(structure, normalize=True),) if few else ()
+    return structure, *second, Features(), *near, *far, Diffusion()
 
 
 DEFAULT_COMPONENTS = default_components()
@@ -207,6 +208,19 @@ class Components:
     def widths(self) -> dict[str, int]:
         """Name → number of columns."""
         return {name: block.shape[1] for name, block in self.blocks.items()}
+
+    @property
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Names by what they are made of: ``features`` alone (no edges), the ``network`` alone (no features).
+
+        Every comparison with the features or the network alone takes these. A source without components is left out.
+        """
+        needs = {"features": "needs_edges", "network": "needs_features"}
+        found = {
+            source: tuple(name for name, each in self.fitted.items() if not getattr(each.component, other))
+            for source, other in needs.items()
+        }
+        return {source: names for source, names in found.items() if names}
 
     @property
     def groups(self) -> dict[str, slice]:
@@ -391,7 +405,7 @@ def _compute(result: Components, context: Context, component: Component) -> None
 def _features(result: Components, context: Context, group: list[FeatureComponent], small: bool) -> None:
     """The components that share columns: those columns, their hops, and g of each."""
     engine, features = result.engine, context.graph.features
-    numbers = numbers_of(context.graph) if group[0].normalize == "bins" else None
+    numbers = numbers_of(context.graph.reading) if group[0].normalize == "bins" else None
     preparation = preparation_of(engine, engine.row_matrix(features), group[0].normalize, numbers)
     if group[0].normalize == "auto" and preparation.normalize == "standard":
         note = "Features are measured numbers, not counts: each column is standardised."
@@ -485,7 +499,7 @@ def _solve(
 
 
 def _range_names(graph: Graph, preparation: Preparation) -> tuple[str, ...] | None:
-    edges, numbers = preparation.edges, numbers_of(graph)
+    edges, numbers = preparation.edges, numbers_of(graph.reading)
     if edges is None:
         return None
     if numbers is not None:

@@ -6,14 +6,15 @@
     unit       x = x / ‖x‖₂
 
 A row of zeros stays zero in both. A number of a table is two features, u and 1 − u with u = ½ + (x − mean) / (6 sd), both
-zero where it is missing (`Numbers`); a missing number is in the last range, which no other number of its column is in then.
+zero where it is missing (`Numbers`); a missing number is in the last range, which no other number of its column is in then, and
+a number that a node of another type has not is in none.
 Dense rows go through compiled loops: a row is finished while it is in the cache, where numpy would walk over the whole block
 four times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -22,7 +23,6 @@ from scipy import sparse
 
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.kernels import SUMS, compiled
-from slimg.graph.graph import Graph
 
 Rows = Any
 """A block of a row matrix: a numpy array or scipy CSR."""
@@ -49,8 +49,8 @@ class Numbers(NamedTuple):
     ----------
     names : tuple of k str
         Of the columns of the table.
-    places : int64 array of shape (k, 2)
-        Of u and of 1 − u among the features.
+    places : int64 array of shape (k, 3)
+        Of u, of 1 − u and of the missing among the features; −1 where none was missing.
     mean, scale : arrays of shape (k,)
         x = mean + scale (u − ½).
     """
@@ -61,26 +61,26 @@ class Numbers(NamedTuple):
     scale: Array
 
 
-def numbers_of(graph: Graph) -> Numbers | None:
+def numbers_of(reading: Mapping[str, Any] | None) -> Numbers | None:
     """Find the features that are numbers of a table.
 
     Parameters
     ----------
-    graph : Graph
+    reading : mapping or None
+        How a graph was read (`Graph.reading`).
 
     Returns
     -------
     Numbers or None
         None for a graph that was not read from a table, whose features are as they are.
     """
-    if not graph.reading or not graph.reading.get("plan"):
+    if not reading or not reading.get("plan"):
         return None
     from slimg.io.features import FeaturePlan  # loads pandas, which a graph from arrays does without
 
-    found = FeaturePlan.from_dict(graph.reading["plan"]).numbers
-    names, high, low, mean, spread = zip(*found, strict=True) if found else ((),) * 5
-    places = np.array([high, low], np.int64).T.reshape(-1, 2)
-    return Numbers(names, places, np.array(mean, np.float64), 6 * np.array(spread, np.float64))
+    found = FeaturePlan.from_dict(reading["plan"]).numbers
+    names, places, mean, spread = zip(*found, strict=True) if found else ((),) * 4
+    return Numbers(names, np.array(places, np.int64).reshape(-1, 3), np.array(mean, np.float64), 6 * np.array(spread, np.float64))
 
 
 class Preparation(NamedTuple):
@@ -96,8 +96,8 @@ class Preparation(NamedTuple):
         Of the columns, for "standard".
     edges : array of shape (k, 7), float32, or None
         Where ranges begin after the first, for "bins"; infinite where a column has fewer of them.
-    places : int64 array of shape (k, 2), or None
-        Of u and 1 − u of numbers of a table, for "bins"; None if every feature is a number.
+    places : int64 array of shape (k, 3), or None
+        Of u, 1 − u and the missing of numbers of a table, for "bins"; None if every feature is a number.
     """
 
     normalize: str | None = "row"
@@ -212,11 +212,16 @@ def dense_rows(block: Rows) -> Array:
     return block.toarray() if sparse.issparse(block) else block
 
 
+def format_value(value: float) -> str:
+    """A number of a table as text, with four digits or more: ``0.02``, ``344.8``, ``12,340``."""
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
 def range_names(names: Sequence[str], edges: Array) -> tuple[str, ...]:
     """Name the columns of "bins": ``age below 3``, ``age 3 to 7``, ``age 7 or more``, ``age missing``; k · 8 names."""
     found = []
     for name, row in zip(names, edges, strict=True):
-        ends = [f"{edge:.4g}" for edge in row if np.isfinite(edge)]
+        ends = [format_value(edge) for edge in row if np.isfinite(edge)]
         between = [f"{name} {a} to {b}" for a, b in pairwise(ends)]
         told = [f"{name} below {ends[0]}", *between, f"{name} {ends[-1]} or more"] if ends else [f"{name}, any"]
         rest = BINS - len(told)
@@ -225,19 +230,20 @@ def range_names(names: Sequence[str], edges: Array) -> tuple[str, ...]:
 
 
 def _numbers_in(block: Rows, places: Array | None) -> Array:
-    """The numbers of some rows (rows × k): all features, or u, NaN where it and 1 − u are zero."""
+    """The numbers of some rows (rows × k): all features, or u, infinite where it is missing, NaN where a node has none."""
     if places is None:
         return dense_rows(block)
-    high, low = (dense_rows(block[:, place]) for place in places.T)
-    return np.where(high + low > 0, high, np.nan)
+    high, low, missing = (dense_rows(block[:, place]) for place in places.T)
+    missing = (missing > 0) & (places[:, 2] >= 0)
+    return np.where(missing, np.inf, np.where(high + low > 0, high, np.nan))
 
 
 def _quantile_edges(rows: Array) -> Array:
     """Where the ranges of each column begin after the first (k × 7): at its distinct quantiles; one less with missing ones."""
     edges = np.full((rows.shape[1], BINS - 1), np.inf, np.float32)
     for column, found in zip(rows.T, edges, strict=True):
-        known = column[~np.isnan(column)]
-        ranges = BINS - (len(known) < len(column))
+        known = column[np.isfinite(column)]
+        ranges = BINS - bool(np.isinf(column).any())
         values = np.unique(known)
         if len(values) > ranges:
             values = np.unique(np.quantile(known, np.arange(ranges) / ranges, method="averaged_inverted_cdf"))
@@ -246,13 +252,14 @@ def _quantile_edges(rows: Array) -> Array:
 
 
 def _in_bins(rows: Array, edges: Array) -> Rows:
-    """1/k in the column of the range that each entry is in (rows × k · 8), CSR; the last one for NaN, which sorts last."""
+    """1/k in the column of the range that each entry is in (rows × k · 8), CSR; none for NaN."""
     m, d = rows.shape
-    columns = np.empty((m, d), np.int32)
+    columns, there = np.empty((m, d), np.int32), ~np.isnan(rows)
     for j in range(d):
         columns[:, j] = np.searchsorted(edges[j], rows[:, j], "right") + j * BINS
-    entries = np.full(m * d, 1 / max(d, 1), np.float32)
-    return sparse.csr_matrix((entries, columns.ravel(), np.arange(0, m * d + 1, max(d, 1))), (m, d * BINS))
+    indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    entries = np.full(indptr[-1], 1 / max(d, 1), np.float32)
+    return sparse.csr_matrix((entries, columns[there], indptr), (m, d * BINS))
 
 
 def _kinds_of_entries(block: Rows) -> Array:

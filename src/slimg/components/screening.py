@@ -176,7 +176,7 @@ def screen_ranges(
     notes : tuple of str
         What was decided, one sentence; nothing for features that are no measured numbers.
     """
-    features, numbers = graph.features, numbers_of(graph)
+    features, numbers = graph.features, numbers_of(graph.reading)
     if features is None or not 0 < (features.shape[1] if numbers is None else len(numbers.names)) <= NUMBERS:
         return (), ()
     x = engine.row_matrix(features)
@@ -193,7 +193,7 @@ def screen_ranges(
     def blocks(how: Preparation) -> list[Array]:
         both = [prepared_rows(each, how) for each in (own, far)]
         if how.normalize is None and numbers is not None:
-            both = [each[:, numbers.places.ravel()] for each in both]
+            both = [each[:, numbers.places[numbers.places >= 0]] for each in both]
         near, away = (dense_rows(each).astype(np.float64) for each in both)
         return [_unit(near), _unit(way.apply(away))]
 
@@ -202,10 +202,11 @@ def screen_ranges(
         before, after = (np.hstack(each) for each in (blocks(line), blocks(line) + blocks(ranges)))
         left, less = (float(np.square(leave_one_out(each, targets)).sum()) for each in (before, after))
     if less > left * (1 - WORTHWHILE):
-        return (), ("Numbers are taken as they are: ranges of them say no more about the labels.",)
+        return (), ("Numbers are taken as they are: ranges of them would add too little on the labels.",)
     options: dict[str, Any] = {"normalize": "bins", "rank": RANGES_RANK}
     far_ones = (PropagatedFeatures(kind=kind, **options) for kind in ("row", "sym") if graph.adjacency.nnz)
-    note = f"Numbers are also taken in {BINS} ranges each: on the labels, held out, they explain {1 - less / left:.0%} more."
+    explained = f"on the labels, held out, these explain {1 - less / left:.0%} of what straight lines leave unexplained"
+    note = f"Numbers are also taken in ranges, up to {BINS} each: {explained}."
     return (Features(**options), *far_ones), (note,)
 
 

@@ -3,7 +3,7 @@
     relation   do neighbours share a class (homophily), prefer others (heterophily), or neither?          `agreement`
     features   do features predict the classes (semantic), restate the graph (structural), or neither?    `evidence`
 
-Edges can predict classes without joining equal ones: then structure alone (U) predicts though adjusted homophily is small,
+Edges can predict classes without joining equal ones: then the network alone predicts though adjusted homophily is small,
 and that counts as heterophily, as it does in the literature (Chameleon, Squirrel). Sentences come first (`verdict`), the
 numbers behind them are in the attributes. Components are judged by the measure of the fit (`scoring`), not always by the
 accuracy, which says nothing where nearly all labels are of one class.
@@ -22,7 +22,7 @@ import numpy as np
 from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array, Engine
 from slimg.errors import InputError, check_whole_number
-from slimg.explain.evidence import GAIN, SURE, Agreement, Evidence, Score, agreement, gather
+from slimg.explain.evidence import ADDED, GAIN, SURE, Agreement, Evidence, Score, agreement, gather
 from slimg.explain.held_out import (
     SHARES,
     WORDS,
@@ -124,16 +124,16 @@ class Diagnosis:
         """
         found = self.evidence
         scores = {each["name"]: Score(each["value"], tuple(each["interval"]), baseline) for each in models}
-        both = "X" in found.alone and len(found.alone) > 1
-        alone = {"X": "features alone", "U": "network alone"} if both else dict.fromkeys(found.alone, "SlimG")
         gains = {each["name"]: Gain(each["gain"]["value"], each["gain"]["error"]) for each in models if "gain" in each}
-        named = {"graph": "features alone", "features": "network alone", "trees": "boosted trees"}
+        named = {f"{source} alone": what for source, what in ADDED.items()} | {"boosted trees": "trees"}
+        whole = {source for source, names in found.sources.items() if len(names) == len(found.alone)}
         judged = replace(
             found,
-            alone={name: scores.get(alone.get(name, ""), each) for name, each in found.alone.items()},
+            by_source={source: scores.get("SlimG" if source in whole else f"{source} alone", each)
+                       for source, each in found.by_source.items()},
             all=scores["SlimG"],
-            gains={what: gains[name] for what, name in named.items() if name in gains},
-        )
+            gains={what: gains[name] for name, what in named.items() if name in gains},
+        )  # fmt: skip
         return _worded(self, judged)
 
     def text(self) -> str:
@@ -268,16 +268,17 @@ def relation_of(edges: Agreement | None, evidence: Evidence) -> str:
         return "heterophily"
     if (edges.edges if evidence.scoring == "accuracy" else edges.minority) < ENOUGH_EDGES:
         return "unknown"
-    return "heterophily" if "U" in evidence.alone and evidence.alone["U"].is_informative else "uniform"
+    network = evidence.by_source.get("network")
+    return "heterophily" if network and network.is_informative else "uniform"
 
 
 def features_of(evidence: Evidence) -> str:
     """semantic, structural, random or absent."""
-    if "X" not in evidence.alone:
+    if "features" not in evidence.by_source:
         return "absent"
     if evidence.restated is not None and evidence.restated >= RESTATED:
         return "structural"
-    return "semantic" if evidence.alone["X"].is_informative else "random"
+    return "semantic" if evidence.by_source["features"].is_informative else "random"
 
 
 FEW = 10
@@ -307,7 +308,7 @@ def format_recommendations(
         lines.append("Do not use predictions from this graph: find features or edges that predict the classes.")
     elif evidence.trust == "unclear":
         lines.append("Do not rely on predictions yet.")
-    elif "X" in evidence.alone and evidence.alone["X"].is_informative and _is_needless(relation, graph):
+    elif (own := evidence.by_source.get("features")) and own.is_informative and _is_needless(relation, graph):
         lines.append("A classifier on the features alone will do; better features would help more than more edges.")
     elif better:
         lines.append("Boosted trees on the components (SlimGFeatures) do better here: use them if reasons do not matter.")
@@ -324,7 +325,7 @@ def format_recommendations(
     if evidence.suspicious and evidence.trust == "yes":
         named = show(each.node for each in evidence.suspicious)
         lines.append(f"Look at {number_of(len(evidence.suspicious), 'label')} that features and edges contradict ({named}).")
-    if features == "structural" and not ((own := evidence.gains.get("features")) and own.matters):
+    if features == "structural" and not ((gain := evidence.gains.get("features")) and gain.matters):
         lines.append("Look for features that add something to the edges: these repeat the graph.")
     return tuple(lines)
 
@@ -339,6 +340,9 @@ def format_numbers(edges: Agreement | None, evidence: Evidence) -> list[str]:
     for name, each in evidence.alone.items():
         by_chance = f"by chance {format_score(scoring, each.by_chance, 1)}, p = {each.p:.2g}"
         rows[evidence.titles[name]] = f"{_score(scoring, each)}   {by_chance}"
+    for source, names in evidence.sources.items():
+        if 1 < len(names) < len(evidence.alone):
+            rows[f"the {source} alone ({', '.join(names)})"] = _score(scoring, evidence.by_source[source])
     if len(evidence.alone) > 1:
         rows["all together"] = _score(scoring, evidence.all)
         rows |= {f"all without {evidence.titles[name]}": _score(scoring, each) for name, each in evidence.without.items()}
@@ -364,7 +368,7 @@ def format_numbers(edges: Agreement | None, evidence: Evidence) -> list[str]:
 
 
 def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str:
-    structure = evidence.alone.get("U")
+    structure = evidence.by_source.get("network")
     if edges is None or relation == "unknown":
         some = "No edges join labelled nodes" if edges is None else f"Only {edges.edges} edges join labelled nodes"
         if edges is not None and evidence.scoring != "accuracy":
@@ -401,7 +405,7 @@ def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str
 def _of_features(features: str, evidence: Evidence) -> str:
     if features == "absent":
         return "The nodes have no features."
-    own = evidence.alone["X"]
+    own = evidence.by_source["features"]
     some = own.is_above or own.value - own.by_chance >= GAIN
     words = "predict" if own.is_informative else "hardly predict" if some else "do not predict"
     who = "The features alone"
@@ -433,11 +437,13 @@ def _of_gains(relation: str, evidence: Evidence) -> list[str]:
 def _of_gain(evidence: Evidence, what: str) -> str:
     """``The graph helps: 97% with it, 62% with features alone (+35.7 points, 95% interval +24.1 to +47.2).``"""
     name, s, it, less, other = (
-        ("The graph", "s", "it", "X", "features alone") if what == "graph" else ("Features", "", "them", "U", "the network alone")
+        ("The graph", "s", "it", "features", "features alone")
+        if what == "graph"
+        else ("Features", "", "them", "network", "the network alone")
     )
     gain = evidence.gains[what]
     added = format_difference(evidence.scoring, gain.value, gain.interval)
-    with_it, without = (_value(evidence, each) for each in (evidence.all, evidence.alone[less]))
+    with_it, without = _value(evidence, evidence.all), format_score(evidence.scoring, evidence.by_source[less].value)
     return f"{name} {format_help(gain, s)}: {with_it} with {it}, {without} with {other} ({added})."
 
 
@@ -470,7 +476,8 @@ def _of_nodes(evidence: Evidence) -> list[str]:
     lines = []
     if evidence.isolated:
         which = number_of(len(evidence.isolated), "node has", "nodes have")
-        so = "only features can classify them" if "X" in evidence.alone else "nothing tells them apart"
+        them, apart = ("it", "it from others") if len(evidence.isolated) == 1 else ("them", "them apart")
+        so = f"only features can classify {them}" if "features" in evidence.by_source else f"nothing tells {apart}"
         lines.append(f"{which} no edge ({show(evidence.isolated)}): {so}.")
     if evidence.duplicates:
         copies = sum(len(group) - 1 for group in evidence.duplicates)

@@ -54,6 +54,8 @@ ROWS_OF_CLASS = 150
 """Rows of each class that a sample has at least where the score is not the accuracy."""
 DOUBT = 0.5
 """How far the estimated share of another class must be above that of a node's label to call it suspect."""
+ADDED = {"features": "graph", "network": "features"}
+"""What all components have beside a source."""
 Judged = tuple[Array, int, str, Array | None]
 """Classes of the rows (m), their number, what is measured, and weights of the rows (m)."""
 MINORITY, RECOGNISED, LIFT = 0.1, 0.95, 3.0
@@ -124,8 +126,12 @@ class Evidence:
         Of all components together.
     without : dict of str to Score
         Of all components but one.
+    sources : dict of str to tuple of str
+        Components that are made of the "features" alone, and of the "network" alone (`Components.sources`).
+    by_source : dict of str to Score
+        Of the components of each source together.
     gains : dict of str to Gain
-        Of all components: "graph" over features alone, "features" over U alone.
+        Of all components: "graph" over the features alone, "features" over the network alone.
     restated : float or None
         See the module's text; None without features or edges.
     curve : LearningCurve
@@ -146,6 +152,8 @@ class Evidence:
     alone: dict[str, Score]
     all: Score
     without: dict[str, Score]
+    sources: dict[str, tuple[str, ...]]
+    by_source: dict[str, Score]
     gains: dict[str, Gain]
     restated: float | None
     curve: LearningCurve
@@ -155,8 +163,10 @@ class Evidence:
 
     @property
     def predicts(self) -> bool:
-        """Whether some component alone is informative."""
-        return any(each.is_informative for each in self.alone.values())
+        """Whether a source alone is informative, or a component made of both."""
+        pure = {name for names in self.sources.values() for name in names}
+        mixed = (each for name, each in self.alone.items() if name not in pure)
+        return any(each.is_informative for each in (*self.by_source.values(), *mixed))
 
     @property
     def trust(self) -> str:
@@ -189,8 +199,8 @@ def gather(graph: Graph, parts: Components, random_state: int = 0, scoring: str 
         return Ridge(kernel(used)).held_out(*judged)
 
     but = {name: tuple(other for other in names if other != name) for name in names if len(names) > 1}
-    references = {what: (name,) for what, name in (("graph", "X"), ("features", "U")) if {name} < set(names)}
-    sets = [used for used in dict.fromkeys([names, *but.values()]) if used not in held]
+    sources = parts.sources
+    sets = [used for used in dict.fromkeys([names, *but.values(), *sources.values()]) if used not in held]
     together = parts.engine.concurrently(*(partial(predicted, used) for used in sets))
     held |= zip(sets, together, strict=True)
     everything, baseline = held[names], held[names].baseline
@@ -207,7 +217,9 @@ def gather(graph: Graph, parts: Components, random_state: int = 0, scoring: str 
         alone=alone,
         all=score(names),
         without={name: score(others) for name, others in but.items()},
-        gains={what: everything.gain(held[others]) for what, others in references.items()},
+        sources=sources,
+        by_source={source: score(used) if len(used) > 1 else alone[used[0]] for source, used in sources.items()},
+        gains={ADDED[source]: everything.gain(held[used]) for source, used in sources.items() if used != names},
         restated=_restated(parts),
         curve=learning_curve(kernel(names), everything, len(present), rng, parts.engine),
         isolated=tuple(graph.ids[np.diff(graph.adjacency.indptr) == 0].tolist()),

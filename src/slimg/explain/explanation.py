@@ -18,12 +18,13 @@ Of a whole model (`Summary`): the weights of components, features and classes, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from slimg.components.row_scaling import BINS, format_value, numbers_of
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.columns import number_of, show
@@ -59,6 +60,39 @@ class Term(NamedTuple):
     stands_for: int = 1
 
 
+class Number(NamedTuple):
+    """A number of a table among the features: x = mean + scale (u − ½).
+
+    Attributes
+    ----------
+    name : str
+        Of the column of the table.
+    places : tuple of int and None
+        The columns of u, of 1 − u, and of missing values if there is one.
+    mean, scale : float
+    """
+
+    name: str
+    places: tuple[int, int, int | None]
+    mean: float
+    scale: float
+
+    def told(self, values: Array, of_several: bool = False) -> str:
+        """Name it with the value of its features: ``age 34``, ``age missing``, ``no age`` of another type, ``mean age 34``.
+
+        Returns
+        -------
+        str
+        """
+        high, low = (float(values[place]) for place in self.places[:2])
+        if high + low <= 0:
+            return f"{self.name} missing" if self.places[2] is not None and values[self.places[2]] > 0 else f"no {self.name}"
+        share = high / (high + low)
+        end = "" if 0 < share < 1 or of_several else " or more" if share else " or less"
+        shown = format_value(self.mean + self.scale * (share - 0.5))
+        return f"mean {self.name} {shown}" if of_several else f"{self.name} {shown}{end}"
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """What one component contributes to the scores of the c classes.
@@ -83,6 +117,8 @@ class Part:
         Names of the component's own features; None for the features of the graph.
     reach : int
         Hops from which nodes contribute; 0 if only the node itself does.
+    ranges : bool
+        Whether the features are ranges of numbers, `BINS` for each.
 
     Examples
     --------
@@ -109,6 +145,7 @@ class Part:
     averages: Array | None = None
     feature_names: tuple[str, ...] | None = None
     reach: int = 0
+    ranges: bool = False
 
     @property
     def source_rest(self) -> Array:
@@ -143,6 +180,8 @@ class Explanation:
         Names of the features of the graph, if it has them.
     temperature : float
         What scores are divided by to give probabilities.
+    numbers : dict of int to Number
+        Features that belong to a number of a table, by the column of the first.
 
     Examples
     --------
@@ -167,6 +206,7 @@ class Explanation:
     rounding: Array
     feature_names: tuple[str, ...] | None
     temperature: float = 1.0
+    numbers: Mapping[int, Number] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return self.text()
@@ -265,7 +305,8 @@ class Explanation:
         Returns
         -------
         list of Term
-            The k features and the others as one term; they add up to the component.
+            The k features and the others as one term; they add up to the component. A number of a table is one feature,
+            with the value of the node, or the mean value where it is of several nodes.
         """
         parts = [part for part in ([self.part(component)] if component else self.parts) if part.features is not None]
         if not parts:
@@ -274,12 +315,36 @@ class Explanation:
         for part in parts:
             sums[part.feature_names] = sums.get(part.feature_names, 0.0) + part.features @ z
         owners = list({part.feature_names: part for part in parts}.values())
-        starts = np.cumsum([0, *(len(each) for each in sums.values())])
-        total, names = np.concatenate(list(sums.values())), []
+        firsts, totals = [], []
+        for part, values in zip(owners, sums.values(), strict=True):
+            groups = self._groups(part, len(values), component is not None)
+            firsts.append(np.unique(groups))
+            totals.append(np.bincount(groups, values)[firsts[-1]])
+        starts, total = np.cumsum([0, *map(len, firsts)]), np.concatenate(totals)
+        names = []
         for i in largest(total, k):
-            group = int(np.searchsorted(starts, i, "right")) - 1
-            names.append(self.feature_name(int(i - starts[group]), owners[group]))
+            which = int(np.searchsorted(starts, i, "right")) - 1
+            names.append(self._feature_named(owners[which], int(firsts[which][i - starts[which]]), component is not None))
         return top_terms(total, names, k, "other feature")
+
+    def _groups(self, part: Part, d: int, alone: bool) -> Array:
+        """The first column (d) of the features that are told as one with each."""
+        first = np.arange(d)
+        if part.ranges and alone and not part.reach:
+            return first - first % BINS
+        if part.feature_names is None:
+            for column, number in self.numbers.items():
+                first[[place for place in number.places if place is not None]] = column
+        return first
+
+    def _feature_named(self, part: Part, column: int, alone: bool) -> str:
+        """``age 34``, ``age missing``, ``age 21 to 30``; of several nodes ``mean age 34``."""
+        if part.ranges and alone and not part.reach and part.values is not None:
+            return self.feature_name(column + int(part.values[column : column + BINS].argmax()), part)
+        number = self.numbers.get(column) if part.feature_names is None else None
+        if number is None or not alone or part.values is None:
+            return self.feature_name(column, part) if number is None else number.name
+        return number.told(part.values, part.reach > 0)
 
     def top_sources(self, component: str, k: int = 5, label: Any = None, against: Any = None) -> list[Term]:
         """Find the nodes that contribute most in magnitude.
@@ -351,7 +416,7 @@ class Explanation:
             lines.append(self._sentence(part, parts[part.name], k if abs(parts[part.name]) >= least else 0))
         removed = [part.title for part in self.parts if part.removed]
         if removed:
-            lines.append(f"Not used, because the penalty removed it: {'; '.join(removed)}.")
+            lines.append(f"Not used, their weights are exactly zero: {'; '.join(removed)}.")
         return "\n".join(lines)
 
     def to_dict(self, k: int = 10) -> dict[str, Any]:
@@ -615,7 +680,9 @@ class Summary:
         return {"classes": known, "components": components, "bias": self.bias.tolist(), "features": features}
 
 
-def explain_rows(scorer: Scorer, view: View, rows: Sequence[int] | Array) -> list[Explanation]:
+def explain_rows(
+    scorer: Scorer, view: View, rows: Sequence[int] | Array, reading: Mapping[str, Any] | None = None
+) -> list[Explanation]:
     """Explain nodes of a graph.
 
     Parameters
@@ -626,6 +693,8 @@ def explain_rows(scorer: Scorer, view: View, rows: Sequence[int] | Array) -> lis
         The graph, with the scores that the parts have to add up to.
     rows : array of shape (m,)
         Row numbers of the nodes.
+    reading : mapping or None, default=None
+        How the table of nodes was read (`Graph.reading`), by which a number is told with its value.
 
     Returns
     -------
@@ -635,18 +704,31 @@ def explain_rows(scorer: Scorer, view: View, rows: Sequence[int] | Array) -> lis
     rows = np.asarray(rows)
     columns = [_parts(scorer, view, name, rows) for name in scorer.weights]
     bias, names = scorer.intercept.astype(np.float64), view.graph.feature_names
+    numbers = _numbers(reading, names)
     found = []
     for k, row in enumerate(rows):
         parts = tuple(column[k] for column in columns)
         scores = view.scores[row].astype(np.float64)
         rounding = scores - bias - np.sum([part.scores for part in parts], axis=0)
-        found.append(Explanation(view.graph.ids.item(int(row)), scorer.classes, scores, bias, parts, rounding, names))
+        node = view.graph.ids.item(int(row))
+        found.append(Explanation(node, scorer.classes, scores, bias, parts, rounding, names, numbers=numbers))
     return found
 
 
 def numbered(view: View) -> View:
     """The same view of nodes whose ids are their rows, so that sources of an explanation are rows."""
     return replace(view, graph=Graph._trusted(**{**view.graph.__getstate__(), "ids": np.arange(view.graph.n)}))
+
+
+def _numbers(reading: Mapping[str, Any] | None, names: tuple[str, ...] | None) -> dict[int, Number]:
+    """Numbers of a table by their first column among the features."""
+    found, told = numbers_of(reading), dict[int, Number]()
+    if found is None or names is None:
+        return told
+    for name, (high, low, missing), mean, scale in zip(*found, strict=True):
+        places = int(high), int(low), int(missing) if missing >= 0 else None
+        told[int(high)] = Number(name, places, float(mean), float(scale))
+    return told
 
 
 def _parts(scorer: Scorer, view: View, name: str, rows: Array) -> list[Part]:
@@ -664,6 +746,7 @@ def _parts(scorer: Scorer, view: View, name: str, rows: Array) -> list[Part]:
         part = Part(
             name, title, False, each.scores, each.length, graph.ids[each.sources], labels, each.source_weights,
             each.source_scores, each.features, each.values, each.averages, names, fitted.component.reach,
+            getattr(fitted.component, "normalize", None) == "bins",
         )  # fmt: skip
         found.append(part)
     return found

@@ -366,9 +366,7 @@ class LearningCurve:
         return "little" if rise + 2 * error < 2 * WORTH else "unclear"
 
 
-def learning_curve(
-    kernel: Array, everything: HeldOut, c: int, rng: np.random.Generator, engine: Engine
-) -> LearningCurve:
+def learning_curve(kernel: Array, everything: HeldOut, c: int, rng: np.random.Generator, engine: Engine) -> LearningCurve:
     """Measure the score with fewer labels.
 
     Parameters

@@ -177,9 +177,7 @@ class Adjacency:
             raise InputError("the adjacency matrix must hold real numbers, not complex ones")
         binary = entries.data.dtype == bool or bool(np.all(entries.data == 1))
         values = None if binary and np.all(entries.data) else entries.data
-        return cls.from_edges(
-            entries.row, entries.col, matrix.shape[0], values, duplicates=duplicates, symmetrise=symmetrise
-        )
+        return cls.from_edges(entries.row, entries.col, matrix.shape[0], values, duplicates=duplicates, symmetrise=symmetrise)
 
     @property
     def n(self) -> int:
@@ -386,9 +384,7 @@ def _pairs_of(
     return _distinct_pairs(source, target, n, weights, duplicates), dropped
 
 
-def _distinct_pairs(
-    source: np.ndarray, target: np.ndarray, n: int, weights: np.ndarray | None, duplicates: str
-) -> sp.csr_array:
+def _distinct_pairs(source: np.ndarray, target: np.ndarray, n: int, weights: np.ndarray | None, duplicates: str) -> sp.csr_array:
     """D as canonical CSR; boolean when binary."""
     kind = index_type(n)
     source, target = source.astype(kind, copy=False), target.astype(kind, copy=False)
@@ -495,9 +491,7 @@ def check_edges(
 
 def _check_shapes(source: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
     if source.shape != target.shape or source.ndim != 1:
-        raise InputError(
-            f"edges need one source and one target each, not arrays of shapes {source.shape} and {target.shape}"
-        )
+        raise InputError(f"edges need one source and one target each, not arrays of shapes {source.shape} and {target.shape}")
     for name, ends in (("source", source), ("target", target)):
         if not np.issubdtype(ends.dtype, np.integer) and len(ends):
             raise InputError(f"edge {name}s must be node numbers (integers), not {ends.dtype}")

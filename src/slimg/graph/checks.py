@@ -326,9 +326,7 @@ def _dense_features(features: Any) -> np.ndarray:
         if array.dtype.kind not in "biuf":
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"features must be numbers ({error}): turn text and categories into columns of numbers first"
-        ) from None
+        raise InputError(f"features must be numbers ({error}): turn text and categories into columns of numbers first") from None
     if array.ndim != 2:
         raise InputError(f"features must be a matrix of nodes × columns, not an array of shape {array.shape}")
     with np.errstate(over="ignore"):

@@ -50,9 +50,7 @@ Unknown = Literal["fail", "keep", "drop"]
 UNKNOWN_RULES = ("fail", "keep", "drop")
 
 
-def read_table(
-    edges: Any, source: Any = None, target: Any = None, weight: Any = None, relation: Any = None
-) -> list[EdgeTable]:
+def read_table(edges: Any, source: Any = None, target: Any = None, weight: Any = None, relation: Any = None) -> list[EdgeTable]:
     """Choose the columns of a table, or take an m × 2 (or m × 3, with weights) array or list of pairs.
 
     Returns
@@ -93,9 +91,7 @@ def split(table: EdgeTable, kinds: np.ndarray, column: Any) -> list[EdgeTable]:
     return [replace(parts[0], notes=table.notes), *parts[1:]] if parts else [replace(table, name=str(column))]
 
 
-def read_edges(
-    edges: Any, source: Any = None, target: Any = None, weight: Any = None, relation: Any = None
-) -> list[EdgeTable]:
+def read_edges(edges: Any, source: Any = None, target: Any = None, weight: Any = None, relation: Any = None) -> list[EdgeTable]:
     """Read one table of edges, or a mapping of names to tables; the arguments are those of `Graph.from_edges`.
 
     Returns
@@ -304,9 +300,7 @@ def check_shared(ids: Mapping[str, np.ndarray]) -> None:
         seen.append((name, own))
 
 
-def side_by_side(
-    blocks: Mapping[str, tuple[Any, Sequence[str] | None, int]],
-) -> tuple[Any, tuple[str, ...] | None, list[str]]:
+def side_by_side(blocks: Mapping[str, tuple[Any, Sequence[str] | None, int]]) -> tuple[Any, tuple[str, ...] | None, list[str]]:
     """Features of several types of nodes: a column for each type, then the columns of each, zero for all others.
 
     Parameters

@@ -98,9 +98,7 @@ class Graph:
 
     def __post_init__(self) -> None:
         if not isinstance(self.adjacency, Adjacency):
-            raise InputError(
-                f"Graph needs an Adjacency, not {type(self.adjacency).__name__}: use Graph.from_arrays for matrices"
-            )
+            raise InputError(f"Graph needs an Adjacency, not {type(self.adjacency).__name__}: use Graph.from_arrays for matrices")
         n = self.adjacency.n
         if n == 0:
             raise InputError("the graph is empty: it needs at least one node")
@@ -114,6 +112,9 @@ class Graph:
         self.__dict__.update(masks=checks.as_masks(self.masks, n), notes=tuple(dict.fromkeys(self.notes)))
         relations, types = checks.as_relations(self.relations, n), checks.as_node_types(self.node_types, n)
         self.__dict__.update(relations=relations, node_types=types)
+        made = [name for block in ((self.reading or {}).get("plan") or {}).get("blocks", ()) for name in block["names"]]
+        if made and tuple(made) != self.feature_names:  # the features were exchanged since they were read
+            self.__dict__["reading"] = {**(self.reading or {}), "plan": None}
 
     @classmethod
     def from_arrays(

@@ -208,7 +208,7 @@ def share(value: Any) -> str | None:
 
 def positive(value: Any) -> str | None:
     """Rule: a finite number above 0."""
-    return None if type(value) in (int, float) and 0 < value < np.inf else "a number above 0"
+    return None if type(value) in (int, float) and 0 < value <= float(np.finfo(np.float64).max) else "a number above 0"
 
 
 def anything(value: Any) -> None:
@@ -266,12 +266,18 @@ PARAMS = {
     "verbose": lambda value: None if value is False else "false",
 }
 """Parameters of the estimator; those of a subclass that are not listed take any value."""
+def ends(value: Any) -> str | None:
+    """Rule: names of the columns of source, target and weight."""
+    fits = isinstance(value, (list, tuple)) and len(value) == 3 and all(name is None or isinstance(name, str) for name in value)
+    return None if fits else "three names"
+
+
 READING = {
     "options?": text_keys((str, bool, None, [(str, bool, None, [str])])),
     "plan": (text_keys(anything), None),
     "id": (str, None),
     "label": (str, None),
-    "columns?": (text_keys(anything), None),
+    "columns?": ({"edges?": text_keys(ends), "nodes?": text_keys((str, None)), "relation?": (str, None)}, None),
 }
 HEADER = {
     "format": str,

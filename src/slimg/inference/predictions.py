@@ -174,12 +174,19 @@ def calibrate(scores: Array | None, codes: Array) -> Calibration | None:
     scores, codes = scores[held].astype(np.float32), codes[held]
     if not len(codes):
         return None
-
-    def loss(log_temperature: float) -> float:
-        return len(codes) * log_loss(scores / np.float64(np.exp(log_temperature)), codes) + log_temperature**2 / 2
-
-    found = minimize_scalar(loss, bounds=(-MOST, MOST), method="bounded", options={"xatol": 1e-4})
+    found = minimize_scalar(_loss, bounds=(-MOST, MOST), args=(scores, codes), method="bounded", options={"xatol": 1e-4})
     return Calibration(float(np.exp(found.x)), scores, codes.astype(np.int64))
+
+
+def _loss(log_temperature: float, scores: Array, codes: Array) -> float:
+    return len(codes) * log_loss(scores / np.float64(np.exp(log_temperature)), codes) + log_temperature**2 / 2
+
+
+def is_temperature(given: Calibration) -> bool:
+    """Whether the temperature is, to a percent, where the held-out scores have their smallest loss."""
+    place = np.log(given.temperature)
+    near = [_loss(place + step, given.scores, given.codes) for step in (-0.01, 0.01) if abs(place + step) <= MOST]
+    return abs(place) <= MOST and _loss(place, given.scores, given.codes) <= min(near)
 
 
 def quantile(conformity: Array, coverage: float) -> float:

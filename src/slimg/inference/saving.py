@@ -28,7 +28,7 @@ from slimg.graph.columns import as_column
 from slimg.inference import model_file
 from slimg.inference.fold_in import FittedNodes, Scorer, fingerprint
 from slimg.inference.kept_graph import FittedGraph, graph_arrays, kept_graph
-from slimg.inference.predictions import Calibration
+from slimg.inference.predictions import Calibration, is_temperature
 from slimg.io.features import FeaturePlan
 
 
@@ -165,9 +165,20 @@ def _saved(header: dict[str, Any], arrays: dict[str, Array], params: Iterable[st
         graph = _call(kept_graph, header["graph"], rest, partial(_taken, rest), nodes, scorer, sizes["d"], names, decode)
     if len(weights) != len(entries) or rest or fitted["zero_components_"] != tuple(_zeros(weights)):
         raise InputError("components, weights and arrays do not belong together")
-    if data.get("reading") and data["reading"]["plan"] is not None:
-        _call(FeaturePlan.from_dict, data["reading"]["plan"])
+    _check_plan((data.get("reading") or {}).get("plan"), names, components)
     return Saved(values, fitted, data, names, scorer, nodes, calibration, graph)
+
+
+def _check_plan(
+    stored: dict[str, Any] | None, names: tuple[str, ...] | None, components: dict[str, FittedComponent]
+) -> None:
+    """The plan of the columns makes the features; ranges are of the numbers that it has, in its order."""
+    plan = FeaturePlan(()) if stored is None else _call(FeaturePlan.from_dict, stored)
+    numbers = [list(places) for _, places, *_ in plan.numbers]
+    prepared = [getattr(fitted.state, "preparation", None) for fitted in components.values()]
+    wrong = any(each is not None and each.places is not None and each.places.tolist() != numbers for each in prepared)
+    if wrong or (stored is not None and plan.names != (names or ())):
+        raise InputError("the features, or the numbers among them, are not those of the plan of the columns")
 
 
 def _calibration(stored: dict[str, float] | None, rest: dict[str, Array], classes: int) -> Calibration | None:
@@ -177,7 +188,10 @@ def _calibration(stored: dict[str, float] | None, rest: dict[str, Array], classe
     scores, codes = (_taken(rest, name, rule, sizes) for name, rule in model_file.CALIBRATION.items())
     if not len(codes) or codes.min() < 0 or codes.max() >= classes:
         raise InputError("the arrays of the calibration are not scores and classes")
-    return Calibration(**stored, scores=scores, codes=codes)
+    found = Calibration(**stored, scores=scores, codes=codes)
+    if not is_temperature(found):
+        raise InputError("the temperature is not that of the held-out scores")
+    return found
 
 
 def _zeros(weights: dict[str, Array]) -> list[str]:
@@ -231,11 +245,11 @@ def _fitted(
         raise InputError(f"component {name!r} has no array {unknown[0]!r}")
     arrays = {**shared, **rest}
     basis, names, places = (arrays.get(entry["state"].get(key, "")) for key in ("basis", "names", "places"))
-    if places is not None and not (places.ndim == 2 and places.size and 0 <= places.min() <= places.max() < sizes["d"]):
+    if places is not None and not (places.ndim == 2 and places.size and -1 <= places.min() <= places.max() < sizes["d"]):
         raise InputError(f"component {name!r} has ranges of numbers that are no features")
     numbers = sizes["d"] if places is None else len(places)
     d = component.prepared_width(numbers) if isinstance(component, FeatureComponent) else sizes["d"]
-    sizes = sizes | {"e": numbers, "d": d, "j": BINS - 1, "t": 2, "z": 0 if names is None else names.size}
+    sizes = sizes | {"e": numbers, "d": d, "j": BINS - 1, "t": 3, "z": 0 if names is None else names.size}
     sizes = sizes | {"l": sizes["d"] if basis is None or basis.ndim != 2 else basis.shape[1]}
     state = {}
     for key, place in entry["state"].items():

@@ -85,7 +85,7 @@ class Block:
         return _one_hot(self, column) if self.kind == "category" else _bag(self, column)
 
     def _shares(self, numbers: np.ndarray) -> np.ndarray:
-        mean, spread = np.array(self.keys).T
+        mean, spread = np.array(self.keys, np.float64).T
         shares = np.empty(numbers.shape, np.float32)
         for start in range(0, len(numbers), CHUNK):
             rows = slice(start, start + CHUNK)
@@ -97,6 +97,21 @@ class Block:
     def has_missing(self) -> bool:
         """Whether a number has a feature of its own for missing values."""
         return self.kind == "number" and len(self.names) == 3
+
+    def check(self) -> None:
+        """Refuse values that do not belong together, which may come from a file, with an error of any kind."""
+        keys, width, counts, fits = self.keys, len(self.names), self.kind == "counts", True
+        if self.kind in ("number", "vector"):
+            mean, spread = np.array(keys, np.float64).T
+            fits = bool(np.isfinite(mean).all() and (spread > 0).all())
+            fits &= width in ((2, 3) if self.kind == "number" else (2 * len(mean),))
+        elif not counts:
+            kind = {"category": str, "words": int, "values": int}[self.kind]
+            fits = width == len(keys) == len(set(keys)) and all(type(key) is kind for key in keys)
+            fits &= kind is str or not keys or 0 <= min(keys) <= max(keys) < HASHED
+        fits &= len(self.columns) == (width if counts else 1) and self.decimal in (None, ".", ",")
+        if not fits or {type(each) for each in (*self.columns, *self.names)} != {str}:
+            raise InputError(f"the plan of the column {str(self.columns)[:60]} does not fit together")
 
     def rows(self, part: Part, rows: slice) -> Part:
         """Return some rows of the encoded block as features: numbers become u, 1 − u and, if there is one, the missing."""
@@ -236,14 +251,15 @@ class FeaturePlan:
         return [block.rows(part, rows) for block, part in zip(self.blocks, parts, strict=True)]
 
     @property
-    def numbers(self) -> list[tuple[str, int, int, float, float]]:
-        """Of each number its name, the places of u and 1 − u among the features, its mean and its standard deviation."""
+    def numbers(self) -> list[tuple[str, tuple[int, int, int], float, float]]:
+        """Of each number its name, the places of u, 1 − u and the missing (−1: none) among the features, mean and deviation."""
         found, place = [], 0
         for block in self.blocks:
             if block.kind in ("number", "vector"):
                 for k, (mean, spread) in enumerate(block.keys):
                     low = place + len(block.keys) + k
-                    found.append((block.names[k].removesuffix(HIGH), place + k, low, mean, spread))
+                    places = place + k, low, low + 1 if block.has_missing else -1
+                    found.append((block.names[k].removesuffix(HIGH), places, mean, spread))
             place += len(block.names)
         return found
 
@@ -259,6 +275,10 @@ class FeaturePlan:
             return tuple(map(tuples, value)) if isinstance(value, (list, tuple)) else value
 
         blocks = [Block(**{name: tuples(value) for name, value in block.items()}) for block in stored["blocks"]]
+        for block in blocks:
+            block.check()
+        if not all(isinstance(each, str) for each in stored["absent"]):
+            raise InputError("the plan of the columns needs strings that are read as missing")
         return cls(tuple(blocks), absent=tuple(stored["absent"]))
 
 
@@ -428,6 +448,8 @@ def _matrix(column: Column, kind: str, width: int | None = None) -> np.ndarray:
 
 def _moments(numbers: np.ndarray) -> tuple[float, float]:
     known = numbers[~np.isnan(numbers)]
+    if not len(known):
+        return 0.0, 1.0
     spread = float(known.std())
     return float(known.mean()), spread if spread > 0 else 1.0
 

@@ -265,6 +265,7 @@ def _read_files(options: Options, need_label: bool | None, plan: FeaturePlan | N
         if reading.frame is not None and lacks_header(source, reading.frame, frames, options.id):
             again = read(replace(source, header=False))
             edges[place] = source, replace(again, notes=(*again.notes, f"{source.path.name}: {NO_HEADER}"))
+    _check_order(options, edges, nodes)
     for source, reading in edges:
         if reading.edges is None and reading.frame is None:
             raise InputError(f"{source}: there are no edges in it: name it with --feature-matrix")
@@ -278,6 +279,28 @@ def _read_files(options: Options, need_label: bool | None, plan: FeaturePlan | N
         if len(nodes) > 1:
             raise InputError(f"{nodes[0][0]} and {nodes[1][0]} both hold nodes: name the file of nodes with --nodes")
     return Joiner(options, edges, nodes).join(need_label, plan)
+
+
+def _check_order(options: Options, edges: Files, nodes: Files) -> None:
+    """Raise an error where a table of nodes is given as edges: by the column of labels, or where only the other has ends."""
+    given = {source: reading.frame for source, reading in edges if reading.edges is None and reading.frame is not None}
+    tables = [reading.frame for _, reading in nodes if reading.frame is not None]
+
+    def are_edges(frame: pd.DataFrame) -> bool:
+        named = all(find_column(frame, names) is not None for names in (SOURCES, TARGETS))
+        return named and not any(is_distinct(frame[name]) for name in frame.columns)
+
+    named = options.label is not None and options.labels is None
+    found = [source for source, frame in given.items() if named and options.label in frame.columns]
+    if any(options.label in frame.columns for frame in tables):
+        found = []
+    if not found and any(map(are_edges, tables)) and all(find_column(frame, SOURCES) is None for frame in given.values()):
+        found = list(given)
+    if found and not nodes:
+        raise InputError(f"{found[0]} has the column of labels {options.label!r}: name it with --nodes, not --edges")
+    if found:
+        other = nodes[0][0]
+        raise InputError(f"{found[0]} looks like the table of nodes, {other} like that of edges: exchange --edges and --nodes")
 
 
 def lacks_header(source: Source, edges: pd.DataFrame, nodes: Sequence[pd.DataFrame], id: str | None) -> bool:
@@ -531,6 +554,9 @@ class Joiner:
         return f"{source.path.name}: " if len(files) > 1 else ""
 
     def find_label(self, table: pd.DataFrame, id_name: str) -> str:
+        if not self.frames:
+            raise InputError(f"{self.where}: edges alone have no labels: name a table of nodes with --nodes and its column of"
+                             " labels with --label, or a table of ids and labels with --labels")  # fmt: skip
         name = with_name(self.where, label_column, table, self.options.label, "--")
         if name == id_name:
             raise InputError(f"{self.where}: column {name!r} cannot be both id and label: name another with --id or --label")

@@ -113,6 +113,10 @@ def read_json_lines(source: Source) -> Reading:
             raise InputError(f'line {number} is no JSON object ({show([row])}): each line needs one, such as {{"id": 1}}')
     if not lines:
         raise InputError("the file is empty: it needs at least one row")
+    lists = [name for name, value in lines[0][1].items() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    if len(lines) == 1 and lists:
+        raise InputError(f"the file is one object with lists of rows ({show(lists)}), and a table is one list of rows, or one"
+                         " row per line: save each list as a file of its own, for --nodes and for --edges")  # fmt: skip
     return Reading(_frame_of_rows([row for _, row in lines]))
 
 

@@ -46,7 +46,7 @@ CLEAR = 0.05
 FIRST = 0.7
 """Groups are activated together if zero misses being optimal for them by at least this share of the largest miss."""
 STALLED = 12
-"""Steps that must lower the objective together; if they do not, rounding is the limit."""
+"""Steps that must lower the objective together by more than it is rounded; if they do not, rounding is the limit."""
 
 
 @dataclass(frozen=True)
@@ -192,8 +192,8 @@ def _descend(problem: Problem, l1: float, group: float, start: Solution | None, 
     begun, unit = time.perf_counter(), problem.loss.at_zero()
     state = _State(problem, problem.penalty(l1, group), start)
     best, iterations = state.certified(), 0
-    recent = [best.objective]
-    while best.gap > tol * unit and iterations < max_iter and not state.stuck and not _stalled(recent, tol * unit):
+    recent, least = [best.objective], unit * max(1e-3 * tol, float(np.finfo(problem.rows.dtype).eps))
+    while best.gap > tol * unit and iterations < max_iter and not state.stuck and not _stalled(recent, least):
         iterations += 1
         state.activate_groups()
         state.newton(ACCURACY if best.gap > FINE * unit else FINER)
@@ -225,9 +225,12 @@ def _verified(problem: Problem, l1: float, group: float, solution: Solution, tol
     return replace(solution, gap=gap / unit, converged=converged, products=solution.products + 1)
 
 
-def _stalled(objectives: list[float], unit: float) -> bool:
-    """Whether the last steps together gained next to nothing of what is allowed to be missing."""
-    return len(objectives) > STALLED and objectives[-STALLED - 1] - objectives[-1] < 1e-3 * unit
+def _stalled(objectives: list[float], least: float) -> bool:
+    """Whether the last steps together gained less than this: a share of the gap to reach, or what rounding makes of the loss.
+
+    The loss is a mean of log Σ exp, sums that are at least one: in float32 it is known to about 1e-7 however small it is.
+    """
+    return len(objectives) > STALLED and objectives[-STALLED - 1] - objectives[-1] < least
 
 
 class _Certified(NamedTuple):

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from slimg.components.component import Target
 from slimg.engine.base import Array
 from slimg.errors import InputError, check_names
-from slimg.explain.explanation import Term, above_mean, explain_rows, numbered
+from slimg.explain.explanation import Term, above_mean, numbered
 from slimg.explain.what_if import entry, with_edge, with_features
 from slimg.graph.columns import as_text, list_names, show
 from slimg.graph.graph import Graph
@@ -129,7 +129,7 @@ class Answers:
         dict
         """
         row, code = self._row_and_class(question)
-        (each,) = explain_rows(self.model.scorer_, self._view, [row])
+        (each,) = self.model._explain_rows(self._view, [row])
         label = each.classes.item(code)
         told, near = each.told(TERMS, label), each.neighbours(self.graph, row, label)
         for part in told["parts"]:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -167,9 +168,7 @@ def templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("slimg.report")
-    made = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters |= {
         "percent": lambda share, digits=1: "–" if share is None else f"{share:.{digits}%}",
         "count": lambda number: f"{number:,}",
@@ -206,7 +205,7 @@ def accuracies(evidence: dict[str, Any], labels: dict[str, str]) -> dict[str, di
     """
     alone = {f"{labels[name]} alone": each for name, each in evidence["alone"].items()}
     without = {f"all but {labels[name]}": each for name, each in evidence["without"].items()}
-    return {"all components": evidence["all"], **alone, **without}
+    return {"all components, as fitted": evidence["all"], **alone, **without}
 
 
 def confusions(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> list[tuple[int, str, str]] | None:
@@ -268,24 +267,39 @@ def used(relations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted((each for each in relations if each["weight"]), key=lambda each: -each["weight"])
 
 
-def dots(record: dict[str, Any]) -> list[tuple[int, str, str]]:
-    """The map as SVG paths of points: code of the class, those with a label, those without.
+def colours(record: dict[str, Any]) -> list[int]:
+    """The colour of each class: of many classes, those that are predicted most have one of their own.
 
     Returns
     -------
-    list of (int, str, str)
+    list of int
+        `COLOURS` for the others.
+    """
+    counts, c = Counter(record["nodes"]["prediction"]), len(record["classes"])
+    own = sorted(sorted(range(c), key=lambda code: -counts[code])[:COLOURS])
+    return [own.index(code) if code in own else COLOURS for code in range(c)]
+
+
+def dots(record: dict[str, Any]) -> list[tuple[int, str, str, str]]:
+    """The map as SVG paths of points: colour, name of the class, those with a label, those without.
+
+    Returns
+    -------
+    list of (int, str, str, str)
     """
     nodes, places, kept = record["nodes"], record["map"], len(record["nodes"]["ids"])
-    drawn: dict[int, list[list[str]]] = {}
+    drawn, colour = dict[int, list[list[str]]](), colours(record)
     for row, x, y in zip(places["rows"], places["x"], places["y"], strict=True):
         if row < kept:
-            both = drawn.setdefault(min(nodes["prediction"][row], COLOURS), [[], []])
+            both = drawn.setdefault(colour[nodes["prediction"][row]], [[], []])
             both[nodes["label"][row] < 0].append(f"M{x} {y}h0")
-    return [(code, "".join(drawn[code][0]), "".join(drawn[code][1])) for code in sorted(drawn)]
+    names = {**dict(zip(colour, record["classes"], strict=True)), COLOURS: "other classes"}
+    return [(each, names[each], "".join(drawn[each][0]), "".join(drawn[each][1])) for each in sorted(drawn)]
 
 
 def _for_script(record: dict[str, Any]) -> dict[str, Any]:
-    return {"ranking": record["held_out"]["ranking"], "map": record["map"], "sets": record["held_out"]["sets"]}
+    held = record["held_out"]
+    return {"colours": colours(record), "ranking": held["ranking"], "map": record["map"], "sets": held["sets"]}
 
 
 def _asset(name: str) -> str:

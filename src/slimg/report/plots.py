@@ -204,9 +204,7 @@ def bar_chart(values: Mapping[str, float], title: str, label: str) -> Svg:
     return _as_svg(lambda axes: _draw_bars(axes, values, label), title, 0.5 + 0.36 * len(values))
 
 
-def interval_chart(
-    values: Mapping[str, Mapping[str, Any]], title: str, label: str, scoring: str = "accuracy"
-) -> Svg:
+def interval_chart(values: Mapping[str, Mapping[str, Any]], title: str, label: str, scoring: str = "accuracy") -> Svg:
     """A score with its interval, ``{"value": v, "interval": (low, high)}``, for each name."""
 
     def draw(axes: Axes) -> None:
@@ -240,9 +238,7 @@ def reliability_chart(bins: Sequence[Mapping[str, float]], title: str) -> Svg:
     return _as_svg(draw, title, 3.1)
 
 
-def path_chart(
-    selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], title: str, scoring: str = "accuracy"
-) -> Svg:
+def path_chart(selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], title: str, scoring: str = "accuracy") -> Svg:
     """Validation score of each candidate over λ₂."""
     return _as_svg(lambda axes: _draw_path(axes, selection, chosen, scoring), title, 3.1)
 
@@ -276,9 +272,7 @@ def _draw_bars(axes: Axes, values: Mapping[str, float], label: str, title: str =
     return axes
 
 
-def _draw_path(
-    axes: Axes, selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], scoring: str = "accuracy"
-) -> None:
+def _draw_path(axes: Axes, selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], scoring: str = "accuracy") -> None:
     """A line for each λ₁ and for the joint group, points for separate components; the chosen candidate is ringed."""
     if scoring != "accuracy":
         sign = -1 if scoring == "log_loss" else 1

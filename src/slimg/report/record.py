@@ -35,6 +35,8 @@ from slimg.inference.predictions import Chances, abstention_curve, quantile
 from slimg.progress import SILENT, Progress
 from slimg.report.scores import Model, _share, compare, held_out, summary
 
+GUESSES = 3
+"""Guesses that the first line after a fit names."""
 NAMED, LISTED = 4, 8
 """Components that a finding names with their share; names in a list."""
 OFF = 0.1
@@ -112,7 +114,8 @@ def fit_record(
     with progress.stage("explaining"):
         chosen = nodes_worth_explaining(best, codes, (rows, unseen), explain)
         explained, view = dict[int, dict[str, Any]](), numbered(model._view(None))
-        some = max(1, EXPLAINED_BYTES // (8 * max(graph.d, 1) * len(model.classes_) * len(model.coef_)))
+        entries = len(model.coef_) * max(graph.d, 1) + graph.n  # of features, and of nodes if one component reaches all
+        some = max(1, EXPLAINED_BYTES // (8 * entries * len(model.classes_)))
         for at in (chosen[start : start + some] for start in range(0, len(chosen), some)):
             each = model._explain_rows(view, at)
             explained |= {row: _explained(graph, best[0], row, one) for row, one in zip(at, each, strict=True)}
@@ -172,9 +175,7 @@ def diagnosis(model: Model, graph: Graph, compared: dict[str, Any]) -> dict[str,
     from slimg.explain import diagnose
 
     try:
-        found = diagnose(
-            graph, scoring=model.scoring_, propagated=model.components_, random_state=model.random_state
-        )
+        found = diagnose(graph, scoring=model.scoring_, propagated=model.components_, random_state=model.random_state)
         return json_values(found.beside(compared["models"], compared["baseline"]).to_dict())
     except InputError:
         return None
@@ -269,12 +270,13 @@ def _model(model: Model) -> dict[str, Any]:
 def _relations(model: Model, graph: Graph) -> list[dict[str, Any]]:
     """Each direction of each relation: edges, its weight, and how often its labelled ends are of one class.
 
-    The weight of a path is shared by its steps; ``state`` says whether a direction is used, zero or no component.
+    The weight is that of paths and of the structure along it; that of a path is shared by its steps. ``state`` says whether a
+    direction is used, zero or no component.
     """
     weights, steps = model.component_weights(), dict[str, float]()
     for name, fitted in model.components_.fitted.items():
-        path = getattr(fitted.component, "path", ())
-        for step in path:
+        path = getattr(fitted.component, "path", None) or (getattr(fitted.component, "step", None),)
+        for step in filter(None, path):
             steps[step] = steps.get(step, 0.0) + weights[name] / len(path)
     total, told = sum(weights.values()) or 1.0, []
     for key, matrix in graph.directions().items():
@@ -414,7 +416,9 @@ def lines_of(record: dict[str, Any], page: Any) -> list[str]:
     sizes = ", ".join(number_of(read[f"{noun}s"], noun) for noun in ("node", "edge", "feature"))
     named = relation_weights(record)
     relations = f" of {len(named)} relations" if len(named) > 1 else ""
-    guessed = [note.removesuffix(".") for note in read["notes"] if note.startswith("Guessed")]
+    guessed = [note.removesuffix(".") for note in read["notes"] if "Guessed of" in note]
+    if len(guessed) > GUESSES:
+        guessed = [f"Columns were guessed in {number_of(len(guessed), 'case')}: the page lists them"]
     known = f"{read['labelled']:,} labelled, {number_of(len(classes), 'class', 'classes')}"
     told = [f"Read: {sizes.replace('edges', f'edges{relations}', 1)}; {known} ({show(classes)}){'. '.join(['', *guessed])}."]
     return [*told, *(f"{each['head']} {each['text']}" for each in record["findings"]), f"Page: {page} (open it in a browser)."]
@@ -437,7 +441,8 @@ def _score(record: dict[str, Any]) -> tuple[str, str, str]:
     if held["ranking"] and scoring in ("average_precision", "roc_auc"):
         k = held["ranking"]["positives"]
         name = record["classes"][held["ranking"]["code"]]
-        first = f" Of the first {k:,} by the probability of {name}, {dict(map(tuple, held['ranking']['first']))[k]:,} are {name}."
+        hits = dict(map(tuple, held["ranking"]["first"]))[k]
+        first = f" Of the first {k:,} by the probability of {name}, {hits:,} {'is' if hits == 1 else 'are'} {name}."
     return head, f"{words}{told}.{first}", "accuracy"
 
 
@@ -448,8 +453,11 @@ def _counts(record: dict[str, Any]) -> str:
     rest = len(used) - len(named)
     told = f"{', '.join(named) or 'nothing, all weights are zero'}{f', {rest} more' if rest else ''}."
     zero = [part["short_title"] for part in parts if part["removed"] and not part["name"].startswith(part["short_title"])]
-    without = [name for name, weight in relation_weights(record).items() if not weight]
+    relations = relation_weights(record)
+    without = [name for name, weight in relations.items() if not weight]
     told += f" Exactly zero: {list_names(zero, LISTED)}." if zero else ""
+    if without and len(relations) == 1:
+        return f"{told} The direction of the edges has no weight."
     return told + (f" Relations without a weight: {list_names(without, LISTED)}." if without else "")
 
 

@@ -7,8 +7,8 @@ ranking       after the first k rows, by falling probability: precision = found 
 
 Other models are fitted on the same folds, so that each label is predicted by models that were fitted without it:
 
-    features alone    the rows that need no edges, g(X), with the same learner and folds, three penalties
-    network alone     the same of the rows that need no features, U
+    features alone    the components that need no edges (`Components.sources`), same learner and folds, three penalties
+    network alone     the same of the components that need no features
     SlimG             its held-out probabilities
     boosted trees     scikit-learn's HistGradientBoostingClassifier on the same folds of the components' first columns
 
@@ -235,11 +235,9 @@ def compare(model: Model, codes: Array, own: HeldOut) -> dict[str, Any]:
         judged["SlimG"] = own
     else:
         rows = model.components_.labelled_rows(model.trained_on_)
-        kinds = {name: each.component for name, each in model.components_.fitted.items()}
-        for name, needs in {"features alone": "needs_edges", "network alone": "needs_features"}.items():
-            used = [part for part, each in kinds.items() if not getattr(each, needs)]
-            if 0 < len(used) < len(kinds):
-                judged[name] = replace(own, chances=_alone(model, rows, codes, used)[held])
+        for source, used in model.components_.sources.items():
+            if len(used) < len(model.components_.names):
+                judged[f"{source} alone"] = replace(own, chances=_alone(model, rows, codes, used)[held])
         judged["SlimG"] = own
         grown = _trees(model, rows, codes, notes)
         judged |= {} if grown is None else {"boosted trees": replace(own, chances=grown[held])}
@@ -252,7 +250,7 @@ def compare(model: Model, codes: Array, own: HeldOut) -> dict[str, Any]:
     return {"labels": len(own.codes), "baseline": own.baseline, "models": models, **told}
 
 
-def _alone(model: Model, rows: Array, codes: Array, used: list[str]) -> Array:
+def _alone(model: Model, rows: Array, codes: Array, used: tuple[str, ...]) -> Array:
     """Held-out probabilities of a linear model on some components."""
     groups = {name: model.components_.groups[name] for name in used}
     block = np.concatenate([rows[:, part] for part in groups.values()], axis=1)
