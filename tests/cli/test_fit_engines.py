@@ -215,7 +215,7 @@ def test_estimate_measures_files(files, slimg, monkeypatch):
         assert code == 0, err
         sizes = json.loads(out)["sizes"]
         assert sizes["nodes"] == pytest.approx(600, abs=2) and sizes["edges"] == pytest.approx(2400, abs=5)
-        assert sizes["features"] == 8 and sizes["classes"] == 3 and sizes["weighted"]
+        assert sizes["features"] == 9 and sizes["classes"] == 3 and sizes["weighted"]
         memory = json.loads(out)["engines"]["memory"]
         assert memory["reading"] > 0 and memory["page"] > 0 and memory["seconds"] > memory["reading"] + memory["page"]
     code, out, _ = slimg("estimate", *words)

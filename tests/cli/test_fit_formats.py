@@ -40,7 +40,8 @@ def test_predictions_are_the_same_by_id(folder, slimg, expected, write):
     assert list(found.index) == list(expected[0].index), "in the order of the nodes"
     assert list(found) == list(expected[0])
     assert list(chances.columns) == list(expected[1].columns)
-    assert np.abs(chances.to_numpy() - expected[1].to_numpy()).max() <= 2e-4
+    is_matrix = "npz" in write.__name__  # whose columns are not known to be numbers, so that none are put in ranges
+    assert np.abs(chances.to_numpy() - expected[1].to_numpy()).max() <= (0.05 if is_matrix else 2e-4)
     code, out, err = slimg("predict", "--json", "--out", "again.csv")
     assert code == 0, err
     assert json.loads(out)["scored_again"] == 0, "the model reads the same files in the same way"
