@@ -102,5 +102,5 @@ def test_an_engine_can_be_copied_and_pickled():
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two"])
 def test_threads_must_be_a_positive_integer(threads):
-    with pytest.raises(InputError, match="threads must be a positive integer"):
+    with pytest.raises(InputError, match="threads must be a whole number"):
         MemoryEngine(threads=threads)
