@@ -43,9 +43,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/python tools/check_docstrings.py
 
-# A warning is an error: a name without a page, a heading without a place.
+# A warning is an error: a name without a page, a heading without a place. So is a link that leads nowhere.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	$(BIN)/python tools/check_links.py build/docs
 	@echo "build/docs/index.html"
 
 bench: $(VENV)/.installed-dev

@@ -24,7 +24,7 @@ def test_two_files_and_one_command(folder):
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "", "progress is silent when nobody watches"
-    assert "Guessed of the edges: source = 'who', target = 'whom'." in done.stdout
+    assert "Guessed for the edges: source = 'who', target = 'whom'." in done.stdout
     assert "Column 'age' is read as a number, standardised." in done.stdout
     assert "Column 'city' is read as a category of 2 values, one-hot." in done.stdout
     assert "Column 'bio' is read as text, a bag of 9 words." in done.stdout

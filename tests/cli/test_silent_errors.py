@@ -25,7 +25,7 @@ def test_a_payment_id_is_no_end_of_an_edge(folder, slimg):
     words = ("--edges", "pays.csv", "--labels", "teams.csv", "--label", "team")
     code, out, err = slimg("fit", *words, "--no-measure-fold-in", "--json")
     assert code == 0, err
-    assert "Guessed of the edges: source = 'account', target = 'other'." in json.loads(out)["notes"]
+    assert "Guessed for the edges: source = 'account', target = 'other'." in json.loads(out)["notes"]
 
 
 def test_predict_does_not_guess_columns_afresh(folder, slimg):

@@ -41,7 +41,7 @@ def test_columns_are_found_by_name_and_by_content(sources):
     assert found.graph.adjacency.to_scipy()[1, 2] == 2.5
     assert found.graph.labels.tolist() == ["p", "q", None, "p"]
     assert found.graph.feature_names == ("x: high", "x: low")
-    assert "Guessed of the edges: source = 'from', target = 'to', weight = 'weight'." in found.notes
+    assert "Guessed for the edges: source = 'from', target = 'to', weight = 'weight'." in found.notes
     assert "Columns of the edges that are not used: when." in found.notes
 
 

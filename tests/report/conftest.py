@@ -1,14 +1,17 @@
 """One page of a small graph whose ids, labels and columns try to break out of it, and a browser to look at it."""
 
+import functools
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
 from browser import Browser
+from contradictions import random_graph
 from hostile import HOSTILE, SCRIPT
 
-from slimg import cli
+from slimg import SlimG, cli
+from slimg.report.record import fit_record
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +51,24 @@ def fitted(tmp_path_factory):
 @pytest.fixture(scope="session")
 def record(fitted):
     return json.loads((fitted / "record.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def fitted_kind():
+    """``fitted_kind(kind)``: a random graph of a kind, a fit of it, and its record; every other name of a node is hostile."""
+
+    @functools.cache
+    def fitted(kind):
+        graph = random_graph(kind, 100)
+        names = [f"Person {row} {SCRIPT if row % 2 else ''}" for row in range(graph.n)]
+        return graph, (model := SlimG(random_state=100).fit(graph)), fit_record(model, graph, names=names)
+
+    return fitted
+
+
+@pytest.fixture(scope="session")
+def typed(fitted_kind):
+    return fitted_kind("typed")
 
 
 @pytest.fixture(scope="session")

@@ -8,15 +8,12 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from contradictions import random_graph
 from hostile import HOSTILE, SCRIPT
 from markupsafe import escape
 
-from slimg import SlimG
 from slimg.errors import InputError
 from slimg.learn.path import describe
 from slimg.report.page import COLOURS, MOST_CLASSES, as_json, by_column, colours, formula, render
-from slimg.report.record import fit_record
 
 FOCUSED = "document.activeElement"
 
@@ -358,18 +355,15 @@ def test_features_name_their_column_once():
 
 
 @pytest.fixture(scope="module")
-def typed(tmp_path_factory):
-    """The page of a typed graph, some names of which are hostile."""
-    graph = random_graph("typed", 1)
-    names = [f"Person {row} {SCRIPT if row % 2 else ''}" for row in range(graph.n)]
-    record = fit_record(SlimG(random_state=0).fit(graph), graph, names=names)
+def drawn(typed, tmp_path_factory):
+    """Record and page of the typed graph."""
     path = tmp_path_factory.mktemp("typed") / "page.html"
-    path.write_text(render(record), encoding="utf-8")
-    return record, path
+    path.write_text(render(typed[2]), encoding="utf-8")
+    return typed[2], path
 
 
-def test_findings_are_pinned_and_lead_to_their_evidence(browser, typed):
-    record, path = typed
+def test_findings_are_pinned_and_lead_to_their_evidence(browser, drawn):
+    record, path = drawn
     page = browser.open(path)
     links = page.run("[...document.querySelectorAll('.pins a')].map(a => a.getAttribute('href'))")
     assert len(links) == 3 and all(page.run(f"document.querySelector('{link}') !== null") for link in links)
@@ -377,8 +371,8 @@ def test_findings_are_pinned_and_lead_to_their_evidence(browser, typed):
     assert all(" ".join(each["text"].split()) in text for each in record["findings"])  # a browser joins blanks
 
 
-def test_relations_with_and_without_a_weight_are_named(typed):
-    record, _ = typed
+def test_relations_with_and_without_a_weight_are_named(drawn):
+    record, _ = drawn
     html = section("model", record)
     assert "Share of the weights by relation and direction" in html
     for each in record["read"]["relations"]:
@@ -394,8 +388,8 @@ def test_of_many_classes_those_that_are_predicted_most_have_a_colour():
     assert colours({"classes": ["a", "b"], "nodes": {"prediction": [1, 1]}}) == [0, 1]
 
 
-def test_names_are_found_and_relations_drawn_with_their_direction(browser, typed):
-    record, path = typed
+def test_names_are_found_and_relations_drawn_with_their_direction(browser, drawn):
+    record, path = drawn
     page = browser.open(path)
     row = next(row for row, told in record["explained"].items() if told["neighbours"])
     page.run("document.getElementById('search').focus()")
@@ -404,13 +398,24 @@ def test_names_are_found_and_relations_drawn_with_their_direction(browser, typed
     assert heading(page).startswith(f"Person {row} ") and page.run("document.scripts.length") == 2
     arrows = sum(len({key[-1] for key in keys}) for _, _, keys in record["explained"][row]["neighbours"])
     assert page.run("document.querySelectorAll('#detail .around polygon').length") == arrows
-    kinds = page.run("[...document.querySelectorAll('#detail .kind')].map(text => text.textContent).join()")
+    kinds = page.run("[...document.querySelectorAll('#detail .kind, #detail .around figcaption')].map(e => e.textContent).join()")
     assert all(key[:-2].split()[0] in kinds for key in record["explained"][row]["neighbours"][0][2][:1])
     assert page.console == []
 
 
-def test_the_map_shows_every_class_and_leads_to_a_node(browser, typed):
-    record, path = typed
+def test_the_likeliest_of_a_rare_class_come_first(browser, fitted_kind, tmp_path):
+    record = fitted_kind("rare")[2]
+    (tmp_path / "rare.html").write_text(render(record), encoding="utf-8")
+    page = browser.open(tmp_path / "rare.html")
+    code = record["held_out"]["ranking"]["code"]
+    of_second = np.array(record["nodes"]["chances"][0])
+    first = record["nodes"]["ids"][int(np.argmax(of_second if code else -of_second))]
+    assert page.run("document.querySelector('#rows button').textContent") == first
+    assert page.run("document.getElementById('shown').textContent") == f"probability of {record['classes'][code]}"
+
+
+def test_the_map_shows_every_class_and_leads_to_a_node(browser, drawn):
+    record, path = drawn
     page = browser.open(path)
     dots = page.run("[...document.querySelectorAll('#map-drawing path')].map(p => p.getAttribute('d')).join('')")
     assert dots.count("M") == len(record["map"]["rows"])

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from contradictions import random_graph
 
 from explain_graphs import planted
 from slimg import Graph, SlimG
@@ -47,7 +46,8 @@ def test_nodes_are_those_of_the_graph(collected, graph, model):
 
 def test_nodes_end_where_the_room_ends(graph, model, monkeypatch):
     monkeypatch.setattr(records, "NODE_BYTES", 500)
-    nodes = fit_record(model, graph)["nodes"]
+    chances = Chances(model._own_scores(), model.temperature_)
+    nodes = records._nodes(graph, codes_in_model(model, graph), chances.best(), chances, None)
     assert nodes["total"] == 120 and 0 < len(nodes["ids"]) < 50
     assert len({len(nodes[name]) for name in ("ids", "label", "prediction", "probability")}) == 1
 
@@ -130,13 +130,6 @@ def test_json_values():
     assert json_values(given) == {"1": 0.5, "a": [[0, 1], None, None, True], "b": str(object)}
 
 
-@pytest.fixture(scope="module")
-def typed():
-    graph = random_graph("typed", 1)
-    names = [f"Person {row}" for row in range(graph.n)]
-    return graph, (model := SlimG(random_state=0).fit(graph)), fit_record(model, graph, names=names)
-
-
 def test_weights_of_relations_are_those_of_the_paths(typed):
     graph, model, collected = typed
     told = {each["direction"]: each for each in collected["read"]["relations"]}
@@ -150,7 +143,9 @@ def test_weights_of_relations_are_those_of_the_paths(typed):
         rows, columns = graph.direction(key).to_scipy().nonzero()
         both = (graph.codes[rows] >= 0) & (graph.codes[columns] >= 0)
         assert each["edges"] == len(rows) and each["labelled_edges"] == both.sum()
-        assert each["alike"] == pytest.approx((graph.codes[rows] == graph.codes[columns])[both].mean())
+        first, second = graph.codes[rows][both], graph.codes[columns][both]
+        assert each["alike"] == pytest.approx((first == second).mean())
+        assert each["alike_by_chance"] == pytest.approx((first[:, None] == second[None]).mean())
 
 
 def test_the_structure_along_a_relation_counts_as_its_weight():
@@ -171,19 +166,17 @@ def test_the_structure_along_a_relation_counts_as_its_weight():
     assert "direction" in fit_record(zero, graph)["findings"][1]["text"]
 
 
-def test_the_first_line_names_guesses_or_their_number():
-    graph = random_graph("homophily", 1)
-    model = SlimG(grid=[(0.0, 1e-2)]).fit(graph)
+def test_the_first_line_names_guesses_or_their_number(collected):
     for number in (0, 2, 5):
-        notes = [f"{k}.csv: Guessed of the nodes: id = 'key{k}'." for k in range(number)]
-        line = lines_of(fit_record(model, graph, facts={"notes": notes}), "page")[0]
+        notes = [f"{k}.csv: Guessed for the nodes: id = 'key{k}'." for k in range(number)]
+        line = lines_of({**collected, "read": {**collected["read"], "notes": notes}}, "page")[0]
         assert [f"key{k}" in line for k in range(number)] == [number < 5] * number
         assert ("5 cases" in line) == (number == 5)
 
 
 def test_neighbours_have_their_relations_and_names(typed):
     graph, _, collected = typed
-    assert collected["nodes"]["names"][7] == "Person 7"
+    assert collected["nodes"]["names"][8] == "Person 8 "
     for row, told in list(collected["explained"].items())[:5]:
         for name, _, keys in told["neighbours"]:
             other = int(graph.positions([type(graph.ids.tolist()[0])(name)])[0])
@@ -195,7 +188,7 @@ def test_the_map_has_every_node_of_a_small_graph(typed, monkeypatch):
     places = collected["map"]
     assert places["rows"] == list(range(graph.n)) and {min(places["x"]), max(places["x"])} == {0, 1000}
     monkeypatch.setattr(records, "MAPPED", 50)
-    assert len(fit_record(model, graph)["map"]["rows"]) == 50
+    assert len(records._map(model, graph)["rows"]) == 50
 
 
 def test_sets_are_those_of_the_model(typed):

@@ -53,6 +53,7 @@ from slimg.components.row_scaling import BINS, NORMALIZATIONS, Preparation, dens
 from slimg.engine.base import Array, RowMatrix
 from slimg.errors import InputError, check_whole_number, choices
 from slimg.graph.adjacency import Adjacency
+from slimg.graph.columns import number_of
 from slimg.graph.graph import Graph
 from slimg.graph.relations import opposite
 from slimg.linalg.operators import Operator, Steps, operator, steps
@@ -399,8 +400,8 @@ class Features(FeatureComponent):
 
     @property
     def short_title(self) -> str:
-        """The title in two or three words."""
-        return "own numbers in ranges" if self.normalize == "bins" else "own features"
+        """The title in a few words."""
+        return "own ranges" if self.normalize == "bins" else "own features"
 
 OPERATORS = {"row": "A_row", "sym": "Ã_sym"}
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -469,10 +470,9 @@ class PropagatedFeatures(FeatureComponent):
 
     @property
     def short_title(self) -> str:
-        """The title in two or three words."""
-        away = "direct neighbours" if self.steps == 1 else "nodes further away"
-        found = away if self.kind == "row" else "neighbourhood"
-        return f"{found} in ranges" if self.normalize == "bins" else found
+        """The title in a few words."""
+        what, far = "ranges" if self.normalize == "bins" else "features", number_of(self.steps, "step")
+        return f"{what} {f'{far} away' if self.kind == 'row' else f'within {far}'}"
 
     @property
     def hops(self) -> int:
@@ -520,7 +520,7 @@ class Diffusion(FeatureComponent):
     needs_edges: ClassVar[bool] = True
     most_entries: ClassVar[int | None] = 1 << 26
     title: ClassVar[str] = "the features around it, near ones most"
-    short_title: ClassVar[str] = "wide neighbourhood"
+    short_title: ClassVar[str] = "features around it"
 
     def __post_init__(self) -> None:
         super().__post_init__()

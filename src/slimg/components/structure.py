@@ -127,8 +127,8 @@ class Structure(Component):
 
     @property
     def short_title(self) -> str:
-        """The title in two or three words."""
-        return ("community" if self.normalize else "network") if self.step is None else f"network by {self.step}"
+        """The title in a few words."""
+        return ("community" if self.normalize else "place in the network") if self.step is None else f"links by {self.step}"
 
     def operator(self, graph: Graph) -> Operator:
         """A of a graph: the union of its relations, one direction, or Ã_sym.

@@ -460,7 +460,7 @@ class Joiner:
             frames[len(ids) - 1] = self._without_empty_rows(frame, ids[-1:], source)
             self.columns["nodes"][self._key(source, self.nodes)] = ids[-1]
             if own is None:
-                self.notes.append(f"{self._file(source, self.nodes)}Guessed of the nodes: id = {ids[-1]!r}.")
+                self.notes.append(f"{self._file(source, self.nodes)}Guessed for the nodes: id = {ids[-1]!r}.")
         table, name = (frames[0], ids[0]) if len(frames) == 1 else self._merged(ids)
         return chosen, table, name
 
@@ -483,7 +483,7 @@ class Joiner:
             weight, guessed = None, [item for item in guessed if not item.startswith("weight")]
         self.columns["edges"][key] = (first, second, weight)
         if guessed:
-            self.notes.append(f"{file}Guessed of the edges: {', '.join(guessed)}.")
+            self.notes.append(f"{file}Guessed for the edges: {', '.join(guessed)}.")
         unused = [name for name in rest.columns if name not in (first, second, weight)]
         if unused:
             kind = find_column(rest[unused], RELATIONS)
@@ -561,7 +561,7 @@ class Joiner:
         if name == id_name:
             raise InputError(f"{self.where}: column {name!r} cannot be both id and label: name another with --id or --label")
         if self.options.label is None:
-            self.notes.append(f"Guessed of the nodes: label = {name!r}.")
+            self.notes.append(f"Guessed for the nodes: label = {name!r}.")
         return name
 
     def _joined_labels(self, table: pd.DataFrame, id_name: str, source: Source) -> tuple[pd.DataFrame, str]:

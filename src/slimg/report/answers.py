@@ -48,7 +48,7 @@ Question = Mapping[str, Any]
 
 
 class Answers:
-    """A fitted model and the table of its nodes, to be question.
+    """A fitted model and the table of its nodes, to be asked.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class Answers:
         return ranks
 
     def _chosen(self, question: Question) -> Array:
-        """Rows that fit the filters, in the order that is question for."""
+        """Rows that fit the filters, in the order that is asked for."""
         columns, text, state = self.columns, _word(question, "text").strip().lower(), _word(question, "state")
         keep = self._ranks(text) > 0 if text else np.ones(self.graph.n, bool)
         if _word(question, "class"):

@@ -169,14 +169,15 @@
       const [x1, y1] = place(a), [x2, y2] = place(b);
       svg.append(draw("line", { x1, y1, x2, y2, class: "among" }));
     }
+    const kindsOf = (keys) => [...new Set(keys.map((key) => key.replace(/ [→←]$/, "")))].join(", ");
+    const all = new Set(told.neighbours.map(([, , keys]) => kindsOf(keys)));  // named once where it is one
     told.neighbours.forEach(([, , keys], k) => {
       const [x2, y2] = place(k);
       svg.append(draw("line", { x1: middle, y1: middle, x2, y2 }));
       if (keys.some((key) => key.endsWith("→"))) svg.append(arrow(middle, middle, x2, y2, 9));
       if (keys.some((key) => key.endsWith("←"))) svg.append(arrow(x2, y2, middle, middle, 13));
-      const kinds = [...new Set(keys.map((key) => key.replace(/ [→←]$/, "")))].join(", ");
-      const along = k % 2 ? 0.5 : 0.66;
-      if (kinds && kinds !== "edges") svg.append(draw("text", { x: middle + along * (x2 - middle), y: middle + along * (y2 - middle), "text-anchor": "middle", class: "kind" }, short(kinds, 20)));
+      const kinds = kindsOf(keys), along = k % 2 ? 0.5 : 0.66;
+      if (kinds && all.size > 1) svg.append(draw("text", { x: middle + along * (x2 - middle), y: middle + along * (y2 - middle), "text-anchor": "middle", class: "kind" }, short(kinds, 20)));
     });
     told.neighbours.forEach(([name, code], k) => {
       const [x, y] = place(k), shown = rowOf.has(name) ? names[rowOf.get(name)] || name : name;
@@ -187,7 +188,8 @@
     });
     svg.append(draw("circle", { cx: middle, cy: middle, r: 12, fill: colour(nodes.prediction[row]) }));
     const figure = make("figure", null, { class: "around" });
-    figure.append(svg, make("figcaption", `${told.degree > total ? `${total} of ${told.degree.toLocaleString("en")} neighbours, those with the largest contributions` : "All neighbours"}; the colour is the prediction.`), legend(told, row));
+    const [only] = all, relation = all.size === 1 && only && only !== "edges" ? `, all by ${only}` : "";
+    figure.append(svg, make("figcaption", `${told.degree > total ? `${total} of ${told.degree.toLocaleString("en")} neighbours, those with the largest contributions` : "All neighbours"}${relation}; the colour is the prediction.`), legend(told, row));
     return [figure];
   }
 
@@ -199,11 +201,14 @@
   }
 
   function legend(told, row) {
-    const list = make("ul", null, { class: "legend" });
-    for (const code of [...new Set([nodes.prediction[row], ...told.neighbours.map(([, code]) => code)])]) {
+    const list = make("ul", null, { class: "legend" }), named = new Map();  // colour: its classes
+    for (const code of new Set([nodes.prediction[row], ...told.neighbours.map(([, code]) => code)])) {
+      named.set(colour(code), [...(named.get(colour(code)) || []), classes[code]]);
+    }
+    for (const [fill, those] of named) {
       const item = make("li"), mark = draw("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" });
-      mark.append(draw("circle", { cx: 5, cy: 5, r: 5, fill: colour(code) }));
-      item.append(mark, classes[code]);
+      mark.append(draw("circle", { cx: 5, cy: 5, r: 5, fill }));
+      item.append(mark, those.join(", "));
       list.append(item);
     }
     return list;
@@ -259,6 +264,7 @@
   byId("previous").addEventListener("click", () => { page -= 1; show(); });
   byId("next").addEventListener("click", () => { page += 1; show(); });
   if (ranking) {
+    if (nodes.chances && sets && sets.by_class) order.value = String(ranking.code);  // whom to check first
     const half = ranking.threshold.findIndex((value) => value < 0.5);
     byId("threshold").value = Math.max(0, (half < 0 ? ranking.threshold.length : half) - 1);
     byId("threshold").addEventListener("input", threshold);

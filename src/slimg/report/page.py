@@ -121,7 +121,8 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
     script, fitted, diagnosis = _asset("page.js"), record["model"], record["diagnosis"]
     parts, shown = fitted["overview"]["components"], {key: record[key] for key in ("classes", "nodes", "explained")}
     labels = {part["name"]: label_of(part) for part in parts}
-    scoring = record["held_out"]["scoring"]
+    held, told = record["held_out"], record["held_out"]["ranking"]
+    scoring = held["scoring"]
     words = WORDS[scoring]
     headings = {**SECTIONS, "accuracy": words[0].upper() + words[1:]}
     return {
@@ -137,7 +138,9 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
         "dots": dots(record),
         "relations": {each["direction"]: 100 * each["share"] for each in used(record["read"]["relations"])},
         "points": scoring in SHARES,
-        "first": format_first(told, record["classes"][told["code"]]) if (told := record["held_out"]["ranking"]) else "",
+        "of_class": (of_class := bool(told) and scoring != "accuracy"),
+        "off": (told if of_class else held)["calibration_error"],
+        "first": format_first(told, record["classes"][told["code"]]) if told else "",
         "title": title or record["read"].get("title") or "Nodes of a graph",
         "sections": {name: heading for name, heading in headings.items() if diagnosis or name != "diagnosis"},
         "style": _asset("page.css"),
@@ -147,9 +150,9 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
         "plots": plots,
         "zip": zip,
         "accuracies": accuracies(diagnosis["evidence"], labels) if diagnosis else {},
-        "confusions": confusions(record["held_out"]["confusion"], record["classes"]),
+        "confusions": confusions(held["confusion"], record["classes"]),
         "labels": labels,
-        "weights": {labels[part["name"]]: part["norm"] for part in parts if not part["removed"]},
+        "weights": {labels[part["name"]]: part["norm"] for part in sorted(parts, key=lambda part: -part["norm"]) if part["norm"]},
         "compared": {each["name"]: each for each in record["comparison"]["models"]},
         "chosen": describe(fitted["chosen"], formula),
         "averaged": [member for member in fitted["members"] if member != fitted["chosen"]],
@@ -163,12 +166,14 @@ def templates() -> Environment:
     Returns
     -------
     jinja2.Environment
-        With autoescape, and the filters by which numbers and names are written.
+        With autoescape, but in Markdown and plain sentences, and the filters by which numbers and names are written.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    loader = PackageLoader("slimg.report")
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        loader=PackageLoader("slimg.report"), autoescape=lambda name: str(name).endswith(".html"), undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     made.filters |= {
         "percent": lambda share, digits=1: "–" if share is None else f"{share:.{digits}%}",
         "count": lambda number: f"{number:,}",

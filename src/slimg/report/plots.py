@@ -240,7 +240,7 @@ def reliability_chart(bins: Sequence[Mapping[str, float]], title: str) -> Svg:
 
 def path_chart(selection: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], title: str, scoring: str = "accuracy") -> Svg:
     """Validation score of each candidate over λ₂."""
-    return _as_svg(lambda axes: _draw_path(axes, selection, chosen, scoring), title, 3.1)
+    return _as_svg(lambda axes: _draw_path(axes, selection, chosen, scoring), title, 3.6)
 
 
 def precision_recall_chart(told: Mapping[str, Any], title: str) -> Svg:
@@ -292,7 +292,8 @@ def _draw_path(axes: Axes, selection: Sequence[Mapping[str, Any]], chosen: Mappi
     if scoring in SHARES:
         axes.yaxis.set_major_formatter(_percent)
         axes.set_ylim(top=min(axes.get_ylim()[1], 1.01))
-    axes.legend(frameon=False, fontsize=9, labelcolor=INK)
+    below = {"loc": "upper center", "bbox_to_anchor": (0.45, -0.2), "ncols": 3}  # not over the lines
+    axes.legend(frameon=False, fontsize=9, labelcolor=INK, **below)
 
 
 def _distances(middle: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

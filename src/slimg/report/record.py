@@ -37,8 +37,9 @@ from slimg.report.scores import Model, _share, compare, held_out, summary
 
 GUESSES = 3
 """Guesses that the first line after a fit names."""
-NAMED, LISTED = 4, 8
+NAMED, LISTED = 4, 4
 """Components that a finding names with their share; names in a list."""
+NOTHING = "nothing, all weights are zero."
 OFF = 0.1
 """Calibration error from which probabilities are said to be off."""
 NODE_BYTES, CHANCE_BYTES = 4_500_000, 1_200_000
@@ -146,7 +147,7 @@ def results(record: dict[str, Any]) -> dict[str, Any]:
         What ``slimg fit --json`` and ``slimg report --json`` print.
     """
     read, held, told = record["read"], record["held_out"], record["held_out"]["ranking"]
-    areas = {name: told[name] for name in ("average_precision", "roc_auc", "first")} if told else {}
+    areas = {name: told[name] for name in ("average_precision", "roc_auc", "first", "calibration_error")} if told else {}
     known = "nodes", "edges", "features", "labelled", "relations", "notes", "files", "folder"
     measured = "accuracy", "interval", "majority", "scoring", "score", "score_interval", "baseline", "calibration_error", "sets"
     return {
@@ -268,7 +269,7 @@ def _model(model: Model) -> dict[str, Any]:
 
 
 def _relations(model: Model, graph: Graph) -> list[dict[str, Any]]:
-    """Each direction of each relation: edges, its weight, and how often its labelled ends are of one class.
+    """Each direction of each relation: edges, its weight, and how often its labelled ends are of one class, also by chance.
 
     The weight is that of paths and of the structure along it; that of a path is shared by its steps. ``state`` says whether a
     direction is used, zero or no component.
@@ -280,11 +281,13 @@ def _relations(model: Model, graph: Graph) -> list[dict[str, Any]]:
             steps[step] = steps.get(step, 0.0) + weights[name] / len(path)
     total, told = sum(weights.values()) or 1.0, []
     for key, matrix in graph.directions().items():
-        ends = np.repeat(graph.codes, np.diff(matrix.indptr)), graph.codes[matrix.indices]
-        both = (ends[0] >= 0) & (ends[1] >= 0)
+        ends = np.stack([np.repeat(graph.codes, np.diff(matrix.indptr)), graph.codes[matrix.indices]])
+        ends = ends[:, (ends >= 0).all(axis=0)]
+        first, second = (np.bincount(each, minlength=len(graph.classes)).astype(float) for each in ends)
         told.append({
             "direction": key, "edges": int(matrix.nnz), "weight": steps.get(key, 0.0), "share": steps.get(key, 0.0) / total,
-            "labelled_edges": int(both.sum()), "alike": _share(float((ends[0] == ends[1])[both].sum()), float(both.sum())),
+            "labelled_edges": ends.shape[1], "alike": _share(float((ends[0] == ends[1]).sum()), ends.shape[1]),
+            "alike_by_chance": _share(float(first @ second), ends.shape[1] ** 2),
             "state": "screened out" if key not in steps else "used" if steps[key] else "exactly zero",
         })  # fmt: skip
     return told
@@ -416,7 +419,7 @@ def lines_of(record: dict[str, Any], page: Any) -> list[str]:
     sizes = ", ".join(number_of(read[f"{noun}s"], noun) for noun in ("node", "edge", "feature"))
     named = relation_weights(record)
     relations = f" of {len(named)} relations" if len(named) > 1 else ""
-    guessed = [note.removesuffix(".") for note in read["notes"] if "Guessed of" in note]
+    guessed = [note.removesuffix(".") for note in read["notes"] if "Guessed for" in note]
     if len(guessed) > GUESSES:
         guessed = [f"Columns were guessed in {number_of(len(guessed), 'case')}: the page lists them"]
     known = f"{read['labelled']:,} labelled, {number_of(len(classes), 'class', 'classes')}"
@@ -451,10 +454,11 @@ def _counts(record: dict[str, Any]) -> str:
     used = sorted((part for part in parts if not part["removed"]), key=lambda part: -part["norm"])
     named = [f"{part['short_title']} {part['share']:.0%}" for part in used[:NAMED]]
     rest = len(used) - len(named)
-    told = f"{', '.join(named) or 'nothing, all weights are zero'}{f', {rest} more' if rest else ''}."
+    told = f"{', '.join(named)}{f', {rest} more' if rest else ''} (shares of the weights)." if named else NOTHING
     zero = [part["short_title"] for part in parts if part["removed"] and not part["name"].startswith(part["short_title"])]
     relations = relation_weights(record)
-    without = [name for name, weight in relations.items() if not weight]
+    edges = {each["direction"].removesuffix(OUT).removesuffix(INTO): each["edges"] for each in record["read"]["relations"]}
+    without = sorted((name for name, weight in relations.items() if not weight), key=lambda name: -edges[name])
     told += f" Exactly zero: {list_names(zero, LISTED)}." if zero else ""
     if without and len(relations) == 1:
         return f"{told} The direction of the edges has no weight."

@@ -93,7 +93,7 @@ class Server(ThreadingMixIn, TCPServer):
         self.address: str = f"http://{names[0]}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Pass over clients that went away; errors of answers are told to those who question."""
+        """Pass over clients that went away; errors of answers are told to those who asked."""
 
 
 class Handler(BaseHTTPRequestHandler):
