@@ -5,8 +5,11 @@ from importlib.resources import files
 
 import pytest
 
+from slimg.components import default_components
+from slimg.graph import splits
 from slimg.lab.baselines import LINEAR
 from slimg.lab.baselines.network import PAPER
+from slimg.lab.bench import graphs
 from slimg.lab.bench.models import is_reduced, kind, protocol
 
 
@@ -47,3 +50,13 @@ def test_the_earlier_name_of_the_weight_decay_is_read():
     linear = kind("sgc")
     linear.check({"wd": 1e-5})
     assert linear.sharing({"wd": 1e-5, "K": 2}) == {"K": 2} == linear.sharing({"weight_decay": 1e-5, "K": 2})
+
+
+def test_the_default_list_of_a_cell_follows_the_labels_of_its_split():
+    graph = graphs.load({"synthetic": "blocks", "nodes": 300, "edges": 1500, "features": 70, "classes": 2})
+    run, found = kind("slimg").begin(graph.with_labels(None), None, [{"components": "default"}]), []
+    for share in (0.2, 0.5):
+        split = splits.stratified(graph, (share, 0.1, 0.9 - share), 0)
+        found.append(run({"components": "default", "average": 1}, graph, split, 0).weights)
+        assert set(found[-1]) == {each.name for each in default_components(len(split.train), graph.n, graph.d)}
+    assert "A_row^1 X" in set(found[1]) - set(found[0])

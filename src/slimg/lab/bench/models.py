@@ -100,7 +100,8 @@ def kind(name: str) -> Kind:
 class SlimGKind(Kind):
     """SlimG: variants that differ in the components they use, or in how they learn, share the components.
 
-    ``"timed": true`` trains once more with the chosen pair alone, to know what that takes without a warm start.
+    Its default list depends on the labels, so that each split computes its own. ``"timed": true`` trains once more with the
+    chosen pair alone, to know what that takes without a warm start.
     """
 
     family = "slimg"
@@ -113,13 +114,15 @@ class SlimGKind(Kind):
         return {**found, "components": DEFAULT} if settings.get("components") == DEFAULT else found
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
+        shared = self.sharing(several[0])
         wanted = {name for settings in several for name in settings.get("components", NAMES)}
-        union = {"components": [name for name in NAMES if name in wanted], **self.sharing(several[0])}
-        parts = SlimG(**slimg_params(union, normalize)).propagate(graph)
+        union = {"components": [name for name in NAMES if name in wanted], **shared}
+        common = None if DEFAULT in shared.values() else SlimG(**slimg_params(union, normalize)).propagate(graph)
 
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
             given = {key: value for key, value in settings.items() if key != "timed"}
             model = SlimG(random_state=seed, **slimg_params(given, normalize))
+            parts = model.propagate(seen, split.train) if common is None else common
             names = parts.blocks if model.components is None else [each.name for each in model.components]
             own = parts.select(name for name in names if name in parts.blocks)
             model.fit(seen, train=split.train, val=split.val, propagated=own)
