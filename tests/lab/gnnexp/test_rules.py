@@ -104,7 +104,7 @@ def test_a_call_the_rule_does_not_know_is_refused():
         def forward(self, x, edge_index):
             return self.conv(edge_index, x)
 
-    with pytest.raises(InputError, match=r"test_rules.py:\d+ `return self.conv\(edge_index, x\)`: GCNConv needs the edges"):
+    with pytest.raises(InputError, match=r"test_rules.py:\d+ `return self.conv\(edge_index, x\)`: gcn_norm needs the edges"):
         gnnexp.linearize(Wrong())
 
 

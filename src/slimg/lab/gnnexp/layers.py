@@ -5,7 +5,8 @@ formula is without its activations. A layer without a rule whose forward calls `
 
     m_ij = message(x_j, …)       H_i = Σ_j m_ij  or the mean       update(H)
 
-so it needs no rule when its message is linear in what the sources send.
+so it needs no rule when its message is linear in what the sources send, as those of most layers of the library are
+(`rules.FOLLOWED` names those that are tested).
 """
 
 from __future__ import annotations
@@ -21,60 +22,11 @@ from slimg.lab.gnnexp.rules import Site, dotted, rule
 _PROVIDED = ("index", "ptr", "dim_size", "size", "size_i", "size_j", "edge_index", "edge_index_i", "edge_index_j")
 
 
-@rule("torch_geometric.GCNConv")
-def gcn_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
-    """M X W + b, M = Ã_sym by default."""
-    return site.bias(_operator(site, edge_index, edge_weight) @ site.linear(x, "lin"))
-
-
-@rule("torch_geometric.LGConv")
-def lg_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
-    """A_sym X."""
-    return _operator(site, edge_index, edge_weight) @ x
-
-
-@rule("torch_geometric.SGConv")
-def sg_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
-    """Ã_sym^K X W + b."""
-    return site.linear(_operator(site, edge_index, edge_weight) ** site.module.K @ x, "lin")
-
-
-@rule("torch_geometric.SSGConv")
-def ssg_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
-    """(αI + (1 − α)/K Σ_k Ã_sym^k) X W + b."""
-    alpha, hops = rational(site.module.alpha), _hops(site, x, edge_index, edge_weight)
-    return site.linear(x * alpha + v.total(hops[1:]) * ((1 - alpha) / site.module.K), "lin")
-
-
-@rule("torch_geometric.TAGConv")
-def tag_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
-    """Σ_(k≤K) A_sym^k X W_k + b."""
-    hops = enumerate(_hops(site, x, edge_index, edge_weight))
-    return site.bias(v.total(hop.times(site.weight(f"lins.{place}")) for place, hop in hops))
-
-
-@rule("torch_geometric.MixHopConv")
-def mixhop_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
-    """‖_k Ã_sym^k X W_k + b."""
-    step = _operator(site, edge_index, edge_weight)
-    hops = [(step**power @ x).times(site.weight(f"lins.{power}")) for power in site.module.powers]
-    return site.bias(v.joined(hops, site.call))
-
-
-@rule("torch_geometric.APPNP")
-def appnp(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
-    """H ← (1 − α)Ã_sym H + αX, K times."""
-    step, alpha, value = _operator(site, edge_index, edge_weight), rational(site.module.alpha), x
-    for _ in range(site.module.K):
-        value = (step @ value) * (1 - alpha) + x * alpha
-    return value
-
-
 @rule("torch_geometric.GCN2Conv")
 def gcn2_conv(site: Site, x: v.Value, x_0: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """((1 − α)Ã_sym H + αX₀) ((1 − β)I + βW), where the second factor is one free weight; two when not shared."""
     alpha = rational(site.module.alpha)
-    passed = (_operator(site, edge_index, edge_weight) @ x) * (1 - alpha)
+    passed = (_normalised(site, edge_index, edge_weight) @ x) * (1 - alpha)
     second = "weight1" if site.module.weight2 is None else "weight2"
     return passed.times(site.weight("weight1")) + (x_0 * alpha).times(site.weight(second))
 
@@ -100,7 +52,7 @@ def cheb_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = 
 @rule("torch_geometric.ARMAConv")
 def arma_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = None) -> v.Value:
     """Mean over stacks of H ← σ(A_sym H W_t + X V_t + b_t), T times from H = X."""
-    layer, step, stacks = site.module, _operator(site, edge_index, edge_weight), []
+    layer, step, stacks = site.module, _normalised(site, edge_index, edge_weight), []
     if layer.act is not None:
         site.activation(getattr(layer.act, "__name__", type(layer.act).__name__) + " of ARMAConv")
     for stack in range(layer.num_stacks):
@@ -114,48 +66,6 @@ def arma_conv(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights = 
                 value = value + v.Value.row(site.weight(f"bias.{own}.{stack}"))
         stacks.append(value)
     return v.total(stacks) * rational(1 / layer.num_stacks)
-
-
-@rule("torch_geometric.SAGEConv")
-def sage_conv(site: Site, x: Any, edge_index: Any, size: Any = None) -> v.Value:
-    """A_row X W + X V + b."""
-    sent, own = _sent_and_own(x)
-    if site.module.project:
-        sent = site.linear(sent, "lin")
-        site.activation("ReLU of SAGEConv's projection")
-    if site.module.normalize:
-        site.problem("SAGEConv(normalize=True) divides each node's row by its length: the division is left out")
-    value = site.linear(site.operator(edge_index, site.aggregation()) @ sent, "lin_l")
-    return value + site.linear(own, "lin_r") if site.module.root_weight else value
-
-
-@rule("torch_geometric.GraphConv")
-def graph_conv(site: Site, x: Any, edge_index: Any, edge_weight: v.Weights = None, size: Any = None) -> v.Value:
-    """A X W + X V + b."""
-    sent, own = _sent_and_own(x)
-    passed = site.operator(edge_index, site.aggregation(edge_weight is not None), weights=edge_weight) @ sent
-    return site.linear(passed, "lin_rel") + site.linear(own, "lin_root")
-
-
-@rule("torch_geometric.SimpleConv")
-def simple_conv(site: Site, x: Any, edge_index: Any, edge_weight: v.Weights = None, size: Any = None) -> v.Value:
-    """M X, M = A or A_row; with X added, concatenated, or as a loop."""
-    (sent, own), root = _sent_and_own(x), site.module.combine_root
-    loops = 1 if root == "self_loop" else 0
-    value = site.operator(edge_index, site.aggregation(edge_weight is not None), loops, edge_weight) @ sent
-    if root == "sum":
-        return value + own
-    return v.joined([own, value], site.call) if root == "cat" else value
-
-
-@rule("torch_geometric.GINConv")
-def gin_conv(site: Site, x: Any, edge_index: Any, size: Any = None) -> v.Value:
-    """f(A X + (1 + ε)X); a learned ε is a free scalar."""
-    (sent, own), epsilon = _sent_and_own(x), site.module.eps
-    is_learned = getattr(epsilon, "requires_grad", False)
-    own = own + own.scaled(site.weight("eps")) if is_learned else own * (1 + float(epsilon))
-    value = site.operator(edge_index, site.aggregation()) @ sent + own
-    return site.interpreter.run(site.module.nn, site.weight("nn"), value)
 
 
 @rule("torch_geometric.GATConv")
@@ -278,28 +188,14 @@ def loop_strength(add_self_loops: bool, improved: bool, weights: v.Weights) -> i
     return (2 if improved and weights is not None else 1) if add_self_loops else 0
 
 
-def _operator(site: Site, edge_index: Any, edge_weight: v.Weights) -> Polynomial:
-    """The operator of the layers that share `gcn_norm`; options a layer does not have are off, but it normalises."""
+def _normalised(site: Site, edge_index: Any, edge_weight: v.Weights) -> Polynomial:
+    """The operator that a layer makes with `gcn_norm`; ARMA's has no loops."""
     layer = site.module
     if site.aggregation() != "none":
         site.fail(f"aggregates by {layer.aggr} over normalised weights, which has no rule: use aggr='add'")
     if not getattr(layer, "normalize", True):
         return site.operator(edge_index, weights=edge_weight)
-    loops = loop_strength(getattr(layer, "add_self_loops", False), getattr(layer, "improved", False), edge_weight)
-    return site.operator(edge_index, "sym", loops, edge_weight)
-
-
-def _hops(site: Site, x: v.Value, edge_index: Any, edge_weight: v.Weights) -> list[v.Value]:
-    """X, M X, …, M^K X."""
-    step, hops = _operator(site, edge_index, edge_weight), [x]
-    for _ in range(site.module.K):
-        hops.append(step @ hops[-1])
-    return hops
-
-
-def _sent_and_own(x: Any) -> tuple[v.Value, v.Value]:
-    """What the neighbours send and what the node itself holds."""
-    return x if isinstance(x, tuple) else (x, x)
+    return site.operator(edge_index, "sym", int(getattr(layer, "add_self_loops", False)), edge_weight)
 
 
 def _letter(site: Site, edge_index: Any, edge_weight: v.Weights) -> str:

@@ -47,6 +47,10 @@ _OPERATORS = {
     for letter, loops in (("A", 0), ("Ã", 1))
     for norm in NORMALISATIONS
 }
+FOLLOWED = (
+    "APPNP", "GCNConv", "GINConv", "GraphConv", "LGConv", "MixHopConv", "SAGEConv", "SGConv", "SSGConv", "SimpleConv", "TAGConv",
+)  # fmt: skip
+"""Layers of PyTorch Geometric without a rule, whose propagator follows from their code."""
 ROLES = ("features", "graph", "weights", "two_hop", "square", "data", "ignored", *_OPERATORS)
 _IGNORED = ("batch", "size", "num_nodes", "ptr", "training", "batch_size")
 
@@ -102,7 +106,7 @@ def rule_for(layer: Any) -> Rule | None:
 
 
 def supported_layers() -> list[str]:
-    """Names of the layer classes that have a rule.
+    """Names of the layer classes that have a rule, or are known to be followed without one.
 
     Returns
     -------
@@ -110,7 +114,7 @@ def supported_layers() -> list[str]:
         In alphabetical order.
     """
     names = [layer if isinstance(layer, str) else f".{layer.__name__}" for layer in _RULES]
-    return sorted({name.split(".")[-1] for name in names if "." in name})
+    return sorted({name.split(".")[-1] for name in names if "." in name} | set(FOLLOWED))
 
 
 @dataclass(frozen=True)
