@@ -67,10 +67,10 @@ def test_with_time_enough_it_is_scikit_learns_optimum():
 
 
 def test_the_papers_grid_is_searched_where_nothing_is_fixed():
-    open_settings = [(each.K, each.T) for each in LinearGNN("dgc").settings()]
+    open_settings = [(each.K, each.T) for each in LinearGNN("dgc").propagators()]
     assert open_settings == [(200, 3), (200, 4), (200, 5), (200, 6)]
-    assert [(each.K, each.T) for each in LinearGNN("dgc", K=200, T=5).settings()] == [(200, 5)]
-    assert len(LinearGNN("gcnii").settings()) == 12 and len(LinearGNN("gcnii", K=8).settings()) == 3
+    assert [(each.K, each.T) for each in LinearGNN("dgc", K=200, T=5).propagators()] == [(200, 5)]
+    assert len(LinearGNN("gcnii").settings()) == 24 and len(LinearGNN("gcnii", K=8).settings()) == 6
     model = fitted("s2gc")
     assert len(model.selection_) == 5 * 2
     assert {(r["alpha"], r["weight_decay"]) for r in model.selection_} == {

@@ -88,7 +88,7 @@ class Baseline(BaseNodeClassifier):
     setting_ : dict
         The setting that was chosen.
     selection_ : list of dict
-        A record per setting: its values, val_accuracy, val_loss, epoch (the one kept), epochs (run), seconds.
+        A record per setting: its values, val_accuracy, val_loss, epoch (the one kept), epochs (run, of networks), seconds.
     notes_ : tuple of str
         Notes on the graph and the model.
     seconds_ : dict of str to float
@@ -123,6 +123,10 @@ class Baseline(BaseNodeClassifier):
         estimator
             Itself, fitted.
         """
+        return self._fit(graph, y, train, val)
+
+    def _fit(self, graph: Graph, y: Any, train: Any, val: Any, *shared: Any) -> Any:
+        """What `fit` does; ``shared`` is passed on to `_prepare`."""
         self._check(graph, y)
         rows = copy(self)._fit_rows(graph, train, val)  # a copy: an interrupted fit leaves this estimator as it was
         settings, codes = self.settings(), np.full(graph.n, -1)
@@ -131,17 +135,20 @@ class Baseline(BaseNodeClassifier):
             codes[rows.val] = rows.val_codes
         targets = Targets(codes, len(rows.classes), rows.train, rows.val)
         begun = time.perf_counter()
-        inputs = self._prepare(graph, targets)
+        inputs = self._prepare(graph, targets, *shared)
         prepared = time.perf_counter()
         learned, records, chosen = select(
             settings, lambda place, rows: self._learn(inputs, settings[place], rows), targets, self.cv, self.random_state
         )
+        selected = time.perf_counter()
+        learned = self._finish(graph, inputs, learned, settings[chosen])
         if not np.isfinite(learned.scores).all():
             raise InputError(f"the loss became infinite or NaN with {settings[chosen]}, the best of the settings: lower lr")
         self.classes_, self.scores_, self.model_ = rows.classes, learned.scores, learned.model
         self.selection_, self.setting_ = records, settings[chosen]
         self.notes_ = (*graph.notes, *self._notes(graph))
-        self.seconds_ = {"features": prepared - begun, "learning": time.perf_counter() - prepared}
+        features = prepared - begun + time.perf_counter() - selected
+        self.seconds_ = {"features": features, "learning": selected - prepared}
         return self
 
     def settings(self) -> list[dict[str, Any]]:
@@ -166,6 +173,10 @@ class Baseline(BaseNodeClassifier):
     def _learn(self, inputs: Any, setting: dict[str, Any], targets: Targets) -> Learned:
         """Scores with one setting."""
         raise NotImplementedError
+
+    def _finish(self, graph: Graph, inputs: Any, learned: Learned, setting: dict[str, Any]) -> Learned:
+        """The scores of the chosen setting, if they were not computed for each."""
+        return learned
 
     def _notes(self, graph: Graph) -> tuple[str, ...]:
         return ()
@@ -196,7 +207,7 @@ def select(
         run = partial(learn, place)
         learned = _over_folds(run, targets, cv, random_state) if targets.check is None else run(targets)
         found = {"val_accuracy": learned.val_accuracy, "val_loss": learned.val_loss}
-        steps = {"epoch": learned.iteration, "epochs": learned.iterations}
+        steps = {"epoch": learned.iteration} | ({"epochs": learned.iterations} if learned.iterations else {})
         records.append({**setting, **found, **steps, "seconds": time.perf_counter() - begun})
         if best_of(records) == place:
             kept = learned

@@ -10,30 +10,37 @@ P is computed for all nodes once, for the setting that was chosen.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from slimg.base import BaseNodeClassifier, FitRows, check_graph
+from slimg.base import check_graph
 from slimg.components.compute import Components
 from slimg.components.estimate import choose_engine
-from slimg.engine.base import Array, check_engine
+from slimg.engine.base import Array, Engine, check_engine
 from slimg.errors import InputError, check_whole_number
 from slimg.graph.graph import Graph
-from slimg.lab.baselines.base import Learned, Targets, WithHyperparameters, one_or_several, select
+from slimg.lab.baselines.base import Baseline, Learned, Targets, WithHyperparameters, one_or_several
 from slimg.lab.propagators.registry import Propagator, get, kind_of, together
-from slimg.learn.early_stopping import EPOCHS, PATIENCE, Stopped, fit_stopped
+from slimg.learn.early_stopping import EPOCHS, PATIENCE, fit_stopped
 
 WEIGHT_DECAYS = (0.0, 5e-4)
 Propagated = list[tuple[Propagator, Components]]
 
 
-class LinearGNN(WithHyperparameters, BaseNodeClassifier):
+@dataclass(frozen=True)
+class _Rows:
+    """Labelled rows of P(A, X) by setting, the place of each node among them, and P for all nodes where it is known."""
+
+    engine: Engine
+    of: dict[str, tuple[Propagator, Array, Components | None]]
+    place: Array
+
+
+class LinearGNN(WithHyperparameters, Baseline):
     """A registered propagator with logistic regression: ``LinearGNN("dgc", K=200, T=5).fit(graph).predict()``.
 
     Parameters
@@ -57,8 +64,6 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (c,)
-        Classes of the training rows.
     coef_ : dict of str to ndarray of shape (width, c)
         Weights by block of columns.
     intercept_ : ndarray of shape (c,)
@@ -71,10 +76,8 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         Columns of P(A, X) for all nodes.
     selection_ : list of dict
         A record per setting: its hyperparameters, weight_decay, val_accuracy, val_loss, epoch, seconds.
-    notes_ : tuple of str
-        Notes on the graph and the propagation.
-    seconds_ : dict of str to float
-        Of propagation and learning.
+
+    Further ones are those of `slimg.lab.baselines.base.Baseline`.
 
     Examples
     --------
@@ -91,25 +94,15 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
     propagator_: Propagator
     weight_decay_: float
     components_: Components
-    selection_: list[dict[str, Any]]
-    notes_: tuple[str, ...]
-    seconds_: dict[str, float]
 
     def __init__(
         self, propagator: str | Propagator = "sgc", *, weight_decay: float | Sequence[float] | None = None,
         epochs: int = EPOCHS, patience: int = PATIENCE, cv: int = 5, normalize_features: str | None = "row",
         engine: Any = "memory", memory: str | int | None = None, random_state: int = 0, **hyperparameters: Any,
     ):  # fmt: skip
-        self.propagator = propagator
-        self.weight_decay = weight_decay
-        self.epochs = epochs
-        self.patience = patience
-        self.cv = cv
-        self.normalize_features = normalize_features
-        self.engine = engine
-        self.memory = memory
-        self.random_state = random_state
-        self.hyperparameters = hyperparameters
+        self.propagator, self.weight_decay, self.hyperparameters = propagator, weight_decay, hyperparameters
+        self.epochs, self.patience, self.cv, self.normalize_features = epochs, patience, cv, normalize_features
+        self.engine, self.memory, self.random_state = engine, memory, random_state
 
     def fit(
         self, graph: Graph, y: Any = None, *, train: Any = None, val: Any = None, propagated: Propagated | None = None
@@ -133,33 +126,14 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         LinearGNN
             The fitted estimator.
         """
-        self._check(graph, y)
-        given = self._fit_rows(graph, train, val)
-        labelled = given.train if given.val is None else np.concatenate([given.train, given.val])
-        begun = time.perf_counter()
-        settings = self.settings() if propagated is None else [each for each, _ in propagated]
-        if propagated is None and len(settings) == 1:
-            propagated = self.propagate(graph)
-        if propagated is None:
-            compute = partial(together, graph=graph, engine=choose_engine(self.engine, graph, self.memory),
-                              normalize_features=self.normalize_features)  # fmt: skip
-            chosen = np.arange(len(labelled))
-            rows = [parts.labelled_rows(chosen) for parts in compute(settings, rows=labelled)]
-        else:
-            rows = [parts.labelled_rows(labelled) for _, parts in propagated]
-        gathered = time.perf_counter()
-        place, stopped = self._select(settings, rows, given)
-        selected = time.perf_counter()
-        self.propagator_ = settings[place]
-        parts = propagated[place][1] if propagated else compute([self.propagator_])[0]
-        self.components_, self.notes_ = parts, (*graph.notes, *parts.notes)
-        self.coef_ = {name: stopped.weights[columns] for name, columns in parts.groups.items()}
-        self.intercept_ = stopped.intercept
-        propagation = gathered - begun + time.perf_counter() - selected
-        self.seconds_ = {"propagation": propagation, "learning": selected - gathered}
-        return self
+        return self._fit(graph, y, train, val, propagated)
 
-    def settings(self) -> list[Propagator]:
+    def settings(self) -> list[dict[str, Any]]:
+        """Return each combination of the propagator's hyperparameters and a weight decay."""
+        values = [_values(each) for each in self.propagators()]
+        return [{**each, "weight_decay": decay} for each, decay in product(values, self._weight_decays())]
+
+    def propagators(self) -> list[Propagator]:
         """Return the propagator with each combination of the hyperparameters that are not fixed.
 
         Returns
@@ -190,41 +164,45 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         Returns
         -------
         list of (Propagator, Components)
-            One pair for each of `settings`.
+            One pair for each of `propagators`.
         """
-        settings = self.settings()
-        engine = choose_engine(self.engine, graph, self.memory)
+        settings, engine = self.propagators(), choose_engine(self.engine, graph, self.memory)
         return list(zip(settings, together(settings, graph, engine, self.normalize_features), strict=True))
 
-    def decision_function(self) -> Array:
-        """Scores of all nodes, in graph order (n × classes)."""
-        check_is_fitted(self)
-        parts = self.components_
-        return parts.engine.to_array(parts.linear(self.coef_)) + self.intercept_
+    def _prepare(self, graph: Graph, targets: Targets, propagated: Propagated | None = None) -> _Rows:
+        labelled = targets.fit if targets.check is None else np.concatenate([targets.fit, targets.check])
+        place, everything = np.zeros(graph.n, np.int64), np.arange(len(labelled))
+        place[labelled] = everything
+        settings = self.propagators() if propagated is None else [each for each, _ in propagated]
+        if propagated is None and len(settings) == 1:
+            propagated = self.propagate(graph)
+        if propagated is not None:
+            found = {_key(_values(each)): (each, parts.labelled_rows(labelled), parts) for each, parts in propagated}
+            return _Rows(propagated[0][1].engine, found, place)
+        engine = choose_engine(self.engine, graph, self.memory)
+        several = together(settings, graph, engine, self.normalize_features, labelled)
+        pairs = zip(settings, several, strict=True)
+        return _Rows(engine, {_key(_values(each)): (each, parts.labelled_rows(everything), None) for each, parts in pairs}, place)
 
-    def _select(self, settings: list[Propagator], rows: list[Array], given: FitRows) -> tuple[int, Stopped]:
-        """Learn with every setting and weight decay; which setting is best, what it learned, and records of all.
+    def _learn(self, inputs: _Rows, setting: dict[str, Any], targets: Targets) -> Learned:
+        _, matrix, _ = inputs.of[_key(setting)]
+        held = None if targets.check is None else (matrix[inputs.place[targets.check]], targets.codes[targets.check])
+        data = matrix[inputs.place[targets.fit]], targets.codes[targets.fit], targets.classes, setting["weight_decay"], held
+        stopped = fit_stopped(*data, targets.iterations or self.epochs, self.patience)
+        return Learned(np.empty(0), stopped.val_accuracy, stopped.val_loss, stopped.epoch, model=stopped)
 
-        Rows are those of training and, behind them, of validation.
-        """
-        codes = given.codes if given.val_codes is None else np.concatenate([given.codes, given.val_codes])
-        fit, check = np.split(np.arange(len(codes)), [len(given.codes)])
-        targets = Targets(codes, len(given.classes), fit, None if given.val_codes is None else check)
-        tried = list(product(range(len(settings)), self._weight_decays()))
+    def _finish(self, graph: Graph, inputs: _Rows, learned: Learned, setting: dict[str, Any]) -> Learned:
+        """Compute P for all nodes, for the setting that was chosen."""
+        chosen, _, known = inputs.of[_key(setting)]
+        parts = known or together([chosen], graph, inputs.engine, self.normalize_features)[0]
+        coef = {name: learned.model.weights[columns] for name, columns in parts.groups.items()}
+        scores = parts.engine.to_array(parts.linear(coef)) + learned.model.intercept
+        self.propagator_, self.weight_decay_, self.components_ = chosen, setting["weight_decay"], parts
+        self.coef_, self.intercept_ = coef, learned.model.intercept
+        return replace(learned, scores=scores, model=None)
 
-        def learn(k: int, targets: Targets) -> Learned:
-            matrix, weight_decay = rows[tried[k][0]], tried[k][1]
-            held = None if targets.check is None else (matrix[targets.check], codes[targets.check])
-            data = matrix[targets.fit], codes[targets.fit], targets.classes, weight_decay, held
-            stopped = fit_stopped(*data, targets.iterations or self.epochs, self.patience)
-            return Learned(np.empty(0), stopped.val_accuracy, stopped.val_loss, stopped.epoch, model=stopped)
-
-        values = [{name: getattr(each, name) for name in each.hyperparameters()} for each in settings]
-        listed = [{**values[place], "weight_decay": weight_decay} for place, weight_decay in tried]
-        kept, records, chosen = select(listed, learn, targets, self.cv, self.random_state)
-        self.selection_ = [{key: value for key, value in each.items() if key != "epochs"} for each in records]
-        place, self.weight_decay_ = tried[chosen]
-        return place, kept.model
+    def _notes(self, graph: Graph) -> tuple[str, ...]:
+        return self.components_.notes
 
     def _weight_decays(self) -> tuple[float, ...]:
         given = WEIGHT_DECAYS if self.weight_decay is None else self.weight_decay
@@ -236,3 +214,12 @@ class LinearGNN(WithHyperparameters, BaseNodeClassifier):
         self._weight_decays()
         for name, least in (("cv", 2), ("epochs", 1), ("patience", 1)):
             check_whole_number(getattr(self, name), name, least)
+
+
+def _values(propagator: Propagator) -> dict[str, Any]:
+    return {name: getattr(propagator, name) for name in propagator.hyperparameters()}
+
+
+def _key(setting: dict[str, Any]) -> str:
+    """What tells propagators of one kind apart."""
+    return str({key: value for key, value in setting.items() if key != "weight_decay"})
