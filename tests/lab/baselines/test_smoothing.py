@@ -123,12 +123,11 @@ def expected(graph, base, codes, train, correct, smooth):
 @pytest.mark.parametrize(("correct", "smooth"), [(0.5, 0.8), (0.9, 0.0)])
 def test_probabilities_are_those_of_the_formula(correct, smooth):
     graph, train, val = graph_with_isolated(), np.arange(6), np.arange(6, 9)
-    base = LinearGNN("lr", weight_decay=5e-4).fit(graph, train=train, val=val).predict_proba().astype(float)
-    options = {"base_params": {"weight_decay": 5e-4}, "correct": correct, "smooth": smooth}
-    model = CorrectAndSmooth("lr", **options).fit(graph, train=train, val=val)
+    base = LinearGNN("lr").fit(graph, train=train, val=val).predict_proba().astype(float)
+    model = CorrectAndSmooth("lr", correct=correct, smooth=smooth).fit(graph, train=train, val=val)
     truth = expected(graph, base, np.arange(graph.n) % 3, train, correct, smooth)
     np.testing.assert_allclose(model.predict_proba(), truth, atol=2e-3)
-    own = CorrectAndSmooth(LinearGNN("lr", weight_decay=5e-4), correct=correct, smooth=smooth)
+    own = CorrectAndSmooth(LinearGNN("lr"), correct=correct, smooth=smooth)
     given = own.fit(graph, train=train, val=val)
     np.testing.assert_array_equal(given.scores_, model.scores_)
 
@@ -154,10 +153,6 @@ def test_what_cannot_be_used_is_named():
     graph = communities(40)
     with pytest.raises(InputError, match="unknown model 'no-such': choose one of"):
         CorrectAndSmooth("no-such").fit(graph)
-    with pytest.raises(InputError, match="lr has no parameter 'depth': choose one of"):
-        CorrectAndSmooth("lr", base_params={"depth": 2}).fit(graph)
-    with pytest.raises(InputError, match="base_params are for a base given by name"):
-        CorrectAndSmooth(LinearGNN("lr"), base_params={"weight_decay": 0.0}).fit(graph)
     with pytest.raises(InputError, match="smooth must be a share from 0 to below 1"):
         CorrectAndSmooth(smooth=1.5).fit(graph)
 

@@ -134,7 +134,7 @@ def test_a_model_that_fails_fails_in_its_own_cell(mine, tmp_path):
     recipe = Recipe.read(recipe_file(tmp_path, kinds))
     store = Store(tmp_path / "s.jsonl")
     assert run(recipe.cells(), store, jobs=2) == 8
-    found = {row: [store.get(recipe.cell(row, "semantic-uniform", seed).key) for seed in (0, 1)] for row in kinds}
+    found = {row: [store.records.get(recipe.cell(row, "semantic-uniform", seed).key) for seed in (0, 1)] for row in kinds}
     assert {each["error"] for each in found["raises"]} == {"ZeroDivisionError: no answer"}
     assert {each["status"] for each in found["dies"]} == {"oom"} and "system ended the process" in found["dies"][0]["error"]
     assert all("NaN or None" in each["error"] for each in found["cheats"])  # test labels are not in what it is given
@@ -164,7 +164,7 @@ def test_a_record_says_what_was_run_and_how_long_it_took(tmp_path):
     seen = []
     run(recipe.cells(), store, report=lambda cell, record, total: seen.append(total))
     assert seen == [2, 2]
-    whole, alone = (store.get(recipe.cell(row, "semantic-uniform", 0).key) for row in models)
+    whole, alone = (store.records[recipe.cell(row, "semantic-uniform", 0).key] for row in models)
     assert set(whole["seconds"]) == {"features", "tuning", "training", "prediction"}
     assert whole["tried"] == 12 and whole["iterations"] > 0 and whole["peak_memory"] > 2**20
     assert {"data", "split", "model", "seed", "chosen", "versions", "commit", "at"} <= set(whole)

@@ -28,7 +28,7 @@ def path(tmp_path):
 
 def test_what_was_written_is_read(path):
     store = Store(path)
-    assert list(store.records) == list("abc") and store.get("b")["text"] == "ü\n|" and store.notes == ()
+    assert list(store.records) == list("abc") and store.records["b"]["text"] == "ü\n|" and store.notes == ()
     assert json.loads(path.read_text().splitlines()[0]) == HEADER
 
 

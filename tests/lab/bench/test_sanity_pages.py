@@ -1,25 +1,12 @@
-"""Pages on the sanity cases: little training, and predictions from formulas beside measured checks."""
+"""Pages on the sanity cases: predictions from formulas beside measured checks."""
 
 import pytest
 
-from slimg.lab.bench.grid import Grid
-from slimg.lab.bench.pages import MARKS, _untrained, agreement, predictions, survival_table
-from slimg.lab.bench.recipe import Recipe
+from slimg.lab.bench.pages import MARKS, agreement, predictions, survival_table
 from slimg.lab.gnnexp.table import table
 from slimg.lab.sanity.case import CASES, helps
 from slimg.lab.sanity.report import CaseFacts, Cell, SanityReport
 from slimg.lab.shared import paper
-
-
-def said(recipe):
-    return _untrained(Grid(recipe, {}, {}))
-
-
-def test_verdicts_on_networks_with_little_training_are_no_verdicts_on_networks():
-    quick = said(Recipe.named("sanity", quick=True))
-    assert quick.startswith("Of GCN, SAGE") and "not what they can do" in quick and "SlimG" not in quick
-    assert said(Recipe.named("sanity")) == "" == said(Recipe.named("sanity", quick=True).narrowed(models=["slimg", "lr"]))
-
 
 FIGURES = {model: list(map(tuple, row.values())) for model, row in paper.tables()["accuracy"]["sanity"].items()}
 TITLES = {name: name.upper() for name in FIGURES}

@@ -86,8 +86,6 @@ class CorrectAndSmooth(Baseline):
     ----------
     base : str or estimator, default="lr"
         A name of `slimg.lab.baselines.names`, or an estimator with ``fit(graph, train=, val=)`` and ``predict_proba()``.
-    base_params : mapping or None, default=None
-        Parameters of a base given by name.
     correct, smooth : float or sequence of float, default=(0.5, 0.8, 0.95)
         α₁ and α₂, each from 0 to below 1, or several to choose from.
     cv : int, default=5
@@ -102,7 +100,6 @@ class CorrectAndSmooth(Baseline):
 
     base: Any = "lr"
     _: KW_ONLY
-    base_params: Mapping[str, Any] | None = None
     correct: float | Sequence[float] = (0.5, 0.8, 0.95)
     smooth: float | Sequence[float] = (0.5, 0.8, 0.95)
     cv: int = 5
@@ -140,12 +137,8 @@ class CorrectAndSmooth(Baseline):
         from slimg.lab.baselines.registry import get, set_known_params
 
         if not isinstance(self.base, str):
-            if self.base_params:
-                raise InputError("base_params are for a base given by name: set the parameters of the estimator itself")
             return clone(self.base)
-        given = self.base_params or {}
-        usual = {"random_state": self.random_state, "normalize_features": self.normalize_features}
-        return set_known_params(get(self.base, **given), **{key: usual[key] for key in usual if key not in given})
+        return set_known_params(get(self.base), random_state=self.random_state, normalize_features=self.normalize_features)
 
 
 class ScikitNetwork(WithHyperparameters, Baseline):

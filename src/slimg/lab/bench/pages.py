@@ -22,11 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from slimg.lab.baselines import LINEAR
 from slimg.lab.bench.figures import Measured, accuracy_against_time, component_weights, growth, structures
 from slimg.lab.bench.grid import Grid, accuracy_table, column_title, legend, marked_title, protocols, signed
-from slimg.lab.bench.models import is_reduced
-from slimg.lab.bench.store import Record, canonical
+from slimg.lab.bench.store import Record
 from slimg.lab.gnnexp.properties import properties
 from slimg.lab.gnnexp.table import MARKS
 from slimg.lab.propagators.registry import names
@@ -39,8 +37,6 @@ from slimg.lab.shared.tables import Entry, Page, Picture, Table
 
 OURS = "slimg"
 CLASSES = 4
-MINUTES = 45
-"""What the checks of the linear models may take on two cores."""
 EXPECTED = {
     "semantic-uniform": ("no network effects", "X"),
     "random-homophily": ("useless features, homophily", "U"),
@@ -69,7 +65,7 @@ def sanity_page(grid: Grid) -> Page:
     page.add(*legend(grid), accuracy_table(grid))
     if report is not None:
         page.add(_averages(grid, report, f"{quick}Averages over the cases in which something helps"))
-        page.add(_untrained(grid), *map(report.verdict, report.models), *differences_from_paper(report))
+        page.add(*map(report.verdict, report.models), *differences_from_paper(report))
         if len(report.models) > 1:
             page.add(*map(str, report.observations()))
         titles = {model: grid.title(model) for model in report.models}
@@ -78,7 +74,7 @@ def sanity_page(grid: Grid) -> Page:
             page.add(predicted, agreement(report, titles))
     caption = "Adjacency matrices of the three structures, nodes in the order of their clusters"
     draw = partial(structures, nodes=_nodes(grid.recipe.data))
-    return page.add(_time(grid), Picture(f"structures{grid.recipe.suffix}.svg", caption, draw))
+    return page.add(Picture(f"structures{grid.recipe.suffix}.svg", caption, draw))
 
 
 def report_of(grid: Grid) -> SanityReport | None:
@@ -206,30 +202,6 @@ def _averages(grid: Grid, report: SanityReport, title: str) -> Table:
         paper = mean_and_sd(*printed) if printed else "–"
         rows.append([grid.title(model), mean_and_sd(mean, spread, 100), paper, difference])
     return Table(("", "average accuracy (sd)", "paper", "difference"), rows, title)
-
-
-def _untrained(grid: Grid) -> str:
-    """What the verdicts on networks with little training are worth; "" where all had the paper's."""
-    reduced = [grid.title(row) for row, model in grid.recipe.models.items() if is_reduced(model)]
-    if not reduced or not grid.recipe.quick:
-        return ""
-    return f"Of {', '.join(reduced)} the following says what this little training gave, not what they can do."
-
-
-def _time(grid: Grid) -> str:
-    """What the linear models and SlimG took: learning of every cell, features once per model and case."""
-    rows = [row for row in grid.ranked if grid.recipe.models[row]["kind"] in ("slimg", *LINEAR)]
-    records = [each for (row, _), found in grid.records.items() if row in rows for each in found if each["status"] == "ok"]
-    if not records:
-        return ""
-    shared = {(canonical(each["model"]), canonical(each["data"])): each["seconds"]["features"] for each in records}
-    minutes = (sum(each["wall"] for each in records) + sum(shared.values())) / 60
-    kept = "within" if minutes < MINUTES else "NOT within"
-    limit = "" if grid.recipe.quick else f": {kept} the {MINUTES} that are set for them"
-    return (
-        f"The {len(rows)} linear models, SlimG among them, took {minutes:.0f} minutes one after the other for the"
-        f" {len(records)} cells of this page, features computed once per model and case{limit}."
-    )
 
 
 def _nodes(data: dict[str, Any]) -> int:

@@ -125,21 +125,6 @@ class Store:
         if self.path.exists():
             self._read()
 
-    def get(self, key: str) -> Record | None:
-        """Look up the record of a cell.
-
-        Parameters
-        ----------
-        key : str
-            Key of the cell.
-
-        Returns
-        -------
-        dict or None
-            None if there is no record.
-        """
-        return self.records.get(key)
-
     @contextmanager
     def writing(self) -> Iterator[Store]:
         """Lock the file for writing: what others wrote is read, an incomplete last line is cut off.
