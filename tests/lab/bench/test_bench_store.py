@@ -85,7 +85,7 @@ def test_a_damaged_line_in_the_middle_is_named(path, line):
 def test_of_two_records_of_a_cell_the_later_counts(path):
     with Store(path).writing() as store:
         store.append(record("a", accuracy=0.9))
-    assert Store(path).get("a")["accuracy"] == 0.9 and list(Store(path).records) == list("abc")
+    assert Store(path).records["a"]["accuracy"] == 0.9 and list(Store(path).records) == list("abc")
 
 
 def test_one_writer_at_a_time_over_processes(path):
@@ -100,7 +100,7 @@ def test_a_writer_sees_what_another_wrote_before(path):
     with Store(path).writing() as store:
         store.append(record("z"))
     with early.writing():
-        assert early.get("z") is not None
+        assert early.records["z"] is not None
 
 
 def test_append_needs_the_file(path):
