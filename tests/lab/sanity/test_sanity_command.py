@@ -2,11 +2,10 @@
 
 import argparse
 import json
-import subprocess
-import sys
 
 import pytest
 
+from slimg.cli import main
 from slimg.errors import InputError
 from slimg.lab.sanity import command
 
@@ -119,27 +118,31 @@ class Cheat:
 """
 
 
-def typed(folder, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", "slimg", "sanity", *map(str, arguments)], cwd=folder, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return " ".join(done.stdout.split())
+@pytest.fixture
+def typed(tmp_path, monkeypatch, capsys):
+    """What `slimg sanity` prints, typed in the folder of the test."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        assert main(["sanity", *map(str, arguments)]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    return run
 
 
-def test_a_users_gcn_and_a_wrapped_sklearn_classifier_as_typed(tmp_path):
+def test_a_users_gcn_and_a_wrapped_sklearn_classifier_as_typed(tmp_path, typed):
     pytest.importorskip("torch_geometric")
     (tmp_path / "gcn.py").write_text(GCN)
     (tmp_path / "wrapped.py").write_text(WRAPPED)
     models = "--model", "gcn.py:GCN", "--model", "wrapped.py:wrapped"
     cases = "random-homophily,semantic-uniform,semantic-homophily"
-    said = typed(tmp_path, *models, "--n", 600, "--seeds", 1, "--cases", cases)
+    said = typed(*models, "--n", 360, "--seeds", 1, "--cases", cases)
     assert "✓" in said and "✗" in said and "GCN passes" in said  # matrix and verdict
     assert "It does not use the edges" in said.split("wrapped passes")[1]
 
 
-def test_a_cheating_model_gets_no_labels_to_store(tmp_path):
+def test_a_cheating_model_gets_no_labels_to_store(tmp_path, typed):
     (tmp_path / "cheat.py").write_text(CHEAT)
     cases = "semantic-uniform,random-uniform"
-    said = typed(tmp_path, "--model", "cheat.py:Cheat", "--n", 240, "--seeds", 2, "--cases", cases)
+    said = typed("--model", "cheat.py:Cheat", "--n", 240, "--seeds", 2, "--cases", cases)
     assert "Cheat passes 0 of the 1 checks" in said and "it found labels" not in said and "gave no answer" not in said

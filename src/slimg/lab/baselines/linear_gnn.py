@@ -33,11 +33,17 @@ Propagated = list[tuple[Propagator, Components]]
 
 @dataclass(frozen=True)
 class _Rows:
-    """Labelled rows of P(A, X) by setting, the place of each node among them, and P for all nodes where it is known."""
+    """Each propagator with its rows of P(A, X) at the labelled nodes, and P for all nodes where it is known; the place of each
+    node among the rows; the engine that computes P where it is not known."""
 
-    engine: Engine
-    of: dict[str, tuple[Propagator, Array, Components | None]]
+    of: list[tuple[Propagator, Array, Components | None]]
     place: Array
+    engine: Engine | None = None
+
+    def at(self, setting: dict[str, Any]) -> tuple[Propagator, Array, Components | None]:
+        """Those of the propagator with these hyperparameters."""
+        wanted = {key: value for key, value in setting.items() if key != "weight_decay"}
+        return next(each for each in self.of if _values(each[0]) == wanted)
 
 
 class LinearGNN(WithHyperparameters, Baseline):
@@ -171,21 +177,19 @@ class LinearGNN(WithHyperparameters, Baseline):
 
     def _prepare(self, graph: Graph, targets: Targets, propagated: Propagated | None = None) -> _Rows:
         labelled = targets.fit if targets.check is None else np.concatenate([targets.fit, targets.check])
-        place, everything = np.zeros(graph.n, np.int64), np.arange(len(labelled))
-        place[labelled] = everything
-        settings = self.propagators() if propagated is None else [each for each, _ in propagated]
-        if propagated is None and len(settings) == 1:
+        place = np.zeros(graph.n, np.int64)
+        place[labelled] = np.arange(len(labelled))
+        settings = self.propagators() if propagated is None else []
+        if len(settings) == 1:
             propagated = self.propagate(graph)
         if propagated is not None:
-            found = {_key(_values(each)): (each, parts.labelled_rows(labelled), parts) for each, parts in propagated}
-            return _Rows(propagated[0][1].engine, found, place)
-        engine = choose_engine(self.engine, graph, self.memory)
-        several = together(settings, graph, engine, self.normalize_features, labelled)
-        pairs = zip(settings, several, strict=True)
-        return _Rows(engine, {_key(_values(each)): (each, parts.labelled_rows(everything), None) for each, parts in pairs}, place)
+            return _Rows([(each, parts.labelled_rows(labelled), parts) for each, parts in propagated], place)
+        engine, rows = choose_engine(self.engine, graph, self.memory), np.arange(len(labelled))
+        several = zip(settings, together(settings, graph, engine, self.normalize_features, labelled), strict=True)
+        return _Rows([(each, parts.labelled_rows(rows), None) for each, parts in several], place, engine)
 
     def _learn(self, inputs: _Rows, setting: dict[str, Any], targets: Targets) -> Learned:
-        _, matrix, _ = inputs.of[_key(setting)]
+        _, matrix, _ = inputs.at(setting)
         held = None if targets.check is None else (matrix[inputs.place[targets.check]], targets.codes[targets.check])
         data = matrix[inputs.place[targets.fit]], targets.codes[targets.fit], targets.classes, setting["weight_decay"], held
         stopped = fit_stopped(*data, targets.iterations or self.epochs, self.patience)
@@ -193,8 +197,10 @@ class LinearGNN(WithHyperparameters, Baseline):
 
     def _finish(self, graph: Graph, inputs: _Rows, learned: Learned, setting: dict[str, Any]) -> Learned:
         """Compute P for all nodes, for the setting that was chosen."""
-        chosen, _, known = inputs.of[_key(setting)]
-        parts = known or together([chosen], graph, inputs.engine, self.normalize_features)[0]
+        chosen, _, parts = inputs.at(setting)
+        if parts is None:
+            assert inputs.engine is not None
+            (parts,) = together([chosen], graph, inputs.engine, self.normalize_features)
         coef = {name: learned.model.weights[columns] for name, columns in parts.groups.items()}
         scores = parts.engine.to_array(parts.linear(coef)) + learned.model.intercept
         self.propagator_, self.weight_decay_, self.components_ = chosen, setting["weight_decay"], parts
@@ -219,7 +225,3 @@ class LinearGNN(WithHyperparameters, Baseline):
 def _values(propagator: Propagator) -> dict[str, Any]:
     return {name: getattr(propagator, name) for name in propagator.hyperparameters()}
 
-
-def _key(setting: dict[str, Any]) -> str:
-    """What tells propagators of one kind apart."""
-    return str({key: value for key, value in setting.items() if key != "weight_decay"})

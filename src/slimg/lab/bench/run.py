@@ -29,12 +29,12 @@ import numpy as np
 
 from slimg.classifier import SlimG
 from slimg.graph import Graph, splits
-from slimg.lab.baselines.process import POLL_SECONDS, MonitoredProcess, end_with_parent, ran_out_of_memory, reason
 from slimg.lab.bench import graphs
 from slimg.lab.bench.environment import environment, peak_memory, reset_peak
 from slimg.lab.bench.models import Run, kind, protocol
 from slimg.lab.bench.store import Cell, Record, Store, canonical
 from slimg.lab.sanity.runner import accuracy
+from slimg.lab.shared.process import POLL_SECONDS, MonitoredProcess, end_with_parent, ran_out_of_memory, reason
 from slimg.progress import rich_bars
 from slimg.system import cores
 

@@ -24,6 +24,7 @@ from slimg.graph.columns import as_column, codes_of, missing, number_of, show
 from slimg.lab.sanity.adapters import ModelAdapter, as_adapters, numbered
 from slimg.lab.sanity.case import CASES, SanityCase, make, parts, scaled, select
 from slimg.lab.sanity.report import PAPER_NODES, PAPER_SEEDS, PASS, CaseFacts, Cell, SanityReport
+from slimg.lab.shared.process import reason
 
 Progress = Callable[[str, str, Cell], None]
 SMALL = 1200
@@ -148,8 +149,6 @@ def run_cell(adapter: ModelAdapter, case: SanityCase, seeds: int) -> Cell:
             found.append(accuracy(predict(given, split.train.copy(), split.val.copy(), seed), case.graph, split.test))
         return Cell(tuple(found), None, time.perf_counter() - begun)
     except Exception as error:  # a model may fail in any way: its cell has the reason and the run goes on
-        from slimg.lab.baselines.process import reason
-
         split_number = f" (split {len(found)})" if found else ""
         return Cell((), reason(error) + split_number, time.perf_counter() - begun)
 

@@ -1,4 +1,4 @@
-"""What the rooms of the laboratory share: tables and pages in writing, the paper's numbers, and objects of users' files.
+"""What the rooms of the laboratory share: tables and pages, the paper's numbers, objects of users' files, child processes.
 
 Everything in this package is internal.
 """

@@ -11,7 +11,7 @@ import pytest
 
 from slimg import system
 from slimg.errors import InputError, TooLarge
-from slimg.lab.baselines.process import MonitoredProcess, ran_out_of_memory, reason
+from slimg.lab.shared.process import MonitoredProcess, ran_out_of_memory, reason
 from slimg.system import resident
 
 GREEDY = "held = [bytearray(1 << 26) for _ in range(64)]"
@@ -72,7 +72,7 @@ def test_what_a_child_started_ends_with_it(tmp_path):
 
 
 def test_a_child_ends_when_nobody_holds_its_input(tmp_path):
-    program = "from slimg.lab.baselines.process import end_with_parent; end_with_parent(); import time; time.sleep(600)"
+    program = "from slimg.lab.shared.process import end_with_parent; end_with_parent(); import time; time.sleep(600)"
     child = python(program)
     child.process.stdin.write("a task\n")  # input is no end of input
     child.process.stdin.close()
