@@ -16,6 +16,7 @@ from slimg.errors import InputError
 PATHS = [
     ("cites →",), ("cites ←",), ("knows",), ("cites →", "cites ←"), ("cites ←", "knows"), ("knows", "cites →", "cites →")
 ]  # fmt: skip
+SYM = [PathFeatures(path=path, kind="sym") for path in PATHS[:4]]
 SIDES = [Structure(rank=9, step=step) for step in ("cites →", "cites ←", "knows")]
 
 
@@ -32,18 +33,19 @@ def graph():
     return Graph.from_edges({"cites": cites, "knows": knows}, directed=["cites"], features=features, labels=labels)
 
 
-def mean_along(graph, step):
+def along(graph, step, kind):
     matrix = graph.direction(step).to_scipy().toarray().astype(float)
-    sums = matrix.sum(axis=1, keepdims=True)
-    return matrix / np.where(sums > 0, sums, 1)
+    ends = [np.maximum(matrix.sum(axis=axis, keepdims=True), 1) for axis in (1, 0)]
+    return matrix / ends[0] if kind == "row" else matrix / np.sqrt(ends[0]) / np.sqrt(ends[1])
 
 
+@pytest.mark.parametrize("kind", ["row", "sym"])
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
-def test_rows_are_products_of_dense_means(graph, path):
-    component = PathFeatures(path=path, pca=False, normalize=None)
+def test_rows_are_products_of_dense_matrices(graph, path, kind):
+    component = PathFeatures(path=path, kind=kind, pca=False, normalize=None)
     expected = graph.features.astype(float)
     for step in reversed(path):
-        expected = mean_along(graph, step) @ expected
+        expected = along(graph, step, kind) @ expected
     found = compute_components(graph, components=[component])
     lengths = np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(found.blocks[component.name], expected / np.where(lengths > 0, lengths, 1), atol=1e-5)
@@ -52,15 +54,15 @@ def test_rows_are_products_of_dense_means(graph, path):
 
 
 def test_paths_that_end_alike_are_those_computed_alone(graph):
-    together = compute_components(graph, components=[Features(), *(PathFeatures(path=path) for path in PATHS)])
-    for path in PATHS:
-        alone = compute_components(graph, components=[PathFeatures(path=path)])
-        name = PathFeatures(path=path).name
-        np.testing.assert_allclose(np.abs(together.blocks[name]), np.abs(alone.blocks[name]), atol=1e-4)
+    each = [*(PathFeatures(path=path) for path in PATHS), *SYM]
+    together = compute_components(graph, components=[Features(), *each])
+    for component in each:
+        alone = compute_components(graph, components=[component]).blocks[component.name]
+        np.testing.assert_allclose(np.abs(together.blocks[component.name]), np.abs(alone), atol=1e-4)
 
 
 def test_parts_of_an_explanation_add_up_and_the_file_keeps_the_model(graph, tmp_path):
-    components = [Features(), *(PathFeatures(path=path) for path in PATHS), *SIDES]
+    components = [Features(), *(PathFeatures(path=path) for path in PATHS), *SYM, *SIDES]
     model = SlimG(components=components, grid=[(0, 1e-4)]).fit(graph, train=np.arange(40))
     scores = model.decision_function()
     for row in range(0, 60, 7):
@@ -84,7 +86,7 @@ def test_an_edge_left_out_is_left_out_of_its_relation(graph):
     others = [(int(i), int(j)) for i, j in zip(knows.row, knows.col, strict=True) if {int(i), int(j)} != {row, other}]
     parts = {"features": graph.features, "labels": graph.labels}
     fewer = Graph.from_edges({"cites": pairs, "knows": others}, nodes=np.arange(60), directed=["cites"], **parts)
-    components = [PathFeatures(path=("cites →",)), PathFeatures(path=("cites ←", "cites →")), Features(), *SIDES]
+    components = [PathFeatures(path=("cites →",)), PathFeatures(path=("cites ←", "cites →")), Features(), *SYM, *SIDES]
     model = SlimG(components=components, grid=[(0, 1e-3)]).fit(graph, train=np.arange(40))
     found = model.counterfactual(graph.ids[row], without_edges=[(graph.ids[row], graph.ids[other])])
     expected = model.decision_function(fewer)[row]
@@ -141,9 +143,20 @@ def test_relations_that_count_are_chosen_and_others_are_not():
     assert any("likes" in note for note in model.notes_) and any("noise" in note for note in model.notes_)
 
 
-def test_residuals_are_those_of_ridge_fitted_without_each_row():
+def test_a_relation_that_no_label_sees_is_no_component():
+    pairs = np.random.default_rng(4).integers(0, 300, (900, 2))
+    labels = np.arange(300) % 3
+    found = Graph.from_edges({"cites": pairs, "once": [(7, 8)]}, directed=True, features=np.eye(3)[labels], labels=labels)
+    screening = screen_paths(found, MemoryEngine(), np.arange(10, 300), labels[10:], 3)
+    assert len(screening.chosen) == 6 and {each.kind for each in screening.components[:6]} == {"sym"}
+    assert [each.step for each in screening.components[6:]] == ["cites →", "cites ←"]
+    assert set(screening.gains) == set(found.directions()) and "once →, once ←" in screening.notes[1]
+
+
+@pytest.mark.parametrize("columns", [4, 60])
+def test_residuals_are_those_of_ridge_fitted_without_each_row(columns):
     rng = np.random.default_rng(2)
-    block, targets = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    block, targets = rng.normal(size=(30, columns)), rng.normal(size=(30, 2))
     found = leave_one_out(block, targets)
     best = None
     for share in SHARES:

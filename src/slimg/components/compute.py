@@ -559,9 +559,9 @@ def _walks(result: Components, graph: Graph, far: list[FeatureComponent], walks:
 
 def _paths(result: Components, graph: Graph, members: list[PathFeatures], x: RowMatrix, done: int = 0) -> Iterator[_Source]:
     """Paths whose last ``done`` steps have led to ``x``; those that end alike share these steps."""
-    ends: dict[str, list[PathFeatures]] = {}
+    ends: dict[tuple[str, str], list[PathFeatures]] = {}
     for each in members:
-        ends.setdefault(each.path[-1 - done], []).append(each)
+        ends.setdefault((each.kind, each.path[-1 - done]), []).append(each)
     for listed in ends.values():
         step = listed[0].operators(graph)[-1 - done]
         (walk,) = _timed(result, "hops", result.engine.products, step.matrix, x, [step.scaling])

@@ -22,6 +22,7 @@ S X: the features of a wide neighbourhood, those of near nodes most (personalise
 R_a R_b X: the features at the end of a path along relations and directions.
 
     R_a = D_a⁻¹ A_a                      the mean over what a node points to by relation a ("a →"), or what points to it ("a ←")
+    R_a = D_a^-½ A_a D'_a^-½             or a sum in which those that many lead to count less; D' = diag(1ᵀA_a)
 
 A path of one step has the features of these neighbours, a path of two those of their neighbours in turn: "cites →, cites ←"
 is who cites what I cite. A node from which no path of this kind leads has a row of zeros.
@@ -575,6 +576,8 @@ class PathFeatures(FeatureComponent):
     path : tuple of str
         Steps from the node outwards, as `Graph.directions` names them: ``"cites →"``, ``"cites ←"``, or the name of an
         undirected relation.
+    kind : "row" or "sym", default="row"
+        "row" takes the mean along each step; "sym" divides by the roots of the degrees at both ends, so that hubs count less.
 
     Examples
     --------
@@ -587,12 +590,15 @@ class PathFeatures(FeatureComponent):
     """
 
     path: tuple[str, ...]
+    kind: str = "row"
     rank: Rank = PATH_RANK
 
     needs_edges: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.kind not in OPERATORS:
+            raise choices("kind", self.kind, list(OPERATORS))
         steps = self.path
         if isinstance(steps, str) or not steps or not all(isinstance(step, str) and step for step in steps):
             raise InputError(f"path must be a list of steps such as ('cites →', 'cites ←'), not {steps!r}")
@@ -600,13 +606,14 @@ class PathFeatures(FeatureComponent):
 
     @property
     def name(self) -> str:
-        """The steps and X, for example ``cites → X``."""
-        return f"{' '.join(self.path)} {self.source}"
+        """The steps and X, for example ``cites → X``, or ``cites → X_sym``."""
+        return f"{' '.join(self.path)} {self.source}{'_sym' if self.kind == 'sym' else ''}"
 
     @property
     def formula(self) -> str:
-        """``g(R[cites →] X)``."""
-        plain = f"{' '.join(f'R[{step}]' for step in self.path)} {self.source}"
+        """``g(R[cites →] X)``, or ``g(R_sym[cites →] X)``."""
+        by = "R" if self.kind == "row" else "R_sym"
+        plain = f"{' '.join(f'{by}[{step}]' for step in self.path)} {self.source}"
         return f"g({plain})" if self.pca else plain
 
     @property
@@ -628,8 +635,9 @@ class PathFeatures(FeatureComponent):
         return len(self.path)
 
     def operators(self, graph: Graph) -> tuple[Operator, ...]:
-        """The mean along each step."""
-        return tuple(operator("A_row", graph.direction(step), graph.direction(opposite(step))) for step in self.path)
+        """The mean along each step, or the sum with the roots of the degrees."""
+        name = f"A_{self.kind}"
+        return tuple(operator(name, graph.direction(step), graph.direction(opposite(step))) for step in self.path)
 
 
 def _words(step: str) -> str:

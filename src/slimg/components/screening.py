@@ -9,15 +9,16 @@ leave-one-out residual in closed form, from one decomposition of BᵀB (q × q):
 Blocks are added greedily. E is the residual of what was chosen so far, beginning with X itself; the gain of a block is the
 share of ‖E‖² that it explains, each row held out. The block with the largest gain is added and E computed anew from all
 blocks, until no block gains `LEAST`, or there are `MOST` of them. Steps of paths are the `BEST` directions on their own, and
-their opposites as second steps. Where there are no more than `MOST` paths, as with one directed relation, all are taken, with
-more columns, and the structure along each direction beside them: the group penalty judges them better than ridge regression
-does on few labels. Rows of A say much where labels are many, so that the columns of the structure follow their number.
+their opposites as second steps. Where there are no more than `MOST` paths, as with one directed relation, all are taken, of the
+kind "sym" and with more columns, and the structure along each direction beside them: the group penalty judges them better than
+ridge regression does on few labels. Rows of A say much where labels are many, so that the columns of the structure follow
+their number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -64,24 +65,13 @@ class Screening:
         Paths that are worth a component → their gain when they were added, in that order.
     gains : dict of str to float
         Direction → the share of what X leaves unexplained that the features one step along it explain.
-    reached : dict of str to float
-        Direction → the share of labelled nodes from which it leads somewhere.
-    path_rank, structure_rank : int
-        Columns of each path, and of the structure along each direction; 0 for none.
+    components : tuple of Component
+        One for each chosen path, and the structure along each direction if it is one.
     """
 
     chosen: dict[Path, float]
     gains: dict[str, float]
-    reached: dict[str, float]
-    path_rank: int = PATH_RANK
-    structure_rank: int = 0
-
-    @property
-    def components(self) -> tuple[Component, ...]:
-        """One component for each chosen path, and the structure along each direction if it is one."""
-        paths = (PathFeatures(path=path, rank=self.path_rank) for path in self.chosen)
-        steps = self.reached if self.structure_rank else ()
-        return (*paths, *(Structure(rank=self.structure_rank, step=step) for step in steps))
+    components: tuple[Component, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -118,19 +108,15 @@ def screen_paths(
     Screening
         Chosen paths, and gains of all directions.
     """
-    features, directions = graph.features, graph.directions()
-    reached = {key: float((np.diff(each.indptr)[rows] > 0).mean()) for key, each in directions.items()}
-    paths = len(directions) * (len(directions) + 1)
-    few = 0 < paths <= MOST
-    found = Screening(
-        {},
-        {},
-        reached,
-        int(np.clip(WIDEST // paths, PATH_RANK, FEATURE_RANK)) if few else PATH_RANK,
-        int(np.clip(min(len(rows), ENTRIES // graph.n), STRUCTURE_RANK, LARGEST)) if few else 0,
-    )
+    features, every = graph.features, graph.directions()
+    directions = [key for key, each in every.items() if (np.diff(each.indptr)[rows] > 0).mean() >= REACHED]
+    count = len(directions) * (len(directions) + 1)
+    structures: list[Component] = []
+    if count <= MOST:
+        rank = int(np.clip(min(len(rows), ENTRIES // graph.n), STRUCTURE_RANK, LARGEST))
+        structures = [Structure(rank=rank, step=step) for step in directions]
     if features is None or not features.shape[1] or not directions:
-        return found
+        return Screening({}, {}, tuple(structures))
     x = engine.row_matrix(features)
     preparation = preparation_of(engine, x, "auto")
     if preparation.normalize is not None:
@@ -138,16 +124,21 @@ def screen_paths(
     width = min(COLUMNS, *features.shape)
     basis = leading_directions(engine, x, width, None, random_state) if features.shape[1] > COLUMNS else None
     reduced = x if basis is None else engine.combine(x, basis)
+    options: dict[str, Any] = {}
+    if count <= MOST:
+        options = {"kind": "sym", "rank": int(np.clip(WIDEST // count, PATH_RANK, FEATURE_RANK))}
 
     def block(path: Path) -> Array:
         """Labelled rows of the path, centred and of unit length."""
-        way = steps(PathFeatures(path=path).operators(graph), rows, (*(0.0,) * len(path), 1.0))
+        way = steps(PathFeatures(path=path, **options).operators(graph), rows, (*(0.0,) * len(path), 1.0))
         return _unit(way.apply(dense_rows(engine.rows(reduced, way.reached)).astype(np.float64)))
 
     with one_thread():
         targets = np.eye(classes)[codes] - np.bincount(codes, minlength=classes) / len(codes)
         own = _unit(dense_rows(engine.rows(reduced, rows)).astype(np.float64))
-        return _Greedy(own, targets).choose(found, few, block)
+        chosen, gains = _Greedy(own, targets).choose(directions, count <= MOST, block)
+    paths = [PathFeatures(path=path, **options) for path in chosen]
+    return Screening(chosen, dict.fromkeys(every, 0.0) | gains, (*paths, *structures))
 
 
 def screen_ranges(
@@ -222,17 +213,17 @@ class _Greedy:
         """The share of the residual that a block explains, each row held out."""
         return 1 - float(np.square(leave_one_out(block, self.residual)).sum()) / self.unexplained
 
-    def choose(self, found: Screening, every: bool, block: Callable[[Path], Array]) -> Screening:
-        """Add gains and chosen paths, or all of them."""
-        directions = list(found.reached)
-        pool: dict[Path, Array] = {(key,): block((key,)) for key in directions if found.reached[key] >= REACHED}
-        gains = {key: self.gain(pool[(key,)]) if (key,) in pool else 0.0 for key in directions}
+    def choose(
+        self, directions: list[str], every: bool, block: Callable[[Path], Array]
+    ) -> tuple[dict[Path, float], dict[str, float]]:
+        """Paths, or all of them, and the gain of each direction."""
+        pool: dict[Path, Array] = {(key,): block((key,)) for key in directions}
+        gains = {key: self.gain(pool[(key,)]) for key in directions}
+        if every:
+            found = {(key,): gain for key, gain in gains.items()}
+            return found | {(a, b): self.gain(block((a, b))) for a in directions for b in directions}, gains
         first = sorted((key for key in gains if gains[key] > 0), key=lambda key: -gains[key])[:BEST]
         second = list(dict.fromkeys([*first, *map(opposite, first)]))
-        if every:
-            paths: list[Path] = [*((key,) for key in directions), *((a, b) for a in directions for b in directions)]
-            all_gains = {path: gains[path[0]] if len(path) == 1 else self.gain(block(path)) for path in paths}
-            return replace(found, chosen=all_gains, gains=gains)
         pool |= {(a, b): block((a, b)) for a in first for b in second}
         chosen: dict[Path, float] = {}
         latest = dict.fromkeys(pool, np.inf)  # gains of an earlier round: they seldom rise, so that few are computed again
@@ -246,7 +237,7 @@ class _Greedy:
             del latest[path]
             if self._add(pool[path]):
                 chosen[path] = gain
-        return replace(found, chosen=chosen, gains=gains)
+        return chosen, gains
 
     def _add(self, block: Array) -> bool:
         """Whether the residual of all blocks is smaller with this one; then it stays."""
@@ -279,7 +270,7 @@ def leave_one_out(block: Array, targets: Array) -> Array:
     found = []
     for share in SHARES:
         inverse = 1 / (values + share * values.mean() + 1e-12)
-        leverage = np.minimum(squares @ inverse, 0.99)
+        leverage = np.minimum(squares @ inverse, 1 - 1e-9)
         found.append((targets - scores @ (inverse[:, None] * projected)) / (1 - leverage)[:, None])
     return min(found, key=lambda residual: float(np.square(residual).sum()))
 

@@ -284,7 +284,7 @@ def operator(name: str, adjacency: Adjacency, reverse: Adjacency | None = None) 
     adjacency : Adjacency
         A (n × n), symmetric unless ``reverse`` is given.
     reverse : Adjacency or None, default None
-        Aᵀ of a directed relation, for which "A" and "A_row" are meant.
+        Aᵀ of a directed relation, for which "A", "A_row" and "A_sym", D^-½ A D'^-½ with D' = diag(1ᵀA), are meant.
 
     Returns
     -------
@@ -316,8 +316,9 @@ def operator(name: str, adjacency: Adjacency, reverse: Adjacency | None = None) 
     degree = adjacency.degree() + loop
     if name.endswith("_row"):
         return Operator(name, adjacency, Scaling(None, _inverse_power(degree, 1.0), loop), reverse)
-    scale = _inverse_power(degree, 0.5)
-    return Operator(name, adjacency, Scaling(scale, scale, loop))
+    after = _inverse_power(degree, 0.5)
+    before = after if reverse is None or reverse is adjacency else _inverse_power(reverse.degree() + loop, 0.5)
+    return Operator(name, adjacency, Scaling(before, after, loop), reverse)
 
 
 def products(engine: Engine, operators: Sequence[Operator], row_matrix: RowMatrix) -> list[RowMatrix]:
