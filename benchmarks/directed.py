@@ -7,7 +7,7 @@ With --nested no test label is read: a third of the training rows (of 2.5 %: eac
 out and predicted by ridge regression, whose penalty is chosen by leave-one-out on the others, while the columns of paths and of
 the structure along directions vary (`VARIANTS`).
 
-    python benchmarks/directed.py [--nested] [--graphs chameleon squirrel]
+    python benchmarks/directed.py [--nested] [--graphs chameleon squirrel] [--shares "2.5 %" "48 %"]
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--nested", action="store_true")
     parser.add_argument("--graphs", nargs="+", default=["chameleon", "squirrel"])
+    parser.add_argument("--shares", nargs="+", default=["2.5 %", "48 %"])
     options = parser.parse_args()
     record = read("directed")
     for name in options.graphs:
@@ -56,7 +57,7 @@ def main() -> None:
         parts = protocols(file, graphs["directed"], options.nested)
         if options.nested:
             record.setdefault("nested", {})[name] = nested(graphs["directed"], labels, parts)
-        for share in () if options.nested else parts:
+        for share in () if options.nested else options.shares:
             found = {way: accuracies(graph, parts[share]) for way, graph in graphs.items()}
             means = {way: round(float(np.mean(each)), 2) for way, each in found.items()}
             gain = round(means["directed"] - means["undirected"], 2)
