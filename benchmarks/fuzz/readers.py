@@ -14,6 +14,7 @@ in the place of earlier ones of the same seed, with the commit; the counts of a 
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 import io
 import json
@@ -43,8 +44,8 @@ SECONDS, MEMORY = 5, 1 << 30
 """What one file may take: seconds of this process's own work, so that a busy machine does not count."""
 HANGS = 60
 """Seconds by the clock after which a file that waits, or that a child reads, is too slow."""
-ROUND = 10_000
-"""Files that one child reads."""
+ROUND = 20_000
+"""Files that one child reads; what was found is recorded after each round."""
 NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 1 << 31, 0xFFFFFFFF, (1 << 63) - 1, (1 << 64) - 1)
 WORDS = (b"-1", b"0", b"999999999", b"4294967296", b"99999999999999999999", b"1e999", b"nan", b"\xff\xfe", b"\x00", b"",
          b'"', b"'", b",", b"\n", b"\r", b"[", b"{", b"}", b"<", b"&", b"1" * 400, b"[" * 5000, b"<a>" * 2000,
@@ -288,6 +289,13 @@ def work(name: str, seeds: list[Path], numbers: range, seed: int, folder: Path, 
     """Read the files of some numbers; the number of the file at hand stands in shared memory."""
     warnings.simplefilter("ignore")
     published = seeds[0].parent if name in ("mat", "planetoid", "actor") else None
+    if name == "duckdb":
+        from types import SimpleNamespace
+
+        from benchmarks.fuzz.forking import Forked
+        from slimg.io import databases
+
+        databases.subprocess = SimpleNamespace(Popen=Forked, PIPE=-1)
     for path in seeds:  # imports, threads and caches come before the limits
         found = outcome(path, published, True)
         assert found == "read", (path, found)
@@ -315,9 +323,9 @@ def work(name: str, seeds: list[Path], numbers: range, seed: int, folder: Path, 
 
 
 def run(
-    name: str, seeds: list[Path], mutations: int, seed: int, work_folder: Path
+    name: str, seeds: list[Path], mutations: int, seed: int, work_folder: Path, save: Callable[..., None] = lambda *_: None
 ) -> tuple[Counter[str], list[tuple[int, str]], float]:
-    """Count the outcomes of one reader; a child that ends early is followed by another."""
+    """Count the outcomes of one reader, and save them after each round; a child that ends early is followed by another."""
     context = multiprocessing.get_context("spawn")
     counts, wrong, slowest, begin = Counter[str](), list[tuple[int, str]](), 0.0, 0
     place = work_folder / "number"
@@ -333,6 +341,7 @@ def run(
             counts.update(answer[0])
             wrong += answer[1]
             slowest, begin = max(slowest, answer[2]), end
+            save(counts, wrong, slowest)
             continue
         if (child.exitcode or 0) > 0:
             raise RuntimeError(f"the child of {name} ended with exit code {child.exitcode}: its seeds cannot be read")
@@ -405,10 +414,10 @@ def main() -> int:
                 continue
             (folder / name).mkdir()
             begun = time.perf_counter()
-            counts[name], wrong, slowest[name] = run(name, seeds, args.mutations, args.seed, folder / name)
+            save = functools.partial(record, name, seed=args.seed, afresh=args.afresh) if args.record else lambda *_: None
+            counts[name], wrong, slowest[name] = run(name, seeds, args.mutations, args.seed, folder / name, save)
             print(f"{name}: {time.perf_counter() - begun:.0f} s, {dict(counts[name])}", file=sys.stderr, flush=True)
-            if args.record:
-                record(name, counts[name], wrong, slowest[name], args.seed, args.afresh)
+            save(counts[name], wrong, slowest[name])
             kinds = Counter(re.sub(r"\d+|'.*?'|\(.*", "#", what)[:90] for _, what in wrong)
             for kind, count in kinds.most_common(12):
                 print(f"    {count} × {kind}", file=sys.stderr, flush=True)

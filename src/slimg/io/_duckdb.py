@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -21,6 +22,7 @@ ROWS = 100_000
 def main() -> None:
     """Answer queries."""
     sys.path.pop(0)  # the folder of this file: its modules have names that others may have
+    warnings.simplefilter("ignore")  # standard error is for what ends the process
     import duckdb
     import pyarrow as pa
 
