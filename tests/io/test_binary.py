@@ -83,6 +83,12 @@ def test_damaged_files(tmp_path, name, content, told):
         read(Source(tmp_path / name))
 
 
+def test_bytes_of_an_archive_are_text(tmp_path):
+    np.savez(tmp_path / "g.npz", edges=np.array([[b"a", "ö".encode()]]), ids=np.array([b"a", b"\xff"]))
+    found = read(Source(tmp_path / "g.npz"))
+    assert found.edges.iloc[0].tolist() == ["a", "ö"] and found.frame["id"].tolist() == ["a", "\\xff"]
+
+
 def test_archives_that_are_no_graph(tmp_path):
     np.savez(tmp_path / "a.npz", something=np.ones(3))
     with pytest.raises(InputError, match="neither edges nor features are in it, only 'something'"):

@@ -285,6 +285,14 @@ def test_an_object_of_lists_is_no_table(folder, rows):
         slimg.read(nodes="graph.json", label="label")
 
 
+@pytest.mark.parametrize("members", [["p", "q"], np.array([1, 2]), {"p": 1}], ids=["list", "array", "object"])
+@pytest.mark.parametrize("options", [{"label": "x"}, {"kinds": {"x": "category"}}, {"kinds": {"x": "text"}}, {"id": "x"}], ids=str)
+def test_lists_where_one_value_belongs(members, options):
+    nodes = pd.DataFrame({"id": range(4), "team": list("abab"), "x": [members] * 4})
+    with pytest.raises(InputError, match="column 'x'"):
+        slimg.read(edges=EDGES[:3], nodes=nodes, **{"label": "team", **options})
+
+
 def test_edges_alone_have_no_labels(folder):
     (folder / "edges.csv").write_text(SWAPPED["edges"])
     with pytest.raises(InputError, match=r"edges\.csv.*no labels.*nodes=.*labels="):

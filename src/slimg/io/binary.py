@@ -230,7 +230,8 @@ def _nodes(matrix: Any, labels: np.ndarray | None, ids: np.ndarray | None) -> pd
 
 
 def _first(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray | None:
-    return next((arrays[name] for name in names if name in arrays), None)
+    found = next((arrays[name] for name in names if name in arrays), None)
+    return found if found is None or found.dtype.kind != "S" else np.char.decode(found, "utf-8", "backslashreplace")
 
 
 def check_npy(file: IO[bytes], size: int, name: str) -> None:

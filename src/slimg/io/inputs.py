@@ -416,7 +416,10 @@ class Joiner:
         """The table without rows that hold nothing, as spreadsheets leave them below a table."""
 
         def is_empty(column: pd.Series) -> np.ndarray:
-            return (column.isna() | column.eq("").fillna(True)).to_numpy(bool)
+            try:
+                return (column.isna() | column.eq("").fillna(True)).to_numpy(bool)
+            except ValueError:  # of arrays
+                return column.isna().to_numpy(bool)
 
         empty = np.logical_and.reduce([is_empty(frame[name]) for name in names])
         if not empty.any():

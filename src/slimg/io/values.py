@@ -15,7 +15,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -157,7 +157,14 @@ class Column:
     @cached_property
     def distinct(self) -> list[Any]:
         """The different values, in order of first appearance."""
-        return pc.unique(self.present).to_pylist() if self.text is not None else list(pd.unique(self.present))
+        return pc.unique(self.present).to_pylist() if self.text is not None else list(self._hashed(pd.unique, self.present))
+
+    def _hashed(self, function: Callable[[Any], Any], values: Any) -> Any:
+        """A function of values, which must not be lists."""
+        try:
+            return function(values)
+        except TypeError:
+            raise InputError(f"column {self.name!r} holds lists, not one value in each row: name another column") from None
 
     @cached_property
     def numbers(self) -> np.ndarray | None:
@@ -217,7 +224,7 @@ class Column:
         values = self._typed if self._objects is None else self._objects
         if self._objects is None and self._whole:
             values = pd.array(self._typed, "Int64")  # type: ignore[call-overload]
-        codes, distinct = pd.factorize(values)
+        codes, distinct = self._hashed(pd.factorize, values)
         texts = pa.array([str(value) for value in distinct.tolist()], pa.string())
         return texts.take(pa.array(codes, mask=codes < 0))
 
