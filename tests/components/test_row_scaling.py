@@ -42,6 +42,13 @@ def test_prepared_and_unit_rows_are_those_of_the_formulas(x):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
+def test_rows_near_the_smallest_number_sum_to_one(sparse):
+    x = np.array([[1e-44, 3e-44, 0], [1, 3, 0]], np.float32)
+    prepared = ENGINE.to_array(prepare_features(ENGINE, sp.csr_matrix(x) if sparse else x))
+    np.testing.assert_allclose(prepared.sum(axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
 def test_one_negative_entry_moves_every_row_by_its_minimum(sparse):
     x = np.array([[-1, 0, 3], [2, 4, 4], [5, 5, 5]], np.float32)
     prepared = ENGINE.to_array(prepare_features(ENGINE, sp.csr_matrix(x) if sparse else x))

@@ -41,6 +41,13 @@ def test_numbers_are_standardised_within_three_deviations():
     assert plan.numbers == [("age", (0, 1, 2), 40.0, spread)]
 
 
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_the_scale_of_a_number_says_nothing(scale):
+    x = np.array([1.0, 2, 5, 4])
+    plain, scaled = (encode_features(pd.DataFrame({"x": x * factor}), ["x"])[1].toarray() for factor in (1, scale))
+    np.testing.assert_allclose(scaled, plain, rtol=1e-6)
+
+
 def test_a_number_that_was_never_missing_is_in_the_middle_when_it_is():
     plan, found = encode(pd.DataFrame({"a": [1.0, 2, 6]}))
     assert plan.names == ("a: high", "a: low") and np.allclose(found.sum(axis=1), 1)

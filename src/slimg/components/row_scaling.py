@@ -42,6 +42,10 @@ SPARSE = 0.5
 """Share of entries that are not zero below which non-negative features count as counts."""
 
 
+MOST = float(np.finfo(np.float32).max)
+"""Of float32: one over the sum of a row near 1e-44 is larger."""
+
+
 class Numbers(NamedTuple):
     """Features that are numbers of a table: u beside 1 − u.
 
@@ -177,7 +181,10 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
         return ((rows - how.mean) / how.scale).astype(np.result_type(rows, np.float32), copy=False)
     if sparse.issparse(block) and not how.shifted:
         total = _row_sums(block)
-        return sparse.diags(np.divide(1, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)) @ block
+        scale = np.divide(1, total, out=np.zeros_like(total), where=total > 0)
+        if scale.max(initial=0) > MOST:
+            return (sparse.diags(scale) @ block.astype(np.float64)).astype(np.float32)
+        return sparse.diags(scale.astype(np.float32)) @ block
     rows = dense_rows(block)
     out = np.empty(rows.shape, np.result_type(rows, np.float32))
     _to_sum_one(rows, how.shifted, out)
@@ -300,9 +307,10 @@ def _to_sum_one(rows, shifted, out):
         for j in range(rows.shape[1]):
             out[i, j] = rows[i, j] - least
             total += np.float64(out[i, j])
-        scale = out.dtype.type(1 / total) if total > 0 else zero
+        wide = 1 / total if total > 0 else 0.0
+        scale = out.dtype.type(min(wide, MOST))
         for j in range(rows.shape[1]):
-            out[i, j] *= scale
+            out[i, j] = out[i, j] * scale if wide <= MOST else np.float64(out[i, j]) * wide
 
 
 @compiled(fastmath=SUMS)

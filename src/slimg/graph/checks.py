@@ -344,5 +344,5 @@ def _check_finite(matrix: Any, ids: np.ndarray) -> None:
         rows = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     raise InputError(
         f"features must be finite in float32, but {number_of(len(rows), 'row holds', 'rows hold')} NaN or infinity"
-        f" (rows {show(rows)}; ids {show(ids[rows])}): fill or drop them"
+        f" (rows {show(rows)}; ids {show(ids[rows])}): fill, drop or rescale them"
     )

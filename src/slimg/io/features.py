@@ -450,8 +450,10 @@ def _moments(numbers: np.ndarray) -> tuple[float, float]:
     known = numbers[~np.isnan(numbers)]
     if not len(known):
         return 0.0, 1.0
-    spread = float(known.std())
-    return float(known.mean()), spread if spread > 0 else 1.0
+    size = np.frexp(np.abs(known).max())[1]  # squares of values beyond 1e154 or below 1e-162 have no place in a float
+    within = np.ldexp(known, -size)
+    mean, spread = np.ldexp([within.mean(), within.std()], size)
+    return float(mean), float(spread) if spread > 0 else 1.0
 
 
 def _one_hot(block: Block, column: Column) -> sp.csr_array:
