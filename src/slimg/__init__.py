@@ -14,7 +14,7 @@ The packages `slimg.graph`, `slimg.io`, `slimg.engine`, `slimg.linalg`, `slimg.c
 Names are imported on first use, so ``import slimg`` is instant.
 """
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # type checkers take it as true; an interrupt while `typing` is imported would end in a trace
 
 if TYPE_CHECKING:
     from slimg.classifier import SlimG

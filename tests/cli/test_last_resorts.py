@@ -53,6 +53,8 @@ def test_a_process_without_a_console(folder, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdout", None)
     assert cli.main([*FIT, "--json"]) == 0
     assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys, "stderr", None)
+    assert cli.main(["fit", "--edges", "nowhere.csv", "--label", "team"]) == 2
 
 
 def test_a_reader_that_has_ended(folder):

@@ -84,8 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.showwarning = _show_warning
             args = command_parser([command]).parse_args(words, argparse.Namespace(words=words))
             code = int(args.run(args))
-        if sys.stdout is not None:  # as in a process without a console
-            sys.stdout.flush()
+        sys.stdout.flush()
         return code
     except BrokenPipeError:  # the program that reads the output has ended
         _discard_output()
@@ -162,9 +161,12 @@ def _internal(error: Exception) -> str:
 
 
 def _print_anything() -> None:
-    """Characters that the terminal's encoding does not have are printed as \\uXXXX."""
-    for stream in (sys.stdout, sys.stderr):
-        if getattr(stream, "errors", "") == "strict" and hasattr(stream, "reconfigure"):
+    """Characters that the terminal's encoding does not have are printed as \\uXXXX; a stream that is closed takes anything."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # its descriptor is taken too, so that no file gets it
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif getattr(stream, "errors", "") == "strict" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
