@@ -173,17 +173,20 @@ def require_unchanged(array: Any) -> None:
 
     Entries of a file that was cut off cannot be touched: the system would end the process with SIGBUS.
     """
+    if (array := _mapped(array)) is not None:
+        check_stamp(Path(array.filename), array.filename, array.stamp)
+
+
+def _mapped(array: Any) -> Any:
+    """The array of `map_npy` that this one is a part of, or None."""
     while array is not None and not hasattr(array, "stamp"):
         array = getattr(array, "base", None)
-    if array is not None:
-        check_stamp(Path(array.filename), array.filename, array.stamp)
+    return array
 
 
 def release_pages(array: Any) -> None:
     """Take the pages of a file that was mapped by `map_npy` out of this process's memory, until they are touched again."""
-    while array is not None and not hasattr(array, "stamp"):
-        array = getattr(array, "base", None)
-    if array is not None and hasattr(mmap, "MADV_DONTNEED"):
+    if (array := _mapped(array)) is not None and hasattr(mmap, "MADV_DONTNEED"):
         array._mmap.madvise(mmap.MADV_DONTNEED)
 
 

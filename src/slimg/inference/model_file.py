@@ -28,7 +28,7 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: di
     Path
     """
     members = {name: _npy(array) for name, array in arrays.items()}
-    digests = {name: _sha256(*content) for name, content in members.items()}
+    digests = {name: _digest(content) for name, content in members.items()}
     full = {"format": FORMAT, "version": VERSION, **header, "sha256": digests}
     with atomic_write(path, binary=True) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -75,16 +75,10 @@ def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: di
                         member.write(part)
             archive.comment = b"0" * DIGEST_SIZE
         end = file.seek(0, os.SEEK_END) - DIGEST_SIZE
-        total = _digest(file, end)
+        total = _digest(_chunks(file, end))
         file.seek(end)
         file.write(total.encode())
     return Path(path)
-
-
-def _sha256(header: bytes, content: memoryview) -> str:
-    digest = hashlib.sha256(header)
-    digest.update(content)
-    return digest.hexdigest()
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -94,10 +88,11 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         with open(source, "rb") as file:
             _check_bytes(file, source)
             with zipfile.ZipFile(file) as archive:
-                _check_members(archive, os.fstat(file.fileno()).st_size)
+                _check_members(archive.infolist(), os.fstat(file.fileno()).st_size)
                 header = json.loads(archive.read(HEADER_FILE), parse_constant=_no_constant)
                 _check_header(header, source)
-                _check_names(archive, header["sha256"])
+                if sorted(archive.namelist()) != sorted([HEADER_FILE, *(f"{name}.npy" for name in header["sha256"])]):
+                    raise ValueError("its arrays are not those that the header names")
                 return header, {name: _array(archive, name, header, source) for name in header["sha256"]}
     except OSError as error:
         raise InputError(f"the model file {source} cannot be read: {error.strerror or error}") from None
@@ -111,21 +106,14 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} in the header")
 
 
-def _check_members(archive: zipfile.ZipFile, length: int) -> None:
+def _check_members(members: list[zipfile.ZipInfo], length: int) -> None:
     """Members are stored as they are, and together no longer than the file."""
-    members = archive.infolist()
     if any(each.compress_type != zipfile.ZIP_STORED or each.file_size != each.compress_size for each in members):
         raise ValueError("a member is compressed")
     if any(each.flag_bits & ENCRYPTED for each in members):
         raise ValueError("a member is encrypted")
     if sum(each.file_size for each in members) > length:
         raise ValueError("its members are longer than the file")
-
-
-def _check_names(archive: zipfile.ZipFile, digests: dict[str, str]) -> None:
-    """The archive has the arrays that the header names, each once, and nothing else."""
-    if sorted(archive.namelist()) != sorted([HEADER_FILE, *(f"{name}.npy" for name in digests)]):
-        raise ValueError("its arrays are not those that the header names")
 
 
 def _npy(array: Array) -> tuple[bytes, memoryview]:
@@ -144,7 +132,7 @@ def _check_bytes(file: Any, source: Path) -> None:
         raise InputError(f"{source} is not a slimg model file: it is no zip archive")
     file.seek(end)
     stated = file.read(DIGEST_SIZE)
-    if _digest(file, end).encode() != stated:
+    if _digest(_chunks(file, end)).encode() != stated:
         raise InputError(
             f"{source} is damaged or was cut short: its contents do not match the checksum at its end; copy or save it again"
         )
@@ -166,7 +154,7 @@ def _check_header(header: Any, source: Path) -> None:
 def _array(archive: zipfile.ZipFile, name: str, header: dict[str, Any], source: Path) -> Array:
     """One array; its declared size is compared with its bytes before memory is taken."""
     content = archive.read(f"{name}.npy")
-    if hashlib.sha256(content).hexdigest() != header["sha256"][name]:
+    if _digest([content]) != header["sha256"][name]:
         raise InputError(f"{source} is damaged: the array {name!r} does not match its checksum; save the model again")
     stream = io.BytesIO(content)
     try:
@@ -182,12 +170,17 @@ def _array(archive: zipfile.ZipFile, name: str, header: dict[str, Any], source: 
     return np.frombuffer(bytearray(content), dtype, math.prod(shape), begin).reshape(shape)
 
 
-def _digest(file: Any, end: int) -> str:
-    """SHA-256 of the bytes before ``end``."""
+def _chunks(file: Any, end: int) -> Iterator[bytes]:
+    """The bytes before ``end``."""
     file.seek(0)
+    return (file.read(min(CHUNK, end - start)) for start in range(0, end, CHUNK))
+
+
+def _digest(parts: Iterable[bytes | memoryview]) -> str:
+    """SHA-256 of all parts."""
     found = hashlib.sha256()
-    for start in range(0, end, CHUNK):
-        found.update(file.read(min(CHUNK, end - start)))
+    for part in parts:
+        found.update(part)
     return found.hexdigest()
 
 
@@ -376,11 +369,6 @@ def check_rule(value: Any, rule: Any, what: str) -> None:
     why = mismatch(value, rule)
     if why:
         raise InputError(f"{what} does not fit: expected {why}")
-
-
-def check_params(params: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Refuse parameters that are not those of the estimator, or have values of other types."""
-    check_rule(dict(params), {name: PARAMS.get(name, anything) for name in names}, "params of the header")
 
 
 def check_array(name: str, array: Array, rule: tuple[str, str] | None, sizes: Mapping[str, int]) -> None:

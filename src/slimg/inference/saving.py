@@ -72,9 +72,7 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         "id_digests": model.fitted_nodes.ids,
         "node_digests": model.fitted_nodes.nodes,
     }
-    calibration = None
     if model.calibration is not None:
-        calibration = {"temperature": model.calibration.temperature}
         arrays |= {"held_out_scores": model.calibration.scores, "held_out_codes": model.calibration.codes}
     kept, more = None, dict[str, Array]()
     if model.graph is not None:
@@ -100,7 +98,7 @@ def save(path: str | os.PathLike[str], model: Saved) -> Path:
         "components": components,
         "feature_names": None if model.feature_names is None else list(model.feature_names),
         "graph": kept,
-        "calibration": calibration,
+        "calibration": model.calibration and {"temperature": model.calibration.temperature},
         "metrics": {name: encode(value, name) for name, value in model.fitted.items()},
         "data": {**model.data, "fingerprint": fingerprint(model.fitted_nodes.nodes)},
     }
@@ -136,7 +134,8 @@ def _saved(header: dict[str, Any], arrays: dict[str, Array], params: Iterable[st
     model_file.check_rule(header, model_file.HEADER, "the header")
     data, entries = header["data"], header["components"]
     values, fitted = ({name: decode(value) for name, value in header[key].items()} for key in ("params", "metrics"))
-    model_file.check_params(values, params)
+    rules = {name: model_file.PARAMS.get(name, model_file.anything) for name in params}
+    model_file.check_rule(values, rules, "params of the header")
     model_file.check_rule(fitted, model_file.FITTED, "metrics of the header")
     classes = _classes(header)
     sizes = {"n": data["nodes"], "c": len(classes), "d": data["features"]}
@@ -163,7 +162,8 @@ def _saved(header: dict[str, Any], arrays: dict[str, Array], params: Iterable[st
     names, graph = None if names is None else tuple(names), None
     if header["graph"] is not None:
         graph = _call(kept_graph, header["graph"], rest, partial(_taken, rest), nodes, scorer, sizes["d"], names, decode)
-    if len(weights) != len(entries) or rest or fitted["zero_components_"] != tuple(_zeros(weights)):
+    zeros = tuple(name for name, each in weights.items() if not each.any())
+    if len(weights) != len(entries) or rest or fitted["zero_components_"] != zeros:
         raise InputError("components, weights and arrays do not belong together")
     _check_plan((data.get("reading") or {}).get("plan"), names, components)
     return Saved(values, fitted, data, names, scorer, nodes, calibration, graph)
@@ -192,11 +192,6 @@ def _calibration(stored: dict[str, float] | None, rest: dict[str, Array], classe
     if not is_temperature(found):
         raise InputError("the temperature is not that of the held-out scores")
     return found
-
-
-def _zeros(weights: dict[str, Array]) -> list[str]:
-    """Names of the components whose weights are all zero."""
-    return [name for name, each in weights.items() if not each.any()]
 
 
 def _taken(rest: dict[str, Array], name: str, rule: tuple[str, str] | None, sizes: dict[str, int]) -> Array:
@@ -327,14 +322,10 @@ def _component(described: dict[str, Any]) -> Component:
     return made
 
 
-def _pair(value: Any) -> str | None:
-    return None if isinstance(value, tuple) and len(value) == 2 else "a pair"
-
-
 _DECODERS: dict[Any, tuple[Any, Callable[[Any], Any]]] = {
     "tuple": ([model_file.anything], tuple),
     "set": ([model_file.anything], set),
-    "pairs": ([_pair], dict),
+    "pairs": ([lambda value: None if isinstance(value, tuple) and len(value) == 2 else "a pair"], dict),
     "float": (lambda value: None if value in ("nan", "inf", "-inf") else "nan, inf or -inf", float),
     "energy_rank": ([float], lambda pair: EnergyRank(*pair)),
     "component": (model_file.text_keys(model_file.anything), _component),
