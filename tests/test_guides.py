@@ -5,6 +5,8 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from slimg import cli
@@ -46,6 +48,55 @@ def test_every_block_runs(name, demo, tmp_path, monkeypatch):
         for line in code.replace("\\\n", " ").splitlines() if kind == "sh" else ():
             words = shlex.split(line, comments=True)
             assert words[0] == "slimg" and cli.main(words[1:]) == 0, line
+
+
+def run_python(name):
+    """Run the Python of a page of docs; ``run_python(name)(text → text)``, with a change of its words, returns the names."""
+    (code,) = [code for kind, code in BLOCK.findall((ROOT / "docs" / name).read_text(encoding="utf-8")) if kind == "python"]
+
+    def run(change=str, **given):
+        exec(compile(change(code), name, "exec"), given)
+        return given
+
+    return run
+
+
+@pytest.fixture
+def two_teams(tmp_path, monkeypatch):
+    """Files of 60 users in two teams, in the current folder, as tables and as arrays."""
+    monkeypatch.chdir(tmp_path)
+    rng, team = np.random.default_rng(0), np.arange(60) % 2
+    first = rng.integers(0, 60, 240)
+    second = (first + 2 * rng.integers(1, 29, 240)) % 60
+    names = np.where(np.arange(60) % 3 > 0, np.array(["red", "blue"])[team], None)
+    pd.DataFrame({"source": first, "target": second}).to_csv("follows.csv", index=False)
+    pd.DataFrame({"source": first, "target": second}).to_parquet("edges.parquet", index=False)
+    pd.DataFrame({"user": range(60), "age": 20 + team + rng.random(60), "team": names}).to_csv("users.csv", index=False)
+    np.save("features.npy", rng.random((60, 4)).astype(np.float32))
+    np.save("labels.npy", np.where(np.arange(60) % 3 > 0, team, -1))
+    return team
+
+
+def test_the_front_page_of_the_site(two_teams):
+    command = re.search(r"^    slimg (fit .*)$", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    assert cli.main(shlex.split(command)) == 0
+    predicted = run_python("index.md")()["model"].predict()
+    assert (predicted == np.array(["red", "blue"])[two_teams]).mean() > 0.9
+
+
+def test_a_graph_on_disk_and_a_cluster(two_teams, tmp_path):
+    """The blocks of large-graphs.md and dask.md, the second with a cluster of this process and another folder."""
+    distributed = pytest.importorskip("distributed")
+    assert (run_python("large-graphs.md")()["predicted"] == two_teams).mean() > 0.9
+    rows = np.flatnonzero(np.arange(60) % 3)
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
+
+        def here(code):
+            return code.replace("tcp://scheduler:8786", cluster.scheduler_address).replace("/shared", str(tmp_path))
+
+        given = run_python("dask.md")(here, train=rows[:30], val=rows[30:])
+        given["client"].close()
+    assert len(pd.read_parquet(tmp_path / "predictions")) == 60
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name not in MADE], ids=lambda page: str(page.relative_to(ROOT)))
