@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -22,6 +23,7 @@ class Served:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "slimg", "open", str(folder), "--no-browser", *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path},
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell in the background ignores it
         )  # fmt: skip
         first = self.process.stdout.readline()
         found = re.search(r"http://\S+/", first)

@@ -20,8 +20,8 @@ def as_html(lines: Sequence[str], parts: Mapping[str, float] | None = None, item
     digits = 0 if all(float(value).is_integer() for value in (parts or {}).values()) else 2
     most = max((abs(value) for value in (parts or {}).values()), default=0.0) or 1.0
     rows = "".join(
-        f'<tr><th scope="row">{escape(str(name))}</th><td>{value:.{digits}f}</td><td><div style="height:0.8em;'
-        f'background:{COLOURS[value < 0]};width:{120 * abs(value) / most:.0f}px"></div></td></tr>'
+        f'<tr><th scope="row">{escape(str(name))}</th><td>{round(value, digits) + 0.0:.{digits}f}</td>'
+        f'<td><div style="height:0.8em;background:{COLOURS[value < 0]};width:{120 * abs(value) / most:.0f}px"></div></td></tr>'
         for name, value in (parts or {}).items()
     )
     title, *others = map(escape, lines)

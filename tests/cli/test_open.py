@@ -158,6 +158,7 @@ def test_new_rows_get_what_slimg_predict_gives(server, fitted, slimg, tmp_path):
     ("name", "asked", "words"),
     [
         ("node", {"id": "0070x"}, ("no node '0070x'", "'0070'")),
+        ("node", {"id": "007"}, ("no node '007'", "'0070' or '0071' or '0072'")),
         ("node", {"id": NODE, "class": "pink"}, ("class 'pink'", "blue, green, red")),
         ("predictions", {"least": "half"}, ("least probability", "'half'")),
         ("predictions", {"order": "size"}, ("order 'size'",)),

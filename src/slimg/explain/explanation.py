@@ -494,7 +494,7 @@ class Explanation:
         if k and part.reach and len(part.source_ids):
             sources = _terms(self.top_sources(part.name, k, against="mean"), self.node)
             clauses.append(f"from {number_of(len(part.source_ids), 'node')}: {sources}")
-        said = f"{part.title[0].upper()}{part.title[1:]} ({value:+.2f})"
+        said = f"{part.title[0].upper()}{part.title[1:]} ({round(value, 2) + 0.0:+.2f})"
         return f"{said}: {'; '.join(clauses)}." if clauses else f"{said}."
 
     def _part_dict(self, part: Part, k: int) -> dict[str, Any]:

@@ -294,18 +294,6 @@ def describe(record: Mapping[str, Any], written: Callable[[str], str] = str) -> 
     return f"λ₁ = {record['l1']:g}, λ₂ = {record['group']:.3g}{', one joint group' if record['joint'] else ''}"
 
 
-def describe_members(members: Sequence[Mapping[str, Any]], written: Callable[[str], str] = str) -> str:
-    """Format the candidates that a model is the mean of, the best first, given their records as dicts.
-
-    Returns
-    -------
-    str
-        The penalties of the best, and those of the others after it.
-    """
-    first, *others = [describe(member, written) for member in members]
-    return f"{first}; averaged with {'; '.join(others)}" if others else first
-
-
 def series_of(records: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:
     """(λ₂, validation accuracy) of records as dicts, by the name of their line in a figure.
 

@@ -240,8 +240,10 @@ class Answers:
         return self._rows[name]
 
     def _near(self, name: str) -> list[str]:
-        """Ids that are spelled alike, looked for among those that share most pairs of letters."""
+        """Ids that begin so, else those that are spelled alike, looked for among those that share most pairs of letters."""
         low = name.lower()
+        if low and (begins := np.flatnonzero(_hits(pc.starts_with, self._lower[0], low))[:3].tolist()):
+            return [self.ids[row] for row in begins]
         pairs = sorted({low[k : k + 2] for k in range(len(low) - 1)})
         shared = sum((_hits(pc.match_substring, self._lower[0], pair) for pair in pairs), np.zeros(self.graph.n))
         few = np.argsort(-shared / (pc.utf8_length(self._lower[0]).to_numpy() + len(low)), kind="stable")[:200]

@@ -11,7 +11,7 @@ from typing import Any
 from slimg._html import as_html
 from slimg.explain.held_out import WORDS, format_score
 from slimg.graph.columns import number_of
-from slimg.learn.path import describe_members
+from slimg.learn.path import SEPARATE, describe
 
 SHOWN = 12
 """Classes and notes that are named."""
@@ -34,7 +34,8 @@ def model_html(model: Any) -> str:
     sizes = ", ".join(number_of(model.data_[f"{noun}s"], noun) for noun in ("node", "edge", "feature"))
     named = f"{', '.join(classes[:SHOWN])}{' …' if len(classes) > SHOWN else ''}"
     score = f"{WORDS[model.scoring_]} {format_score(model.scoring_, model.chosen_['val_score'], 1)}"
-    chosen = describe_members(model.members_)
+    chosen = f"components {SEPARATE} and added" if model.chosen_["separate"] else describe(model.chosen_)
+    chosen += f", the mean of {len(model.members_)} such candidates" if len(model.members_) > 1 else ""
     lines = [
         f"{type(model).__name__}, fitted on {sizes}, {model.data_['labelled']:,} of the nodes labelled",
         f"{number_of(len(classes), 'class', 'classes')}: {named}. Chosen: {chosen}; validation {score}.",
@@ -49,7 +50,8 @@ class Page(str):
     """A page as text, which a notebook shows."""
 
     def _repr_html_(self) -> str:
-        return f'<iframe srcdoc="{escape(self)}" width="100%" height="800" title="slimg" sandbox="allow-scripts"></iframe>'
+        look = 'style="width: 100%; border: 0" height="800" title="slimg"'
+        return f'<iframe srcdoc="{escape(self)}" {look} sandbox="allow-scripts"></iframe>'
 
     def __repr__(self) -> str:
         return f"<Page of {len(self):,} characters: model.report(path) writes it to a file>"

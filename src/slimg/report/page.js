@@ -30,7 +30,7 @@
   const titled = (id) => (rowOf.has(id) && names[rowOf.get(id)] ? `${names[rowOf.get(id)]} (${id})` : id);
   const short = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
   const colour = (code) => `var(--k${data.colours[code]})`;
-  const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
+  const signed = (value) => (value <= -0.005 ? "−" : "+") + Math.abs(value).toFixed(2);
   const shows = (value) => Math.abs(value) >= 0.005;  // not ±0.00
   const chance = (row) => (nodes.probability[row] / 1000).toFixed(2);
   const percent = (share) => (100 * share).toFixed(1) + "%";

@@ -179,7 +179,7 @@ def templates() -> Environment:
         "count": lambda number: f"{number:,}",
         "decimals": lambda number, digits: f"{number:.{digits}f}",
         "least": lambda share: f"{share:.2g}" if share < 0.995 else f"{math.floor(1e4 * share) / 1e4:.4f}",
-        "signed": lambda number: f"{number:+.2f}".replace("-", "−"),
+        "signed": lambda number: f"{round(number, 2) + 0.0:+.2f}".replace("-", "−"),
         "formula": formula,
         "by_column": by_column,
         "plain": lambda text: re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(str(text).split())),
