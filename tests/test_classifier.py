@@ -75,7 +75,7 @@ def test_attributes_agree_with_one_another(fitted, graph, split):
 def test_one_record_per_pair_and_the_rule_chooses(fitted, graph, split):
     keys = {"l1", "group", "joint", "val_accuracy", "val_loss", "dual_gap", "zero_components", "nonzero", "seconds"}
     assert all(keys <= set(record) for record in fitted.selection_)
-    assert all(record["dual_gap"] <= (1e-4 if record["member"] else 1e-3) for record in fitted.selection_)
+    assert all(record["dual_gap"] <= (1e-4 if record["weight"] else 1e-3) for record in fitted.selection_)
     told = [(record["l1"], record["group"], record["joint"], str(record["separate"])) for record in fitted.selection_]
     assert len(set(told)) == len(told) > 5 and 0.0 in {each[0] for each in told}
     chosen = best([Record(**record) for record in fitted.selection_])

@@ -49,9 +49,9 @@ class SlimG(FittedModel):
     cv : int, default=5
         Folds when no validation rows are given. A class with fewer labelled nodes is held out in some of them only, and the
         only labelled node of a class in none, with a note.
-    average : int, default=3
-        The model is the mean of this many of the best candidates, without those that are surely worse than the best. The
-        mean of linear models is one linear model; 1 takes the best candidate alone.
+    average : int, default=5
+        The model is the mean of this many picks: the best candidate, then each time the one with which the mean has the least
+        log loss on the nodes held out. It is one linear model; 1 takes the best candidate alone.
     scoring : str or None, default=None
         What candidates are compared by: "accuracy", "balanced_accuracy", "f1_macro", "average_precision", "roc_auc" or
         "log_loss". None is the accuracy, and the average precision if one of two classes has under 10 % of the labels.
@@ -77,7 +77,7 @@ class SlimG(FittedModel):
     classes_ : array of shape (c,)
         The labels, sorted.
     coef_ : dict of str to array of shape (width, c)
-        Weights of each component, the mean over the members; a component that the penalty removed from all of them is
+        Weights of each component, summed over the members; a component that the penalty removed from all of them is
         exactly zero.
     intercept_ : array of shape (c,)
         The intercept of each class.
@@ -94,7 +94,7 @@ class SlimG(FittedModel):
     chosen_ : dict
         The record of the best candidate; `l1_`, `group_`, `joint_` are its penalties.
     members_ : list of dict
-        The records of the candidates that the model is the mean of, the best first.
+        The records of the candidates that were picked, the best first, each with its ``weight`` in the model.
     scoring_ : str
         What candidates were compared by.
     rank_ : int
@@ -155,7 +155,7 @@ class SlimG(FittedModel):
         components: Sequence[Component] | None = None,
         grid: str | Sequence[Any] = "path",
         cv: int = 5,
-        average: int = 3,
+        average: int = 5,
         scoring: str | None = None,
         early_stopping: int | None = None,
         class_weight: Any = None,
@@ -315,7 +315,7 @@ class SlimG(FittedModel):
         used = [each.component for each in self.components_.fitted.values()]
         rest = clone(self).set_params(components=used)
         if not self._is_unpenalized:
-            rest.set_params(grid=self.chosen_grid(), average=len(self.members_))
+            rest.set_params(grid=self.chosen_grid())
         folded = rest.fit(self.graph_.subgraph(~hidden), train=train).predict(self.graph_)
         self.fold_in_agreement_ = float((folded == self.predict())[hidden].mean())
         return self.fold_in_agreement_

@@ -64,7 +64,7 @@ def test_skipped_pairs_are_left_out_when_their_turn_comes(problem):
 
 def test_default_pairs_start_below_lambda_max(problem):
     pairs = default_pairs(problem)
-    assert {pair.l1 for pair in pairs} >= {0.0, 1e-4}
+    assert {pair.l1 for pair in pairs} >= {0.0, 1e-3}
     assert {pair.joint for pair in pairs} == {False, True}
     for pair in pairs:
         if not pair.joint:
@@ -125,7 +125,7 @@ def test_members_are_certified_on_real_graphs(load_real, name):
     for grid in ("path", "paper"):
         model = SlimG(grid=grid).fit(graph, train=split.train, val=split.val, propagated=propagated)
         assert model.dual_gap_ == max(record["dual_gap"] for record in model.members_) <= 1e-4
-        assert all(record["converged"] and record["member"] for record in model.members_)
+        assert all(record["converged"] and record["weight"] for record in model.members_)
         assert max(record["dual_gap"] for record in model.selection_) <= LOOSE
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
@@ -57,8 +58,8 @@ def test_folds_run_concurrently_give_the_same_bits(labelled, grid, monkeypatch):
 
 
 def test_patience_holds_within_a_warm_start_group_as_it_does_along_the_path(labelled):
-    impatient = search(SearchConfig("path", patience=1), labelled, None)
-    patient = {record.pair: record.val_accuracy for record in search(SearchConfig("path"), labelled, None).records}
+    impatient = search(SearchConfig("paper", patience=1), labelled, None)
+    patient = {record.pair: record.val_accuracy for record in search(SearchConfig("paper"), labelled, None).records}
     assert len(impatient.records) < len(patient)
     for record in impatient.records:  # from another start, and solved loosely
         assert record.val_accuracy == pytest.approx(patient[record.pair], abs=0.03)
@@ -107,19 +108,46 @@ def members_of(found, labelled, tol=1e-7):
     return [solve(labelled.problem(), pair.l1, pair.group, tol=tol) for pair in pairs]
 
 
-def test_the_model_is_the_mean_of_its_members_and_their_scores(labelled):
-    grid = [(0.0, 0.03), (1e-3, 1e-2), (0.0, 0.02), (0.0, 0.3)]
-    config = SearchConfig(grid, folds=3, average=3, tol=1e-7)
-    found, alone = (search(replace(config, average=count), labelled, None) for count in (3, 1))
-    assert len(set(found.members)) == len(found.members) == 3 and found.members[0] == found.chosen == alone.chosen
-    assert [record.member for record in found.records] == [place in found.members for place in range(len(found.records))]
-    oracle = members_of(found, labelled)
-    np.testing.assert_allclose(found.solution.weights, np.mean([each.weights for each in oracle], axis=0), atol=2e-3)
-    np.testing.assert_allclose(found.solution.intercept, np.mean([each.intercept for each in oracle], axis=0), atol=2e-3)
+@pytest.fixture(scope="module")
+def several(labelled):
+    """A search that may pick each of three candidates five times, and one for each candidate alone, in the same order."""
+    config = SearchConfig([{"a": 0.05}, {"b": 0.05}, (0.0, 0.3)], folds=3, tol=1e-7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("slimg.learn.search.REACH", 1e9)  # none is left
+        found = search(config, labelled, None)
+    grids = [record.separate or record.pair for record in found.records]
+    return found, [search(replace(config, grid=[grid]), labelled, None) for grid in grids]
+
+
+def test_the_model_is_the_sum_of_its_members_by_weight_and_so_are_its_scores(labelled, several):
+    found, alone = several
+    weights = np.array([record.weight for record in found.records])
+    assert len(found.members) > 1 and sorted(found.members) == np.flatnonzero(weights).tolist()
+    assert found.members[0] == found.chosen == best(found.records)
+    summed = {key: np.tensordot(weights, [getattr(each.solution, key) for each in alone], 1) for key in ("weights", "intercept")}
+    np.testing.assert_allclose(found.solution.weights, summed["weights"], atol=5e-3)
+    np.testing.assert_allclose(found.solution.intercept, summed["intercept"], atol=5e-3)
     assert found.solution.gap == max(found.records[place].dual_gap for place in found.members) <= 1e-7
-    several = [search(replace(config, grid=[found.records[place].pair]), labelled, None) for place in found.members]
-    scores = np.mean([each.held_out_scores for each in several], axis=0)
+    scores = np.tensordot(weights, [each.held_out_scores for each in alone], 1)
     np.testing.assert_allclose(found.held_out_scores, scores, atol=0.1)
+
+
+def test_picks_are_those_with_the_least_loss_of_the_mean(labelled, several):
+    """The best first, then by scipy's softmax what a loop over all counts of the next pick finds."""
+    found, alone = several
+    rows = np.arange(len(labelled.codes))
+
+    def loss(scores):
+        return -log_softmax(scores, axis=1)[rows, labelled.codes].mean()
+
+    scores = [each.held_out_scores.astype(float) for each in alone]
+    scaled = [min((loss(t * s) * len(rows) + np.log(t) ** 2 / 2, t) for t in 2 ** np.arange(-1, 5.5, 0.5))[1] for s in scores]
+    counts = np.eye(3)[found.chosen]
+    for k in range(2, 6):
+        trials = [counts + np.eye(3)[at] for at in range(3)]
+        losses = [loss(sum(n * t * s for n, t, s in zip(trial, scaled, scores, strict=True)) / k) for trial in trials]
+        counts = trials[int(np.argmin(losses))]
+    np.testing.assert_allclose([record.weight for record in found.records], counts * scaled / 5, rtol=1e-6)
 
 
 def test_one_member_is_the_best_candidate(labelled):
@@ -153,7 +181,7 @@ def test_many_rows_are_tried_on_a_sample_first_and_the_same_candidates_win(folds
     matrix = (rng.standard_normal((1800, 10)) + 0.8 * np.eye(3, 10)[codes]).astype(np.float32)
     labelled = Labelled(matrix[:1500], codes[:1500], 3, np.ones(1500), {"a": 6, "b": 4}, MemoryEngine(1))
     check = None if folds else (matrix[1500:], codes[1500:])
-    config = SearchConfig([(0.0, 5.0), (0.0, 0.03), (0.0, 0.02), (1e-3, 4.0)], average=2)
+    config = SearchConfig([(0.0, 5.0), (0.0, 0.03), (0.0, 0.003), (1e-3, 4.0)], average=1, scoring="log_loss")
     whole = search(config, labelled, check)
     monkeypatch.setattr("slimg.learn.search.LARGE", 1000)
     monkeypatch.setattr("slimg.learn.search.SAMPLE", 200)
@@ -161,7 +189,7 @@ def test_many_rows_are_tried_on_a_sample_first_and_the_same_candidates_win(folds
     assert {record.pair for record in found.records} == {record.pair for record in whole.records}
     assert {record.pair.group for record in found.records if record.folds == 0} == {5.0, 4.0}
     winners = [{each.records[place].pair for place in each.members} for each in (found, whole)]
-    assert winners[0] == winners[1] and len(winners[0]) == 2
+    assert winners[0] == winners[1]
     assert found.solution.converged and found.solution.gap <= config.tol
     np.testing.assert_allclose(found.solution.weights, whole.solution.weights, atol=5e-3)
     assert (found.held_out_scores is None) == (not folds)

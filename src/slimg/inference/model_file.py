@@ -227,7 +227,7 @@ def tuple_of(rule: Any) -> Callable[[Any], str | None]:
 RECORD = {
     "l1": float, "group": float, "joint": bool, "separate": (text_keys(float), None), "val_accuracy": float,
     "val_loss": float, "dual_gap": float, "zero_components": tuple_of(str), "nonzero": float, "converged": bool,
-    "seconds": float, "val_score": (float, None), "folds": count, "member": bool,
+    "seconds": float, "val_score": (float, None), "folds": count, "weight": float,
 }  # fmt: skip
 FITTED = {
     "rank_": count,

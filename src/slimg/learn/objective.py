@@ -67,7 +67,7 @@ def softmax(scores: Array) -> Array:
     return scores
 
 
-def log_loss(scores: Array, codes: Array) -> float:
+def log_loss(scores: Array, codes: Array, weights: Array | None = None) -> float:
     """Compute the mean cross-entropy of ``softmax(scores)``.
 
     Parameters
@@ -76,6 +76,8 @@ def log_loss(scores: Array, codes: Array) -> float:
         Scores of the classes, float32 or float64. The exponentials are taken in this precision and added in float64.
     codes : ndarray of shape (n,)
         Classes in 0 … c − 1; rows with −1, a class without a score, do not count.
+    weights : ndarray of shape (c,), default=None
+        What a row of each class counts for.
 
     Returns
     -------
@@ -88,7 +90,7 @@ def log_loss(scores: Array, codes: Array) -> float:
     scores, own = scores[counted], codes[counted]
     scores -= scores.max(axis=1, keepdims=True)
     losses = np.log(np.exp(scores).sum(axis=1, dtype=np.float64)) - scores[np.arange(len(own)), own]
-    return float(losses.mean())
+    return float(np.average(losses, weights=None if weights is None else weights[own]))
 
 
 def accuracy(codes: Array, scores: Array) -> float:

@@ -31,9 +31,9 @@ from slimg.learn.solver import Solution, solve
 
 PAPER_L1 = (1e-3, 1e-4, 1e-5)
 PAPER_GROUP = (1e-3, 1e-4, 1e-5, 1e-6)
-PATH_L1 = (0.0, 1e-4, 1e-3)
+PATH_L1 = (0.0, 1e-3)
 PATH_SHARES = (0.4, 0.1, 0.02)
-JOINT_SHARES = (0.4, 0.2, 0.1, 0.05)
+JOINT_SHARES = (0.2, 0.05)
 """λ₂ of the default path, as shares of λ_max."""
 SEPARATE = "fitted separately"
 """The series of candidates that differ in more than one penalty: points without a line."""
@@ -191,8 +191,8 @@ class Rotation:
 @dataclass
 class Record:
     """How a candidate does on validation rows; with folds, means over the ``folds`` it was tried on (``dual_gap`` is the
-    largest). ``folds`` is 0 if it was left after a sample of the rows to fit on. ``member`` says that the model is made of it:
-    then ``dual_gap`` and what follows are those of its final fit.
+    largest). ``folds`` is 0 if it was left after a sample of the rows to fit on. ``weight`` is what it counts for in the
+    model; if it is not zero, ``dual_gap`` and what follows are those of its final fit.
 
     ``val_score`` is what candidates are compared by; None is the accuracy. ``separate`` has λ of each component fitted
     separately (`slimg.learn.separate`), the others being zero; ``group`` is then the largest of them.
@@ -211,7 +211,7 @@ class Record:
     separate: dict[str, float] | None = None
     val_score: float | None = None
     folds: int = 1
-    member: bool = False
+    weight: float = 0.0
 
     @property
     def score(self) -> float:

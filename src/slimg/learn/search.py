@@ -1,6 +1,6 @@
 """The search for the penalties: candidates on the labelled rows, compared on validation rows or by folds.
 
-    rows P_L (m × p), codes y (m)  ─▶  candidates, solved loosely  ─▶  records  ─▶  the best few, solved to ``tol``  ─▶  mean
+    rows P_L (m × p), codes y (m)  ─▶  candidates, solved loosely  ─▶  records  ─▶  a few picks, solved to ``tol``  ─▶  mean
 
 Candidates are the pairs (λ₁, λ₂) of a path (`learn.path`) and components fitted separately (`learn.separate`). To compare
 them a gap of `LOOSE` is enough. The first fold tries all of them; those that its rows show to be worse than the best are
@@ -8,9 +8,10 @@ left, the others start on the next folds where they ended on the last one. The s
 out are kept. Where labels are many, a sample of the rows to fit on is tried before the first fold: candidates that are behind
 the best by more than `MARGIN` there are left, unless they are a weaker penalty of the same kind, which more rows may favour.
 
-The model is the mean of the best few candidates, W = (1/k) Σ W_j, b = (1/k) Σ b_j, without those that are surely worse than
-the best. Their log-probabilities are averaged, and it is still one linear model. Each of them is certified; a component is
-zero if it is zero in all of them.
+The model is a mean of k picks, W = (1/k) Σ t_j W_j, b = (1/k) Σ t_j b_j: the best candidate, and then, one after another, the one
+with which the mean has the least loss on the rows held out; one may be picked several times. t_j is the scale at which candidate
+j has its own least loss there, since strong penalties leave scores too small, and a sum of components too large. It is still one
+linear model. Each member is certified; a component is zero if it is zero in all of them.
 
 Folds and warm-start groups do not depend on one another: where products are too small to be cut into blocks, the engine's
 threads share them.
@@ -30,7 +31,7 @@ import numpy as np
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
 from slimg.learn.labelled import Labelled, Problem, stratified_folds
-from slimg.learn.objective import METRICS, check_scoring, default_scoring
+from slimg.learn.objective import METRICS, check_scoring, default_scoring, log_loss
 from slimg.learn.path import (
     Pair,
     Record,
@@ -50,8 +51,8 @@ LOOSE = 1e-3
 """The gap to which candidates are solved to be compared (``tol`` if that is larger)."""
 REACH = 2.0
 """Standard errors of the difference in accuracy by which a candidate must be behind the best to be left."""
-
-
+SCALES = 2.0 ** np.arange(-1, 5.5, 0.5)
+"""What the scores of a candidate may be multiplied by."""
 SAMPLE, LARGE, MARGIN = 1 << 13, 1 << 15, 0.01
 """Rows that candidates are tried on first where there are more than `LARGE`, and accuracy by which they must be behind."""
 
@@ -76,8 +77,8 @@ class SearchConfig:
         Newton steps at most.
     random_state : int, default 0
         Seed of the folds.
-    average : int, default 3
-        Candidates of which the model is the mean.
+    average : int, default 5
+        Picks of which the model is the mean.
     scoring : str, optional
         A name of `learn.objective`; None is the accuracy, and average precision if one of two classes is rare.
     """
@@ -89,7 +90,7 @@ class SearchConfig:
     tol: float = 1e-4
     max_iter: int = 200
     random_state: int = 0
-    average: int = 3
+    average: int = 5
     scoring: str | None = None
 
 
@@ -100,7 +101,7 @@ class SearchResult:
     Attributes
     ----------
     solution : Solution
-        The mean of the members; its gap is the largest of theirs.
+        The sum of the members, each by its weight; its gap is the largest of theirs.
     records : list of Record
         One for each candidate.
     chosen : int
@@ -299,24 +300,51 @@ def _right(checks: Sequence[Check], candidate: Candidate) -> Array:
 
 
 def _mean_of_best(config: SearchConfig, labelled: Labelled, checks: Sequence[Check], found: _Found) -> SearchResult:
-    """Solve the best few candidates on all rows, and take their mean."""
+    """Pick candidates, solve them on all rows, and take their mean."""
     records = [candidate.record for _, candidate in found]
     complete = [place for place in ranked(records) if len(found[place][1].scores) == len(checks)]
-    reached = _within_reach(checks, [found[place][1] for place in complete])
-    members = [place for place, kept in zip(complete, reached, strict=True) if kept][: config.average]
+    weights = _weights(config.average, labelled, checks, [found[place][1] for place in complete])
+    members = {place: weight for place, weight in zip(complete, weights, strict=True) if weight}
     solutions = []
-    for place in members:
+    for place, weight in members.items():
         family, candidate = found[place]
         solutions.append(family.solve(candidate))
-        records[place] = _final(config, labelled, checks, candidate.record, solutions[-1])
-    members = [members[at] for at in ranked([records[place] for place in members])]
-    solution, scoring, chosen = _mean(solutions), config.scoring or "accuracy", members[0]
+        records[place] = _final(config, labelled, checks, replace(candidate.record, weight=weight), solutions[-1])
+    order = [list(members)[at] for at in ranked([records[place] for place in members])]
+    solution, scoring = _sum(solutions, list(members.values())), config.scoring or "accuracy"
     if checks[0].rows is None:
-        return SearchResult(solution, records, chosen, None, tuple(members), scoring)
+        return SearchResult(solution, records, order[0], None, tuple(order), scoring)
     scores = np.full((len(labelled.codes), labelled.classes), np.nan, np.float32)
     for at, check in enumerate(checks):
-        scores[check.rows] = np.mean([found[place][1].scores[at] for place in members], axis=0)
-    return SearchResult(solution, records, chosen, scores, tuple(members), scoring)
+        scores[check.rows] = sum(weight * found[place][1].scores[at] for place, weight in members.items())
+    return SearchResult(solution, records, order[0], scores, tuple(order), scoring)
+
+
+def _weights(picks: int, labelled: Labelled, checks: Sequence[Check], candidates: Sequence[Candidate]) -> list[float]:
+    """What each candidate, the best first, counts for in the mean of the picks; a candidate that is picked alone counts 1."""
+    codes = np.concatenate([check.codes for check in checks])
+    counts = np.bincount(labelled.codes, minlength=labelled.classes)
+    by_class = np.bincount(labelled.codes, labelled.weights, labelled.classes) / np.maximum(counts, 1)
+    scores = [np.concatenate([each.scores[at] for at in range(len(checks))]) for each in candidates]
+
+    def loss(total: Array, scale: float) -> float:
+        return log_loss(scale * total, codes, by_class)
+
+    def cost(scores: Array, scale: float) -> float:
+        return len(codes) * loss(scores, scale) + np.log(scale) ** 2 / 2  # few rows are little reason to leave 1
+
+    picked = np.eye(len(scores))[0]
+    if picks > 1 and len(scores) > 1:
+        scales = [np.float32(min(SCALES, key=partial(cost, each))) for each in scores]
+        total = scales[0] * scores[0]
+        for k in range(2, picks + 1):
+            losses = [loss(total + scale * each, 1 / k) for scale, each in zip(scales, scores, strict=True)]
+            best = int(np.argmin(losses))
+            picked[best] += 1
+            total += scales[best] * scores[best]
+        if np.count_nonzero(picked) > 1:
+            return (picked * scales / picks).tolist()
+    return (picked > 0).astype(float).tolist()
 
 
 def _final(
@@ -325,8 +353,8 @@ def _final(
     """A member's record with the certificate of its final fit, which validation rows judge again."""
     zero = zero_groups(solution.weights, list(labelled.widths), labelled.group_of)
     nonzero, seconds = float(np.count_nonzero(solution.weights)), record.seconds + solution.seconds
-    final = replace(record, dual_gap=solution.gap, zero_components=zero, nonzero=nonzero, member=True)
-    final = replace(final, converged=solution.converged, seconds=seconds)
+    final = replace(record, dual_gap=solution.gap, zero_components=zero, nonzero=nonzero, seconds=seconds)
+    final = replace(final, converged=solution.converged)
     if checks[0].rows is not None:
         return final
     scores, codes = solution.scores(checks[0].matrix), checks[0].codes
@@ -335,14 +363,17 @@ def _final(
     return replace(final, val_accuracy=judged.val_accuracy, val_loss=judged.val_loss, val_score=score)
 
 
-def _mean(solutions: Sequence[Solution]) -> Solution:
-    """The mean of weights and intercepts; the gap is the largest, counts are added up."""
+def _sum(solutions: Sequence[Solution], weights: Sequence[float]) -> Solution:
+    """The weighted sum of weights and intercepts; the gap is the largest, counts are added up."""
     if len(solutions) == 1:
         return solutions[0]
+    total = np.zeros(solutions[0].weights.shape)
+    for each, weight in zip(solutions, weights, strict=True):
+        total += weight * each.weights.astype(np.float64)
     return Solution(
-        np.asarray(np.mean([each.weights for each in solutions], axis=0, dtype=np.float64), solutions[0].weights.dtype),
-        np.asarray(np.mean([each.intercept for each in solutions], axis=0)),
-        objective=float(np.mean([each.objective for each in solutions])),
+        total.astype(solutions[0].weights.dtype),
+        np.average([each.intercept for each in solutions], axis=0, weights=weights) * sum(weights),
+        objective=float(np.average([each.objective for each in solutions], weights=weights)),
         gap=max(each.gap for each in solutions),
         converged=all(each.converged for each in solutions),
         iterations=sum(each.iterations for each in solutions),
@@ -431,7 +462,7 @@ def _stopped_early(config: SearchConfig, labelled: Labelled, validation: tuple[A
         final = fit_stopped(matrix, codes, classes, epochs=max(1, int(np.median([run.epoch for run in runs]))))
     accuracy, loss = (float(np.mean([getattr(run, key) for run in runs])) for key in ("val_accuracy", "val_loss"))
     seconds, nonzero = time.perf_counter() - begun, float(np.count_nonzero(final.weights))
-    record = Record(0.0, 0.0, False, accuracy, loss, np.nan, (), nonzero, False, seconds, member=True)
+    record = Record(0.0, 0.0, False, accuracy, loss, np.nan, (), nonzero, False, seconds, weight=1.0)
     weights = final.weights.astype(np.float32)
     solution = Solution(weights, final.intercept, np.nan, np.nan, False, final.epoch, 0.0, seconds)
     return SearchResult(solution, [record], 0, held_out_scores)

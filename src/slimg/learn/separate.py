@@ -7,8 +7,8 @@ This is naive Bayes over components: each estimates log p(y | F_g) up to a const
 classes, which all of them contain, count once. It is the better model where components need penalties of different size,
 so that in a common fit one hides what others predict; being linear, it is explained as exactly as the rest of the path.
 
-λ_g is the share of its own λ_max with the least validation loss, because probabilities are added. Components are then
-sorted by that loss, and the first one, two, … of them are candidates beside the pairs of the path.
+λ_g is a share of its own λ_max. Components are sorted by their validation loss, because probabilities are added, and the first
+one, two, … of them are candidates beside the pairs of the path.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from slimg.learn.objective import accuracy, log_loss
 from slimg.learn.path import Pair, Record, merge, record_of, rounded, solve_path, starts_for
 from slimg.learn.solver import Solution
 
-SHARES = (0.2, 0.05)
-"""λ of each component, as shares of its own λ_max."""
+SHARE = 0.1
+"""λ of each component, as a share of its own λ_max."""
 
 
 class Check(NamedTuple):
@@ -52,7 +52,7 @@ class Candidate:
 class SeparateFits:
     """Components fitted alone on the rows of each check, to the gap ``loose``; candidates are the sums of some of them.
 
-    ``penalties`` has λ of each component; None tries `SHARES` of its own λ_max.
+    ``penalties`` has λ of each component, the sum of all being the only candidate; None takes `SHARE` of its own λ_max.
     """
 
     def __init__(
@@ -65,28 +65,22 @@ class SeparateFits:
         penalties: Mapping[str, float] | None = None,
     ):
         self.labelled, self.checks, self._tol, self._loose, self._max_iter = labelled, checks, tol, loose, max_iter
-        given = {name: [penalty] for name, penalty in penalties.items()} if penalties else None
-        self._given, self.penalties = penalties, given or _default_penalties(labelled)
-        self._parts: dict[tuple[str, float], dict[int, _Part]] = {
-            (name, penalty): {} for name, tried in self.penalties.items() for penalty in tried
-        }
+        self._given, self.penalties = bool(penalties), dict(penalties or _default_penalties(labelled))
+        self._parts: dict[str, dict[int, _Part]] = {name: {} for name in self.penalties}
         self._starts: dict[str, dict[Pair, Solution]] = {name: {} for name in self.penalties}
 
-    def tasks(self, place: int) -> list[Callable[[], list[Solution]]]:
+    def tasks(self, place: int) -> list[Callable[[], Solution]]:
         """One for each component."""
         fit, loose = self.checks[place].fit, self._loose
         return [partial(self._fit, name, self._starts[name], fit, loose, False) for name in self.penalties]
 
-    def add(self, place: int, results: Sequence[list[Solution]]) -> None:
+    def add(self, place: int, results: Sequence[Solution]) -> None:
         """Keep what candidates need of the solutions: scores of the validation rows, and where to start next."""
         check = self.checks[place]
-        for (name, tried), solutions in zip(self.penalties.items(), results, strict=True):
-            self._starts[name] = dict(zip(_alone(tried), solutions, strict=True))
-            rows = np.ascontiguousarray(check.matrix[:, self.labelled.columns(name)])
-            for penalty, solution in zip(tried, solutions, strict=True):
-                scores = solution.scores(rows)
-                record = record_of(Pair(0.0, penalty), solution, (), scores, check.codes)
-                self._parts[name, penalty][place] = _Part(scores, record)
+        for (name, penalty), solution in zip(self.penalties.items(), results, strict=True):
+            self._starts[name] = {Pair(0.0, penalty, True): solution}
+            scores = solution.scores(np.ascontiguousarray(check.matrix[:, self.labelled.columns(name)]))
+            self._parts[name][place] = _Part(scores, record_of(Pair(0.0, penalty), solution, (), scores, check.codes))
 
     def forget(self, place: int) -> None:
         """Drop the results of a check."""
@@ -94,47 +88,35 @@ class SeparateFits:
             parts.pop(place, None)
 
     def candidates(self) -> list[Candidate]:
-        """The first one, two, … components in the order of their validation loss, each with the best of its λ.
-
-        With given penalties, one for each component, all components are the only candidate.
-        """
-        if not self.penalties:
-            return []
+        """The first one, two, … components in the order of their validation loss."""
         if self._given:
-            return [self._candidate({name: penalty for name, (penalty,) in self.penalties.items()})]
-        best = [
-            min((self._loss(name, penalty), at, name, penalty) for penalty in self.penalties[name])
-            for at, name in enumerate(self.penalties)
-        ]
-        order = [(name, penalty) for _, _, name, penalty in sorted(best)]
-        return [self._candidate(dict(order[: k + 1])) for k in range(len(order))]
+            return [self._candidate(list(self.penalties))] if self.penalties else []
+        order = sorted(self.penalties, key=self._loss)
+        return [self._candidate(order[: k + 1]) for k in range(len(order))]
 
     def keep(self, candidates: Sequence[Candidate]) -> None:
         """Go on only with components of these candidates."""
         kept = {name for candidate in candidates for name in candidate.record.separate or ()}
-        self.penalties = {name: tried for name, tried in self.penalties.items() if name in kept}
+        self.penalties = {name: penalty for name, penalty in self.penalties.items() if name in kept}
 
     def solve(self, candidate: Candidate) -> Solution:
         """The sum of a candidate's components, fitted on all rows to the gap ``tol``."""
         penalties = candidate.record.separate or {}
         return solve_separately(self.labelled, penalties, self._tol, self._max_iter, self._starts)
 
-    def _fit(
-        self, name: str, starts: Mapping[Pair, Solution], fit: Array | None, tol: float, exact_zeros: bool
-    ) -> list[Solution]:
-        problem, pairs = self.labelled.only(name).problem(fit), _alone(self.penalties[name])
+    def _fit(self, name: str, starts: Mapping[Pair, Solution], fit: Array | None, tol: float, exact_zeros: bool) -> Solution:
+        problem, pair = self.labelled.only(name).problem(fit), Pair(0.0, self.penalties[name], True)
         starts = starts_for(problem, starts)
-        path = solve_path(problem, pairs, tol, self._max_iter, starts=starts, exact_zeros=exact_zeros)
-        return [solution for _, solution in path]
+        ((_, solution),) = solve_path(problem, [pair], tol, self._max_iter, starts=starts, exact_zeros=exact_zeros)
+        return solution
 
-    def _loss(self, name: str, penalty: float) -> float:
+    def _loss(self, name: str) -> float:
         """Validation loss of a component alone, over the checks."""
-        return float(np.mean([part.record.val_loss for part in self._parts[name, penalty].values()]))
+        return float(np.mean([part.record.val_loss for part in self._parts[name].values()]))
 
-    def _candidate(self, separate: dict[str, float]) -> Candidate:
-        names, records, scores = list(self.labelled.widths), [], {}
-        zero = tuple(name for name in names if name not in separate)
-        parts = [self._parts[name, penalty] for name, penalty in separate.items()]
+    def _candidate(self, taken: Sequence[str]) -> Candidate:
+        records, scores, separate = [], {}, {name: self.penalties[name] for name in taken}
+        zero, parts = tuple(name for name in self.labelled.widths if name not in taken), [self._parts[name] for name in taken]
         for place in parts[0]:
             check, several = self.checks[place], [part[place].record for part in parts]
             shares = self.labelled.log_shares(check.fit)
@@ -167,7 +149,7 @@ def solve_separately(
     fits = SeparateFits(labelled, [], tol, tol, max_iter, penalties)
     tasks = [partial(fits._fit, name, starts.get(name, {}), None, tol, True) for name in penalties]
     results = labelled.each(tasks)
-    return _added(labelled, None, {name: solution for name, (solution,) in zip(penalties, results, strict=True)})
+    return _added(labelled, None, dict(zip(penalties, results, strict=True)))
 
 
 def check_penalties_by_component(penalties: Mapping[Any, Any], names: Sequence[str]) -> dict[str, float]:
@@ -195,14 +177,9 @@ class _Part(NamedTuple):
     record: Record
 
 
-def _alone(penalties: Sequence[float]) -> list[Pair]:
-    return [Pair(0.0, penalty, True) for penalty in penalties]
-
-
-def _default_penalties(labelled: Labelled) -> dict[str, list[float]]:
-    largest = {name: largest_penalty(labelled, name) for name in labelled.widths}
-    tried = {name: [rounded(share * most) for share in SHARES] for name, most in largest.items()}
-    return {name: penalties for name, penalties in tried.items() if min(penalties) > 0}
+def _default_penalties(labelled: Labelled) -> dict[str, float]:
+    tried = {name: rounded(SHARE * largest_penalty(labelled, name)) for name in labelled.widths}
+    return {name: penalty for name, penalty in tried.items() if penalty > 0}
 
 
 def _added(labelled: Labelled, fit: Array | None, parts: Mapping[str, Solution]) -> Solution:
