@@ -1,7 +1,10 @@
 """The order of imports, what an import loads, and the size of the package."""
 
+import ast
+import re
+
 from tools.count_lines import LIMITS, code_lines, count, totals
-from tools.imports import MOVED, against_the_order, imports, loaded, room
+from tools.imports import MOVED, SOURCE, against_the_order, imports, loaded, room
 
 
 def test_rooms_import_only_from_those_before_them_and_never_from_the_laboratory():
@@ -52,3 +55,12 @@ def test_lines_of_code_are_those_without_docstrings_comments_and_blanks(tmp_path
     path = tmp_path / "file.py"
     path.write_text('"""Two\nlines."""\n\nx = 1  # why\n# alone\n\n\ndef f():\n    """One."""\n    return """a\nb"""\n')
     assert code_lines(path) == 4
+
+
+def test_a_built_package_has_every_file():
+    """Templates, styles and tables are named in pyproject.toml, not only seen by an editable installation."""
+    text = (SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    patterns = ast.literal_eval(re.search(r"package-data\]\nslimg = (\[.*?\])", text)[1])
+    packed = {path for pattern in patterns for path in SOURCE.glob(pattern)}
+    files = {path for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts}
+    assert files - packed == set()

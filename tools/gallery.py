@@ -160,7 +160,7 @@ def pictures(browser: Browser, name: str, page: Path) -> None:
     shots = [clip(browser, "body", height=1250)]
     save(shots, DOCS / "gallery" / f"{name}.webp", width=700)
     if name == README_CASE:
-        save([clip(browser, "#summary"), clip(browser, "#model h3", height=390)], DOCS / "page.webp", width=900)
+        save([clip(browser, "#summary"), clip(browser, "#model h3", height=335)], DOCS / "page.webp", width=900)
 
 
 def clip(browser: Browser, selector: str, height: float | None = None) -> Image.Image:

@@ -472,8 +472,8 @@ class PropagatedFeatures(FeatureComponent):
     @property
     def short_title(self) -> str:
         """The title in a few words."""
-        what, far = "ranges" if self.normalize == "bins" else "features", number_of(self.steps, "step")
-        return f"{what} {f'{far} away' if self.kind == 'row' else f'within {far}'}"
+        what = "ranges" if self.normalize == "bins" else "features"
+        return f"{what} {number_of(self.steps, 'step')} away" if self.kind == "row" else f"smoothed {what}"
 
     @property
     def hops(self) -> int:

@@ -119,10 +119,11 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
     from slimg.report import plots
 
     script, fitted, diagnosis = _asset("page.js"), record["model"], record["diagnosis"]
-    parts, shown = fitted["overview"]["components"], {key: record[key] for key in ("classes", "nodes", "explained")}
+    parts, shown = fitted["overview"]["components"], {key: record[key] for key in ("classes", "nodes", "explained", "map")}
+    shown |= {"colours": colours(record), "ranking": record["held_out"]["ranking"], "sets": record["held_out"]["sets"]}
     labels = {part["name"]: label_of(part) for part in parts}
     held, told = record["held_out"], record["held_out"]["ranking"]
-    scoring = held["scoring"]
+    scoring, relations = held["scoring"], sorted(record["read"]["relations"], key=lambda each: -each["weight"])
     words = WORDS[scoring]
     headings = {**SECTIONS, "accuracy": words[0].upper() + words[1:]}
     return {
@@ -136,7 +137,7 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
         "titled": titles(record),
         "links": {name: quote(f"{folder}{file}") for name, file in record["read"].get("files", {}).items() if name in WRITTEN},
         "dots": dots(record),
-        "relations": {each["direction"]: 100 * each["share"] for each in used(record["read"]["relations"])},
+        "relations": {each["direction"]: 100 * each["share"] for each in relations if each["weight"]},
         "points": scoring in SHARES,
         "of_class": (of_class := bool(told) and scoring != "accuracy"),
         "off": (told if of_class else held)["calibration_error"],
@@ -146,7 +147,7 @@ def _context(record: dict[str, Any], title: str | None, folder: str) -> dict[str
         "style": _asset("page.css"),
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "data": as_json({**shown, "folder": record["read"].get("folder", "slimg-out"), **_for_script(record)}),
+        "data": as_json({**shown, "folder": record["read"].get("folder", "slimg-out")}),
         "plots": plots,
         "zip": zip,
         "accuracies": accuracies(diagnosis["evidence"], labels) if diagnosis else {},
@@ -262,16 +263,6 @@ def label_of(part: dict[str, Any]) -> str:
     return part["short_title"] if own else f"{part['short_title']} ({formula(part['name'])})"
 
 
-def used(relations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Directions of relations that have a weight, the largest first.
-
-    Returns
-    -------
-    list of dict
-    """
-    return sorted((each for each in relations if each["weight"]), key=lambda each: -each["weight"])
-
-
 def colours(record: dict[str, Any]) -> list[int]:
     """The colour of each class: of many classes, those that are predicted most have one of their own.
 
@@ -300,11 +291,6 @@ def dots(record: dict[str, Any]) -> list[tuple[int, str, str, str]]:
             both[nodes["label"][row] < 0].append(f"M{x} {y}h0")
     names = {**dict(zip(colour, record["classes"], strict=True)), COLOURS: "other classes"}
     return [(each, names[each], "".join(drawn[each][0]), "".join(drawn[each][1])) for each in sorted(drawn)]
-
-
-def _for_script(record: dict[str, Any]) -> dict[str, Any]:
-    held = record["held_out"]
-    return {"colours": colours(record), "ranking": held["ranking"], "map": record["map"], "sets": held["sets"]}
 
 
 def _asset(name: str) -> str:

@@ -292,8 +292,8 @@ def _draw_path(axes: Axes, selection: Sequence[Mapping[str, Any]], chosen: Mappi
     if scoring in SHARES:
         axes.yaxis.set_major_formatter(_percent)
         axes.set_ylim(top=min(axes.get_ylim()[1], 1.01))
-    below = {"loc": "upper center", "bbox_to_anchor": (0.45, -0.2), "ncols": 3}  # not over the lines
-    axes.legend(frameon=False, fontsize=9, labelcolor=INK, **below)
+    below = (0.45, -0.2)  # not over the lines
+    axes.legend(frameon=False, fontsize=9, labelcolor=INK, ncols=3, loc="upper center", bbox_to_anchor=below)
 
 
 def _distances(middle: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -457,8 +457,7 @@ def _counts(record: dict[str, Any]) -> str:
     told = f"{', '.join(named)}{f', {rest} more' if rest else ''} (shares of the weights)." if named else NOTHING
     zero = [part["short_title"] for part in parts if part["removed"] and not part["name"].startswith(part["short_title"])]
     relations = relation_weights(record)
-    edges = {each["direction"].removesuffix(OUT).removesuffix(INTO): each["edges"] for each in record["read"]["relations"]}
-    without = sorted((name for name, weight in relations.items() if not weight), key=lambda name: -edges[name])
+    without = [name for name, weight in relations.items() if not weight]
     told += f" Exactly zero: {list_names(zero, LISTED)}." if zero else ""
     if without and len(relations) == 1:
         return f"{told} The direction of the edges has no weight."
@@ -477,14 +476,14 @@ def titles(record: dict[str, Any]) -> Callable[[Any], str]:
 
 
 def relation_weights(record: dict[str, Any]) -> dict[str, float]:
-    """Relation → the weight of its directions.
+    """Relation → the weight of its directions; the relation of most edges first.
 
     Returns
     -------
     dict of str to float
     """
     found: dict[str, float] = {}
-    for each in record["read"]["relations"]:
+    for each in sorted(record["read"]["relations"], key=lambda each: -each["edges"]):
         name = each["direction"].removesuffix(OUT).removesuffix(INTO)
         found[name] = found.get(name, 0.0) + each["weight"]
     return found
