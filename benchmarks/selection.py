@@ -67,7 +67,8 @@ def main() -> None:
             records = [each for each in records_of(name, share, draws, options.kept) if each is not None]
             scores = {rule: [round(float(fn(each)), 3) for each in records] for rule, fn in RULES.items()}
             found.setdefault(f"{share:g} %", {})[name] = scores
-            print(f"{name:<12}{share:g} %  " + "  ".join(f"{rule} {np.mean(each):.2f}" for rule, each in scores.items()), flush=True)
+            means = "  ".join(f"{rule} {np.mean(each):.2f}" for rule, each in scores.items())
+            print(f"{name:<12}{share:g} %  {means}", flush=True)
     recorded = read("selection").get("results", {})
     results = {share: recorded.get(share, {}) | found.get(share, {}) for share in {**recorded, **found}}
     write("selection", {"protocol": __doc__.split("\n\n")[1], "results": results})

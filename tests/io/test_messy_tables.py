@@ -286,7 +286,9 @@ def test_an_object_of_lists_is_no_table(folder, rows):
 
 
 @pytest.mark.parametrize("members", [["p", "q"], np.array([1, 2]), {"p": 1}], ids=["list", "array", "object"])
-@pytest.mark.parametrize("options", [{"label": "x"}, {"kinds": {"x": "category"}}, {"kinds": {"x": "text"}}, {"id": "x"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"label": "x"}, {"kinds": {"x": "category"}}, {"kinds": {"x": "text"}}, {"id": "x"}], ids=str
+)
 def test_lists_where_one_value_belongs(members, options):
     nodes = pd.DataFrame({"id": range(4), "team": list("abab"), "x": [members] * 4})
     with pytest.raises(InputError, match="column 'x'"):
