@@ -101,7 +101,7 @@ def modules(most: int = 9_000, least: int = 100) -> Graph:
         texts.append(Counter(re.findall(r"[a-z]{3,}", text.lower())))
         found |= {(place[name], place[each]) for each in _imports(text, name) if each in place and each != name}
     seen = Counter(word for text in texts for word in text)
-    vocabulary = {word: j for j, word in enumerate(sorted(word for word, count in seen.items() if 10 <= count))}
+    vocabulary = {word: j for j, word in enumerate(sorted(word for word, count in seen.items() if count >= 10))}
     entries = [(i, vocabulary[word], count) for i, text in enumerate(texts) for word, count in text.items() if word in vocabulary]
     rows, columns, counts = map(np.array, zip(*entries, strict=True))
     features = sp.csr_matrix((counts.astype(np.float32), (rows, columns)), (len(kept), len(vocabulary)))
