@@ -128,7 +128,7 @@ def child(path: str) -> None:
     from slimg.learn.labelled import Problem
     from slimg.learn.path import paper_pairs, solve_path
 
-    before = _high_water()
+    before = peak_bytes()
     with np.load(path) as data:
         features, labels = data["F"], data["y"]
     begun = time.perf_counter()
@@ -140,12 +140,12 @@ def child(path: str) -> None:
         numbers |= {"newton_steps": solution.iterations, "products": round(solution.products, 1)}
         records.append((numbers, solution))
     seconds = time.perf_counter() - begun
-    peak = _high_water() - before
+    peak = peak_bytes() - before
     pairs = [numbers | {"weights": s.weights.tolist(), "intercept": s.intercept.tolist()} for numbers, s in records]
     print(json.dumps({"seconds": seconds, "peak_bytes": peak, "pairs": pairs}))
 
 
-def _high_water() -> int:
+def peak_bytes() -> int:
     """Peak resident bytes of this process; `getrusage` would count the parent's, from before this program was loaded."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

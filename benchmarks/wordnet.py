@@ -8,7 +8,9 @@ is what counts on a busy machine.
 With --explanations the typed command runs for the first seed alone; the scores of 1,000 nodes are explained from its model file,
 and for each the parts, and the features and neighbours of each part, are added up and compared with the scores.
 
-    python benchmarks/wordnet.py [--seeds 3] [--explanations]
+With --fit the merged links are read and fitted in this process, without files and page: its peak after each stage.
+
+    python benchmarks/wordnet.py [--seeds 3] [--explanations] [--fit]
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from records import read, write
+from speed import peak_bytes
 
 DATA = Path(os.environ.get("SLIMG_DATA", "../shared/data")) / "wordnet"
 WAYS = {"merged": ["--no-directed"], "typed": ["--relation", "relation", "--directed"]}
@@ -35,7 +38,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--explanations", action="store_true")
+    parser.add_argument("--fit", action="store_true")
     options = parser.parse_args()
+    if options.fit:
+        return write("wordnet", {**read("wordnet"), "fit alone": fit_alone()})
     nodes = pd.read_csv(DATA / "nodes.csv.gz", keep_default_na=False)
     runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:
@@ -80,6 +86,25 @@ def run(masked: Path, nodes: pd.DataFrame, known: np.ndarray, options: list[str]
         "count": [name for name in model.coef_ if name not in model.zero_components_],
         "zero": list(model.zero_components_),
     }
+
+
+def fit_alone(seed: int = 0) -> dict[str, Any]:
+    """`slimg.read` and `SlimG().fit` with 5 % labels: peak in GB after each, CPU seconds, accuracy on the other nodes."""
+    import slimg
+    from slimg import SlimG
+
+    begun, peaks = time.process_time(), {"import": peak_bytes() / 1e9}
+    tables = {"edges": DATA / "edges.csv.gz", "nodes": DATA / "nodes.csv.gz"}
+    graph = slimg.read(**tables, label="lexname", features=["gloss"], directed=False)
+    peaks["read"] = peak_bytes() / 1e9
+    known = np.random.default_rng(seed).random(graph.n) < 0.05
+    model = SlimG().fit(graph, train=known)
+    peaks["fit"] = peak_bytes() / 1e9
+    right = model.predict() == graph.labels
+    found = {"peak_gb": {stage: round(each, 2) for stage, each in peaks.items()}, "labels": int(known.sum())}
+    found |= {"cpu_seconds": round(time.process_time() - begun, 1), "accuracy": round(100 * float(right[~known].mean()), 2)}
+    print(json.dumps(found, indent=1))
+    return found
 
 
 def explanations(model: Any, count: int = 1_000) -> dict[str, Any]:
