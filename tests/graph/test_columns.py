@@ -97,6 +97,8 @@ def test_the_id_is_what_edges_refer_to():
     assert id_column(nodes, None, None) == "number"
     assert id_column(frame(id=["9", "8"], handle=["ann", "bob"]), None, pd.Index(["ann"])) == "handle"
     assert id_column(nodes, "number", None) == "number"
+    shared = frame(name=["f:1", "get", "set"], function=["f:1", "g:1", "h:1"])  # names, one of which is an id too
+    assert id_column(shared, None, pd.Index(["f:1", "g:1", "h:1"])) == "function"
 
 
 def test_labels():

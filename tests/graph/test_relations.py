@@ -81,6 +81,7 @@ def test_several_tables_have_columns_and_weights_of_their_own():
     assert lists.relation("q").out.neighbours(1).tolist() == [2]
     columns = Graph.from_edges({"source": [(0, 1)], "target": [(0, 2)]})
     assert columns.relations == () and columns.ids.tolist() == [(0, 1), (0, 2)], "a table of columns, whose ids are pairs"
+    assert Graph.from_edges(FOLLOWS[:0].assign(kind=[]), relation="kind", features=np.eye(3)).n == 3
     numbered = Graph.from_edges(FOLLOWS.assign(kind=pd.array([2, 10, 2], dtype="Int64")), relation="kind")
     assert [relation.name for relation in numbered.relations] == ["2", "10"]
     pairs = Graph.from_edges([((0, 1), (0, 2))], {"id": [(0, 1), (0, 2)]})

@@ -309,14 +309,17 @@ def id_column(frame: pd.DataFrame, name: Any, ends: pd.Index | None, prefix: str
     if name is not None:
         return require_column(frame, name, f"{prefix}id")
     likely = find_column(frame, IDS)
-    if likely is not None and (ends is None or _share(frame[likely], ends) > 0):
+    if ends is None and likely is not None:
         return likely
     distinct = [column for column in frame.columns if is_distinct(frame[column])]
     best = next(iter(_by_overlap(frame[distinct], ends)), frame.columns[0])
-    if ends is not None and _share(frame[best], ends) == 0:  # ids that are there twice are told as such
+    if ends is None:
+        return best
+    if _share(frame[best], ends) == 0:  # ids that are there twice are told as such
         best = max([best, *frame.columns], key=lambda column: _share(frame[column], ends))
-    chance = ends is not None and _share(frame[best], ends) < 0.5  # a number that is an id too
-    return likely if likely is not None and chance else best
+    found, usual = _share(frame[best], ends), 0.0 if likely is None else _share(frame[likely], ends)
+    chance = found < 0.5  # a number that is an id too
+    return likely if likely is not None and (chance or 0 < usual >= found / 2) else best
 
 
 def label_column(frame: pd.DataFrame, name: Any, prefix: str = "") -> Any:

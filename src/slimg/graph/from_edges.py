@@ -84,11 +84,13 @@ def split(table: EdgeTable, kinds: np.ndarray, column: Any) -> list[EdgeTable]:
     check_present(kinds, f"relations (column {column!r})")
     values, codes = codes_of(kinds, f"relations (column {column!r})")
     check_number(values, column)
+    if not len(values):
+        return [replace(table, name=str(column))]
     names = [text_of(value) for value in values]
     order = np.argsort(codes, kind="stable")
     places = np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
     parts = [replace(table.select(rows), name=name, notes=()) for name, rows in zip(names, places, strict=True)]
-    return [replace(parts[0], notes=table.notes), *parts[1:]] if parts else [replace(table, name=str(column))]
+    return [replace(parts[0], notes=table.notes), *parts[1:]]
 
 
 def read_edges(edges: Any, source: Any = None, target: Any = None, weight: Any = None, relation: Any = None) -> list[EdgeTable]:
