@@ -389,15 +389,15 @@ def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str
         kind = "Weak homophily" if edges.adjusted < WEAK else "Homophily"
         return f"{kind}: neighbours tend to be of the same class ({share})."
     near = abs(edges.share - edges.by_chance) < CLOSE
-    often = "about as often as by chance" if near else "no more or less often than chance allows"
+    alike = "of the same class about as often as by chance" if near else "neither clearly alike nor clearly different"
     if relation == "uniform" and (graph := evidence.gains.get("graph")) and graph.matters and evidence.trust == "yes":
-        return f"Neighbours are of the same class {often} ({share}), but their features can tell a class."
+        return f"Neighbours are {alike} ({share}), but their features can tell a class."
     if relation == "uniform":
-        return f"The edges do not predict the classes: neighbours are alike {often} ({share})."
+        return f"The edges do not predict the classes: neighbours are {alike} ({share})."
     if edges.p_less <= SURE:
         return f"Heterophily: neighbours tend to be of different classes ({share})."
     return (
-        f"Heterophily: neighbours are alike {often} ({share}), but who is linked to whom predicts the classes (the"
+        f"Heterophily: neighbours are {alike} ({share}), but who is linked to whom predicts the classes (the"
         f" network alone: {_value(evidence, structure)})."
     )
 
