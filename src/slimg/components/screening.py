@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from slimg.components.component import FEATURE_RANK, STRUCTURE_RANK, Component
+from slimg.components.degrees import Degrees
 from slimg.components.features import PATH_RANK, FeatureComponent, Features, PathFeatures, PropagatedFeatures
 from slimg.components.row_scaling import BINS, Preparation, dense_rows, numbers_of, preparation_of, prepared_rows
 from slimg.components.structure import Structure
@@ -66,7 +67,7 @@ class Screening:
     gains : dict of str to float
         Direction → the share of what X leaves unexplained that the features one step along it explain.
     components : tuple of Component
-        One for each chosen path, and the structure along each direction if it is one.
+        One for each chosen path, and the structure along each direction if it is one; without features the degrees.
     """
 
     chosen: dict[Path, float]
@@ -116,7 +117,7 @@ def screen_paths(
         rank = int(np.clip(min(len(rows), ENTRIES // graph.n), STRUCTURE_RANK, LARGEST))
         structures = [Structure(rank=rank, step=step) for step in directions]
     if features is None or not features.shape[1] or not directions:
-        return Screening({}, {}, tuple(structures))
+        return Screening({}, {}, (*structures, *([Degrees(tuple(every))] if len(every) > 1 else [])))
     x = engine.row_matrix(features)
     preparation = preparation_of(engine, x, "auto")
     if preparation.normalize is not None:

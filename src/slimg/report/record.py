@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from slimg import __version__
+from slimg.components.degrees import Degrees
 from slimg.errors import InputError
 from slimg.explain.diagnosis import FEW, format_help
 from slimg.explain.explanation import Explanation, Term, numbered
@@ -271,14 +272,18 @@ def _model(model: Model) -> dict[str, Any]:
 def _relations(model: Model, graph: Graph) -> list[dict[str, Any]]:
     """Each direction of each relation: edges, its weight, and how often its labelled ends are of one class, also by chance.
 
-    The weight is that of paths and of the structure along it; that of a path is shared by its steps. ``state`` says whether a
-    direction is used, zero or no component.
+    The weight is that of paths, of the structure along it and of its degrees; that of a path is shared by its steps. ``state``
+    says whether a direction is used, zero or no component.
     """
     weights, steps = model.component_weights(), dict[str, float]()
     for name, fitted in model.components_.fitted.items():
         path = getattr(fitted.component, "path", None) or (getattr(fitted.component, "step", None),)
-        for step in filter(None, path):
-            steps[step] = steps.get(step, 0.0) + weights[name] / len(path)
+        parts = [(step, weights[name] / len(path)) for step in path if step]
+        if isinstance(fitted.component, Degrees):  # one row of weights for each direction
+            squares = np.square(model.coef_[name]).sum(axis=1)
+            parts = list(zip(fitted.component.steps, weights[name] * squares / (squares.sum() or 1.0), strict=True))
+        for step, weight in parts:
+            steps[step] = steps.get(step, 0.0) + float(weight)
     total, told = sum(weights.values()) or 1.0, []
     for key, matrix in graph.directions().items():
         ends = np.stack([np.repeat(graph.codes, np.diff(matrix.indptr)), graph.codes[matrix.indices]])
