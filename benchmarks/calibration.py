@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from records import write
+from records import read, write
 
 from slimg import Graph, SlimG
 from slimg.inference.predictions import Calibration, abstention_curve, calibration_error
 from slimg.lab import datasets
+from slimg.lab.bench.environment import environment
 from slimg.learn.objective import softmax
 
 GRAPHS = ("cora", "citeseer", "pubmed", "photo", "computers", "chameleon", "squirrel", "actor", "reddit")
@@ -35,12 +36,12 @@ def graph_of(name: str) -> Graph:
         return Graph.from_edges(edges, np.arange(len(file["y"])), labels=file["y"], features=file["x"])
 
 
-def measure(graph: Graph, share: float, seed: int, propagated: object) -> dict[str, Any]:
+def measure(graph: Graph, share: float, seed: int) -> dict[str, Any]:
     """Measures of one split."""
     rng = np.random.default_rng(seed)
     rows = graph.labelled
     train = np.sort(rng.choice(rows, round(share * len(rows)), replace=False))
-    model = SlimG().fit(graph, train=train, propagated=propagated)
+    model = SlimG().fit(graph, train=train)
     rest = np.setdiff1d(rows, train)
     code_of = {value: code for code, value in enumerate(model.classes_.tolist())}
     codes = np.array([code_of.get(value, -1) for value in graph.classes[graph.codes[rest]].tolist()])
@@ -50,6 +51,7 @@ def measure(graph: Graph, share: float, seed: int, propagated: object) -> dict[s
     chances = model.predict_proba()[rest]
     test = Calibration(1.0, model.decision_function()[rest] / model.temperature_, codes)
     return {
+        "commit": environment()["commit"],
         "accuracy": float((chances.argmax(axis=1) == codes).mean()),
         "accuracy of the more certain half": abstention_curve(chances, codes)["accuracy"][4],
         "temperature": model.temperature_,
@@ -69,15 +71,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--graphs", nargs="+", default=GRAPHS)
     args = parser.parse_args()
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[dict[str, Any]]] = read("calibration").get("graphs", {})
     for name in args.graphs:
         graph = graph_of(name)
-        propagated = SlimG().propagate(graph)
         share = 0.2 if name == "reddit" else 0.05
-        found[name] = [measure(graph, share, seed, propagated) for seed in range(args.seeds)]
+        found[name] = [measure(graph, share, seed) for seed in range(args.seeds)]
         means = {key: round(float(np.mean([each[key] for each in found[name]])), 3)
                  for key, value in found[name][0].items()
-                 if not isinstance(value, list)}
+                 if isinstance(value, (int, float))}
         print(name, means, flush=True)
         write("calibration", {"protocol": __doc__.split("\n\n")[2], "graphs": found})
 

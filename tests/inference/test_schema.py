@@ -17,6 +17,7 @@ import slimg
 from benchmarks.fuzz import model_file as fuzz
 from explain_graphs import planted
 from slimg import Graph, SlimG
+from slimg.components import Diffusion, PropagatedFeatures
 from slimg.errors import InputError, MissingExtra
 
 DOCS = Path(__file__).parents[2] / "docs" / "model-file.md"
@@ -151,6 +152,24 @@ def test_sizes_are_compared_before_memory_is_taken(oracle):
         SlimG.load(oracle.path)
     assert tracemalloc.get_traced_memory()[1] < 20 * oracle.path.stat().st_size
     tracemalloc.stop()
+
+
+def test_weights_whose_scores_would_overflow_are_refused(oracle):
+    header, buffer = json.loads(oracle.content["header.json"]), io.BytesIO()
+    np.save(buffer, np.full_like(np.load(io.BytesIO(oracle.content["weights0.npy"])), 1e38))
+    header["sha256"]["weights0"] = hashlib.sha256(buffer.getvalue()).hexdigest()
+    changed = {"weights0.npy": buffer.getvalue(), "header.json": json.dumps(header).encode()}
+    oracle.path.write_bytes(fuzz.archived({**oracle.content, **changed}))
+    with pytest.raises(InputError, match=r"weights0.*1e\+18"):
+        SlimG.load(oracle.path)
+
+
+def test_hops_have_a_bound():
+    """A small file could ask for 10¹² of them, which the reader would compute."""
+    for component in (PropagatedFeatures, Diffusion):
+        assert component(steps=1000).hops == 1000
+        with pytest.raises(InputError, match="1000"):
+            component(steps=1001)
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):

@@ -69,6 +69,8 @@ EXACT_AT_MOST = 4_096
 """Features up to which the paper's rule, whose ranks are large, takes X as it is."""
 SHARED = 4
 """Components of the default list that share one reduction of X."""
+MOST_STEPS = 1_000
+"""Hops of a component: a model file of a stranger may ask for any number."""
 ALPHA = 0.1
 """Probability with which the walk of S ends at a step, unless it is given."""
 PATH_RANK = 64
@@ -445,7 +447,7 @@ class PropagatedFeatures(FeatureComponent):
         super().__post_init__()
         if self.kind not in OPERATORS:
             raise choices("kind", self.kind, list(OPERATORS))
-        check_whole_number(self.steps, "steps")
+        check_whole_number(self.steps, "steps", 1, MOST_STEPS)
 
     @property
     def name(self) -> str:
@@ -527,7 +529,7 @@ class Diffusion(FeatureComponent):
         super().__post_init__()
         if not _is_number(self.alpha) or not 0 < self.alpha < 1:
             raise InputError(f"alpha must be a number above 0 and below 1, not {self.alpha!r}")
-        check_whole_number(self.steps, "steps", 0)
+        check_whole_number(self.steps, "steps", 0, MOST_STEPS)
 
     @property
     def name(self) -> str:

@@ -162,7 +162,7 @@ def _array(archive: zipfile.ZipFile, name: str, header: dict[str, Any], source: 
             raise ValueError("another version of .npy")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     except Exception as error:  # its header is read as Python, which can fail in many ways
-        raise ValueError(f"array {name!r}: {str(error)[:80]}") from None
+        raise ValueError(f"array {name!r}: {str(error).splitlines()[:1]}") from None
     begin, size = stream.tell(), math.prod(shape) * dtype.itemsize
     plain = not fortran and dtype.kind in "biuf" and dtype.isnative and min(shape, default=0) >= 0
     if not plain or size != len(content) - begin:
@@ -304,8 +304,8 @@ STATES: dict[Any, dict[str, tuple[str, str]]] = {
     },
 }  # fmt: skip
 """State arrays of each kind of component; those of other kinds take any finite numbers."""
-UNBOUNDED = {"column_scale", "edges"}
-"""Arrays in which infinity stands for a constant column, or a range that is not there."""
+MOST = {"column_scale": np.inf, "edges": np.inf, "weights": 1e18, "intercept": 1e18, "eigenvalues": 1e30, "basis": 1e12}
+"""Largest entries: infinity stands for a constant column, or a range that is not there; scores must not overflow."""
 
 
 def mismatch(value: Any, rule: Any, depth: int = MOST_DEPTH) -> str | None:
@@ -380,10 +380,9 @@ def check_array(name: str, array: Array, rule: tuple[str, str] | None, sizes: Ma
         raise InputError(f"the array {name!r} is {given} {array.shape}: expected {kind} {shape}")
     if array.dtype.kind not in "biuf":
         raise InputError(f"the array {name!r} has type {array.dtype}: expected numbers")
-    base = name.rstrip("0123456789")
-    bad = np.isnan(array) if base in UNBOUNDED else ~np.isfinite(array)
-    if array.dtype.kind == "f" and bad.any():
-        raise InputError(f"the array {name!r} has entries that are not finite numbers")
+    most = np.float64(MOST.get(re.sub(r"^tail\d+_|\d+$", "", name), np.finfo(np.float64).max))
+    if array.dtype.kind == "f" and not (-most <= array.min(initial=0) and array.max(initial=0) <= most):  # also NaN
+        raise InputError(f"the array {name!r} has entries that are not finite numbers, or beyond {most:g}")
 
 
 def state_rules(component: Component) -> dict[str, tuple[str, str]] | None:
