@@ -1,12 +1,16 @@
 """Preparation of X: rows that sum to one, and the limits."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import slimg
 from slimg import Graph
 from slimg.components import PropagatedFeatures, Target, compute_components
 from slimg.components.row_scaling import preparation_of, prepare_features, unit_rows, without_noise
@@ -141,3 +145,36 @@ def test_counts_are_divided_by_their_sum_and_measured_numbers_standardised(x, de
 def test_a_constant_column_becomes_zero():
     x = np.array([[1.5, -1], [1.5, 2], [1.5, 5]], np.float32)
     np.testing.assert_array_equal(prepare_features(ENGINE, x, "standard")[:, 0], 0)
+
+
+def table_of_numbers(monkeypatch, **columns):
+    """A graph of a table whose features are dense, as those of large tables are."""
+    monkeypatch.setattr("slimg.io.features.DENSE_ROWS", 1)
+    rng = np.random.default_rng(0)
+    numbers = {f"x{k}": rng.standard_normal(60) for k in range(4)}
+    numbers["x1"][7] = np.nan
+    nodes = pd.DataFrame({"id": range(60), **numbers, "city": ["rome", "oslo", "lima"] * 20, **columns})
+    return slimg.read(pd.DataFrame({"source": range(60), "target": np.roll(range(60), 7)}), nodes)
+
+
+def test_a_number_and_its_complement_are_propagated_as_one_column(monkeypatch):
+    graph = table_of_numbers(monkeypatch)
+    halved = compute_components(graph, ENGINE)
+    whole = compute_components(graph.with_reading(None), ENGINE)
+    assert graph.d == 4 * 2 + 1 + 3
+    for name in ("X", "A_row^2 X", "A_sym^2 X", "S^10 X"):
+        state = halved.fitted[name].state
+        assert state.basis.shape == (12, 1 + 4 + 1 + 3) and whole.fitted[name].state.basis is None
+        np.testing.assert_allclose(state.mean, whole.fitted[name].state.mean, atol=1e-6)
+        ours, exact = (each.blocks[name] @ each.blocks[name].T for each in (halved, whole))
+        np.testing.assert_allclose(ours, exact, atol=1e-4)
+
+
+def test_numbers_that_do_not_add_up_are_taken_as_they_are(monkeypatch):
+    """As those of nodes of another type, whose u and 1 − u are both zero, or features that were exchanged."""
+    graph = table_of_numbers(monkeypatch)
+    x = np.array(graph.features)
+    x[5, :2] = 0
+    x[5, -3:] += x[0, :2].sum() / 3  # the sum of the row stays
+    found = compute_components(replace(graph, features=x), ENGINE)
+    assert found.fitted["X"].state.basis is None

@@ -87,7 +87,7 @@ def measured(options: Options) -> tuple[Any, Any]:
     from slimg.components.estimate import Files, Sizes
     from slimg.io import Reading, with_name
     from slimg.io.disk_tables import PARQUET, TEXT, FileTable
-    from slimg.io.features import plan_features
+    from slimg.io.features import DENSE_ROWS, plan_features
     from slimg.io.inputs import Joiner
 
     wrong = [source for source in (*options.edges, *options.nodes) if source.suffix not in (*TEXT, *PARQUET)]
@@ -114,9 +114,8 @@ def measured(options: Options) -> tuple[Any, Any]:
     d, labelled = len(plan.names), round(n * len(known) / len(labels))
     weighted = any(names[2] is not None for names in joiner.columns["edges"].values())
     sizes = Sizes(n, sum(rows for rows, _ in edges), d, max(2, len(set(known))), labelled, weighted,
-                  None if plan.is_dense else int(n * entries))  # fmt: skip
-    pairs = sum(len(block.keys) for block in plan.blocks if block.kind in ("number", "vector"))
-    return sizes, Files(size, sum(each for _, each in edges), len(heads[0].columns), pairs, pace)
+                  None if plan.is_dense and n >= DENSE_ROWS else int(n * entries), len(plan.numbers))  # fmt: skip
+    return sizes, Files(size, sum(each for _, each in edges), len(heads[0].columns), pace)
 
 
 def _is_number(text: str) -> bool:

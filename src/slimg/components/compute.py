@@ -41,11 +41,13 @@ from slimg.components.row_scaling import (
     BINS,
     ROUNDING,
     Preparation,
+    basis_of_numbers,
     dense_rows,
     numbers_of,
     preparation_of,
     prepared_rows,
     range_names,
+    uneven_numbers,
     unit_rows,
 )
 from slimg.components.screening import Screening
@@ -425,7 +427,8 @@ def _features(result: Components, context: Context, group: list[FeatureComponent
 class _Reduction(NamedTuple):
     """V (d × l), X V, and for each component, by name, the mean of the rows of F X; nothing where X is not reduced.
 
-    X V of a sparse X is not kept: to make it again costs less than the memory.
+    X V of a sparse X, and of one of numbers, is not kept: to make it again costs less than the memory. Without means X V Vᵀ
+    is X itself.
     """
 
     basis: Array | None = None
@@ -438,7 +441,7 @@ def _reduction(context: Context, group: list[FeatureComponent], preparation: Pre
     exact, d = group[0].is_exact(d), d if preparation.edges is None else preparation.edges.size // (BINS - 1) * BINS
     width = d if exact else reduced_width(n, d, max(context.resolve(each.rank) for each in group))
     if width in (None, d):
-        return _Reduction()
+        return _Reduction(None if exact else _halved(context, preparation))
     far = any(each.hops for each in group)
     x = _prepared(engine, graph.features, preparation)
     basis = leading_directions(engine, x, width, operator("Ã_sym", graph.adjacency) if far else None, context.random_state)
@@ -447,6 +450,16 @@ def _reduction(context: Context, group: list[FeatureComponent], preparation: Pre
     means = transposed_product(engine, x)(engine.map_rows(lambda *blocks: np.hstack(blocks), *sums))
     by_name = {each.name: mean for each, mean in zip(group, np.asarray(means, np.float64).T, strict=True)}
     return _Reduction(basis, None if engine.is_sparse(x) else engine.combine(x, basis), by_name)
+
+
+def _halved(context: Context, preparation: Preparation) -> Array | None:
+    """A basis of rows of numbers of a table, u beside 1 − u, which have half as many directions as entries; None for others."""
+    numbers, x = numbers_of(context.graph.reading), context.engine.row_matrix(context.graph.features)
+    if numbers is None or not len(numbers.names) or preparation.normalize != "row" or context.engine.is_sparse(x):
+        return None
+    if context.engine.sum_rows(partial(uneven_numbers, places=numbers.places), x):
+        return None
+    return basis_of_numbers(numbers.places, x.shape[1])
 
 
 def _transposed(engine: Engine, graph: Graph, component: FeatureComponent, ones: RowMatrix) -> RowMatrix:
@@ -463,11 +476,14 @@ def _start(engine: Engine, features: Any, preparation: Preparation, reduction: _
     """X V, or X itself as a dense row matrix."""
     if reduction.columns is not None:
         return reduction.columns
+    basis = reduction.basis
+    if basis is not None and not reduction.means:
+        return engine.map_rows(lambda block: matmul(prepared_rows(block, preparation), basis), engine.row_matrix(features))
     x = _prepared(engine, features, preparation)
     if x is not features:
         release_pages(features)
-    if reduction.basis is not None:
-        return engine.combine(x, reduction.basis)
+    if basis is not None:
+        return engine.combine(x, basis)
     return engine.map_rows(dense_rows, x) if engine.is_sparse(x) else x
 
 
@@ -493,8 +509,9 @@ def _solve(
     else:
         rank = context.resolve(component.rank)
         pca, rows = _timed(result, name, principal_components, engine, source, rank, unit, spare)
-        mean, floor = reduction.means.get(name, pca.mean), ROUNDING * max(least, pca.length)
-        state = FeatureState(preparation, pca, reduction.basis, mean, names, floor)
+        basis, floor = reduction.basis, ROUNDING * max(least, pca.length)
+        mean = reduction.means.get(name, pca.mean if basis is None else basis @ pca.mean)
+        state = FeatureState(preparation, pca, basis, mean, names, floor)
     result.fitted[name], result.blocks[name] = FittedComponent(component, state), rows
 
 

@@ -70,6 +70,8 @@ class Sizes:
         Whether edges have weights.
     entries : int or None
         Stored entries of sparse features; None if they are dense.
+    doubled : int, default=0
+        Features that repeat others: 1 − u beside each number u of a table. Components have no columns for them.
 
     Examples
     --------
@@ -85,9 +87,10 @@ class Sizes:
     labelled: int = 0
     weighted: bool = False
     entries: int | None = None
+    doubled: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("nodes", "edges", "features", "classes", "labelled"):
+        for name in ("nodes", "edges", "features", "classes", "labelled", "doubled"):
             check_whole_number(getattr(self, name), f"estimate: {name}", int(name == "nodes"))
 
     @classmethod
@@ -149,8 +152,6 @@ class Files:
         Bytes of the tables as text.
     columns : int
         Columns of the node table.
-    pairs : int, default=0
-        Numbers among the features, each a pair u, 1 − u: components have one column for both.
     pace : float
         Seconds of parsing a byte.
     """
@@ -158,7 +159,6 @@ class Files:
     nodes: int
     edges: int
     columns: int
-    pairs: int = 0
     pace: float = 0.0
 
 
@@ -396,14 +396,12 @@ def _with_files(sizes: Sizes, need: Need, files: Files, rates: Rates, costs: _Co
     page = PAGE + rates.double * DIAGNOSED * examined**3 + compared * TREES_OF * min(c, 20) * files.pace
     page += files.pace * WRITTEN * (files.nodes + 60 * n * (c + 3)) + rates.stream * 4 * sizes.stored_features
     table, disk = files.nodes + 4 * n * files.columns, need.disk
-    less = files.pairs * len(costs.features)
-    columns = costs.total("columns") - less
     if engine == "mapped":
         disk += 4 * sizes.stored_features + 16 * sizes.edges + files.nodes
-        memory = max(need.memory, LEAST + HELD * n + 4 * n * c + 5 * 4 * rows * columns)
+        memory = max(need.memory, LEAST + HELD * n + 4 * n * c + 5 * 4 * rows * costs.total("columns"))
     else:
         read = PROCESS + PARSED * (table + files.edges) + 4 * sizes.stored_features
-        held = HELD * n + (table if n < LARGE else 0) - 4 * n * less
+        held = HELD * n + (table if n < LARGE else 0)
         memory = max(read, need.memory - resident() + PROCESS + JUDGED + held)
     return Need(int(memory), disk, STARTED + reading + need.seconds + page, reading, page)
 

@@ -307,10 +307,10 @@ class FeatureComponent(Component):
 
     def cost(self, sizes: Sizes) -> Cost:
         """Its share of the reduction of X, passes over A, a Gram matrix, and the product with its directions."""
-        n, d = sizes.nodes, self.prepared_width(sizes.features)
-        width = self.width(n, sizes.features, sizes.rank(self.rank))
-        r = min(width, sizes.rank(self.rank)) if self.pca else d
-        reduction = 0 if width == d else (2 * SWEEPS + 1) * sizes.stored_features * width / SHARED
+        n, d, distinct = sizes.nodes, self.prepared_width(sizes.features), sizes.features - sizes.doubled
+        width = self.width(n, distinct if sizes.entries is None else sizes.features, sizes.rank(self.rank))
+        r = min(width, self.prepared_width(distinct), sizes.rank(self.rank)) if self.pca else d
+        reduction = 0 if width in (d, distinct) else (2 * SWEEPS + 1) * sizes.stored_features * width / SHARED
         return Cost(
             columns=r,
             held=r,

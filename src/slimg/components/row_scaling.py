@@ -117,6 +117,37 @@ class Preparation(NamedTuple):
         return 0.0 if self.scale is None else float(np.sqrt(np.count_nonzero(np.isfinite(self.scale))))
 
 
+def uneven_numbers(block: Array, places: Array) -> Array:
+    """The number of rows in which the features of some number add up to something else than those of the first."""
+    return np.array(_count_uneven(block, places), np.float64)
+
+
+def basis_of_numbers(places: Array, d: int) -> Array:
+    """An orthonormal basis (d × l) of the rows in which the features of every number of a table add up to the same.
+
+    With k numbers of two features, and m other features, l = k + 1 + m: u − (1 − u) of each number, and one direction for the
+    sum that they share.
+
+    Examples
+    --------
+    >>> basis = basis_of_numbers(np.array([[0, 1, -1], [2, 3, 4]]), 6)
+    >>> x = np.array([0.3, 0.2, 0.1, 0.1, 0.3, 7])  # 0.3 + 0.2 = 0.1 + 0.1 + 0.3
+    >>> basis.shape, (x @ basis @ basis.T).round(3)
+    ((6, 5), array([0.3, 0.2, 0.1, 0.1, 0.3, 7. ]))
+    """
+    shared, own = np.zeros(d), np.ones(d, bool)
+    columns = [shared]
+    for number in places:
+        there = number[number >= 0]
+        shared[there], own[there] = 1 / len(there), False
+        for last in range(1, len(there)):
+            column = np.zeros(d)
+            column[there[:last]], column[there[last]] = 1, -last
+            columns.append(column)
+    basis = np.column_stack([*columns, np.eye(d)[:, own]])
+    return (basis / np.linalg.norm(basis, axis=0)).astype(np.float32)
+
+
 def prepare_features(
     engine: Engine, features: Rows, normalize: str | None = "row", numbers: Numbers | None = None
 ) -> RowMatrix:
@@ -293,6 +324,25 @@ def _moments(block: Rows) -> Array:
 def _has_negative(block: Rows) -> Array:
     entries = np.asarray(block.data if sparse.issparse(block) else block)
     return np.asarray(entries.min(initial=0.0) < 0)
+
+
+@compiled()
+def _count_uneven(rows, places):
+    found = 0
+    for i in range(len(rows)):
+        first, even = np.float32(0), True
+        for k in range(len(places)):
+            total = np.float32(0)
+            for place in places[k]:
+                if place >= 0:
+                    total += rows[i, place]
+            if k == 0:
+                first = total
+            elif abs(total - first) > 1e-6 * abs(first):
+                even = False
+                break
+        found += not even
+    return found
 
 
 @compiled(fastmath=SUMS)

@@ -377,46 +377,48 @@ def agreement(graph: Graph, random_state: int = 0) -> Agreement | None:
     agreement : Agreement or None
         None without such edges, or with a single class.
     """
-    rng = np.random.default_rng(random_state)
-    u, v = _labelled_edges(graph, rng)
-    nodes = graph.labelled
-    if len(u) == 0 or len(np.unique(graph.codes[nodes])) < 2:
+    rng, nodes = np.random.default_rng(random_state), graph.labelled
+    u, v = np.searchsorted(nodes, _labelled_edges(graph, rng))  # their places among labelled nodes, whose codes fit the cache
+    codes = graph.codes[nodes]
+    if len(u) == 0 or len(np.unique(codes)) < 2:
         return None
-    c, codes = len(graph.classes), graph.codes.copy()
+    c = len(graph.classes)
     table = _table(codes, u, v, c)
     share, adjusted, information = _measures(table)
     null, total = np.empty((EDGE_PERMUTATIONS, 3)), np.zeros((c, c))
     for k in range(EDGE_PERMUTATIONS):
-        codes[nodes] = rng.permutation(graph.codes[nodes])
-        permuted = _table(codes, u, v, c)
+        permuted = _table(rng.permutation(codes), u, v, c)
         null[k], total = _measures(permuted), total + permuted
-    drawn = np.array([_measures(_resampled(graph, u, v, c, rng)) for _ in range(EDGE_PERMUTATIONS)])
+    drawn = np.array([_measures(_resampled(codes, u, v, c, rng)) for _ in range(EDGE_PERMUTATIONS)])
     low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
     intervals = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
-    sizes = np.bincount(graph.codes[nodes], minlength=c)
+    sizes = np.bincount(codes, minlength=c)
     rarest, largest = int(np.where(sizes > 0, sizes, len(nodes)).argmin()), int(sizes.argmax())
     return Agreement(
         edges=len(u), share=share, interval=intervals[0], by_chance=float(np.square(table.sum(axis=1)).sum()),
         adjusted=adjusted, adjusted_interval=intervals[1],
         p_more=p_value(null[:, 1] >= adjusted), p_less=p_value(null[:, 1] <= adjusted),
         information=information, p_information=p_value(null[:, 2] >= information),
-        minority=int(np.count_nonzero((graph.codes[u] != largest) | (graph.codes[v] != largest))),
+        minority=int(np.count_nonzero((codes[u] != largest) | (codes[v] != largest))),
         rarest=graph.classes.tolist()[rarest],
         rarest_share=_own_share(table, rarest), rarest_by_chance=_own_share(total, rarest),
     )  # fmt: skip
 
 
-def _labelled_edges(graph: Graph, rng: np.random.Generator) -> tuple[Array, Array]:
-    rows, found = FileMatrix(graph.adjacency), [np.empty((2, 0), np.int64)]
+def _labelled_edges(graph: Graph, rng: np.random.Generator) -> Array:
+    """Edges between labelled nodes, once each (2 × edges), or a sample of them."""
+    rows, known, found = FileMatrix(graph.adjacency), graph.codes >= 0, [np.empty((2, 0), np.int64)]
     for start, stop in rows.blocks():
         indptr, indices, _ = rows.read(start, stop)
-        row = np.repeat(np.arange(start, stop), np.diff(indptr))
-        chosen = (row < indices) & (graph.codes[row] >= 0) & (graph.codes[indices] >= 0)
+        degrees, own = np.diff(indptr), known[start:stop]
+        indices = indices[np.repeat(own, degrees)]
+        row = np.repeat(np.arange(start, stop)[own], degrees[own])
+        chosen = (row < indices) & known[indices]
         found.append(np.array([row[chosen], indices[chosen]], np.int64))
     edges = np.hstack(found)
     if edges.shape[1] > EDGES_AT_MOST:
         edges = edges[:, np.sort(rng.choice(edges.shape[1], EDGES_AT_MOST, replace=False))]
-    return edges[0], edges[1]
+    return edges
 
 
 def _table(codes: Array, u: Array, v: Array, c: int, weights: Array | None = None) -> Array:
@@ -444,6 +446,6 @@ def _measures(table: Array) -> tuple[float, float, float]:
     return share, adjusted, shared / entropy if entropy > 0 else 0.0
 
 
-def _resampled(graph: Graph, u: Array, v: Array, c: int, rng: np.random.Generator) -> Array:
-    drawn = np.bincount(rng.choice(graph.labelled, len(graph.labelled)), minlength=graph.n).astype(np.float64)
-    return _table(graph.codes, u, v, c, drawn[u] * drawn[v])
+def _resampled(codes: Array, u: Array, v: Array, c: int, rng: np.random.Generator) -> Array:
+    drawn = np.bincount(rng.integers(len(codes), size=len(codes)), minlength=len(codes)).astype(np.float64)
+    return _table(codes, u, v, c, drawn[u] * drawn[v])

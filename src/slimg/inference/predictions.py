@@ -412,12 +412,15 @@ def _write_part(
     import pyarrow as pa
     from pyarrow import parquet
 
+    from slimg.io.write import repeated_columns
+
     name = f"part-{which:05}.parquet"
     draft = Path(folder) / f"{name}.{os.getpid()}"
     chances = softmax(np.divide(scores + intercept, temperature, dtype=np.float64))
     columns = prediction_columns(classes, chances, probabilities)
     try:
-        parquet.write_table(pa.table({"id": ids, **columns}), draft)
+        table = pa.table({"id": ids, **columns})
+        parquet.write_table(table, draft, use_dictionary=repeated_columns(table.schema))
         draft.replace(Path(folder) / name)
     finally:
         draft.unlink(missing_ok=True)
