@@ -60,6 +60,8 @@ def test_a_workbook_is_a_workbook(fitted, slimg):
     assert len(rows) == 121 and "prediction" in rows[0]
     code, _, err = slimg("predict", "--out", "p.ods")
     assert code == 2 and ".ods" in err and ".xlsx" in err
+    code, _, err = slimg("fit", "--edges", "follows.csv", "--out", "fitted.xlsx")
+    assert code == 2 and "fitted.xlsx" in err and "folder" in err
 
 
 def test_many_numbers_as_classes_are_told(folder, slimg):
@@ -93,5 +95,5 @@ def test_files_as_people_have_them(fitted, slimg):
         assert code == 0, err
         found, notes = json.loads(out), " ".join(json.loads(out)["notes"])
         assert found["nodes"] == 120 and found["edges"] == 548
-        assert "2 rows of the nodes repeated" in notes and "3 files" in notes
+        assert "earlier row of the nodes left out: 2" in notes and "3 files" in notes
         assert "decimal comma" in notes and "'-' (1)" in notes and "'n/a' (1)" in notes

@@ -123,6 +123,9 @@ def test_drift_tells_nodes_from_elsewhere():
                           new_rows=True)  # fmt: skip
     drift = found.drift
     assert drift.refit_due and drift.degree > 1 and drift.features > 0.5 and "refit is due" in found.text()
+    ring = Graph.from_edges([(i, (i + 1) % 20) for i in range(20)], labels={i: i % 2 for i in range(10)})
+    found = SlimG(grid=PAIR).fit(ring).fold_in(Graph.from_edges([("x", 0)], ["x", 0]), new_rows=True)
+    assert -10 < found.drift.degree < 0, "all fitted degrees are equal"
     many = model.fold_in(planted(n=360)).drift  # of which 60 are new
     assert many.new > 0.1 and many.refit_due
 

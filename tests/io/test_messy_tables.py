@@ -62,6 +62,14 @@ def test_ids_that_are_written_in_two_ways(folder, ids):
     assert read_to_disk(options, folder / "work", 1 << 28).graph.edges == N
 
 
+def test_a_row_that_does_not_end(folder):
+    (folder / "nodes.csv").write_text("id,team\n0,red\n1,blue\n" + "x" * (1 << 24))
+    options = Options(Source.parse("edges.csv"), Source.parse("nodes.csv"), label="team")
+    EDGES.to_csv("edges.csv", index=False)
+    with pytest.raises(InputError, match=r"nodes\.csv: a row is longer than 4.*quote"):
+        read_to_disk(options, folder / "work", 1 << 28)
+
+
 def test_leading_zeros_are_pointed_out_and_no_other_column_is_taken_for_the_ids(folder):
     NODES.assign(id=NODES["id"].map("{:04}".format)).to_parquet("nodes.parquet")
     EDGES.to_parquet("edges.parquet")
@@ -219,7 +227,7 @@ def test_labels_that_are_there_twice(folder):
     labels = NODES[["id", "team"]]
     pd.concat([labels, labels[:3]]).to_csv("labels.csv", index=False)
     graph = slimg.read("edges.csv", NODES[["id", "age"]], labels="labels.csv")
-    assert len(graph.labelled) == N and notes_of(graph, "3 rows of the labels")
+    assert len(graph.labelled) == N and notes_of(graph, "the labels left out: 3")
     pd.concat([labels, labels[:1].assign(team="green")]).to_csv("labels.csv", index=False)
     with pytest.raises(InputError, match="'0'"):
         slimg.read("edges.csv", NODES[["id", "age"]], labels="labels.csv")

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 from slimg.cli import Progress, add_command, echo, print_json
 from slimg.cli.engines import add_engine_options, opened
 from slimg.cli.inputs import (
+    FORMATS,
     add_coverage_option,
     add_input_options,
     as_list,
@@ -98,6 +99,9 @@ def add_scoring_option(parser: argparse.ArgumentParser, what: str) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, fit, diagnose, explain, write."""
     progress, options = Progress(quiet=args.json), options_of(args)
+    if args.out.suffix.lower() in (*FORMATS, ".xlsx"):
+        raise InputError(f"--out {args.out} is to be a folder, for four files: the predictions are written in the format of the"
+                         " table of nodes")  # fmt: skip
     if not options.nodes and not options.edges and options.db is None:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both: see slimg fit --help")
     names = {"predictions": predictions_path(Path(), options).name, "model": MODEL, "page": PAGE, "record": RECORD}

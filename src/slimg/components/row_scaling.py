@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from slimg.engine.base import Array, Engine, RowMatrix
+from slimg.engine.blas import matmul
 from slimg.engine.kernels import SUMS, compiled
 
 Rows = Any
@@ -119,7 +120,9 @@ class Preparation(NamedTuple):
 
 def uneven_numbers(block: Array, places: Array) -> Array:
     """The number of rows in which the features of some number add up to something else than those of the first."""
-    return np.array(_count_uneven(block, places), np.float64)
+    member = (places == np.arange(block.shape[1])[:, None, None]).any(axis=2).astype(np.float32)
+    sums = matmul(block, member)
+    return np.array(np.count_nonzero((np.abs(sums - sums[:, :1]) > 1e-5 * sums[:, :1]).any(axis=1)), np.float64)
 
 
 def basis_of_numbers(places: Array, d: int) -> Array:
@@ -324,25 +327,6 @@ def _moments(block: Rows) -> Array:
 def _has_negative(block: Rows) -> Array:
     entries = np.asarray(block.data if sparse.issparse(block) else block)
     return np.asarray(entries.min(initial=0.0) < 0)
-
-
-@compiled()
-def _count_uneven(rows, places):
-    found = 0
-    for i in range(len(rows)):
-        first, even = np.float32(0), True
-        for k in range(len(places)):
-            total = np.float32(0)
-            for place in places[k]:
-                if place >= 0:
-                    total += rows[i, place]
-            if k == 0:
-                first = total
-            elif abs(total - first) > 1e-6 * abs(first):
-                even = False
-                break
-        found += not even
-    return found
 
 
 @compiled(fastmath=SUMS)

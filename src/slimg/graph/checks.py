@@ -303,7 +303,7 @@ def _check_classes(graph: Graph, train: np.ndarray, folds: bool) -> None:
         node = graph.ids[train[graph.codes[train] == single[0]]]
         raise InputError(
             f"folds need two classes with two labelled nodes each, but {show(graph.classes[single])} has one"
-            f" (id {show(node)}): label another, or choose validation rows with val="
+            f" (id {show(node)}): label more nodes of these classes, or leave the classes out"
         )
 
 

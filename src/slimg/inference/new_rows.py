@@ -46,7 +46,7 @@ class Drift(NamedTuple):
     new : float
         Number of new nodes over that of fitted ones.
     degree : float
-        Difference of the mean log(1 + degree), in standard deviations of the fitted nodes.
+        Difference of the mean log(1 + degree), in standard deviations of the fitted nodes (of at least a tenth).
     features : float or None
         Distance of the mean features over the spread of the fitted nodes.
     structure : float or None
@@ -280,7 +280,7 @@ def drift_of(scorer: Scorer, new: Target, old: Target) -> Drift | None:
     if not len(new.rows) or not len(old.rows):
         return None
     logs = [np.log1p(each.graph.adjacency.degree())[each.rows] for each in (new, old)]
-    degree = (logs[0].mean() - logs[1].mean()) / max(float(logs[1].std()), 1e-6)
+    degree = (logs[0].mean() - logs[1].mean()) / max(float(logs[1].std()), 0.1)
     few = [each._replace(rows=_spread(each.rows)) for each in (new, old)]
     used = [scorer.components[name] for name in scorer.used]
     features = next((each.state for each in used if isinstance(each.component, FeatureComponent)), None)

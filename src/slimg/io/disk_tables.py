@@ -37,7 +37,7 @@ from slimg.io.inputs import NO_HEADER, Inputs, Joiner, Options, check_some, lack
 from slimg.io.text import Layout, layout_of
 from slimg.io.values import frame_of
 from slimg.progress import SILENT, Progress
-from slimg.system import atomic_folder, atomic_write, require_room, resident
+from slimg.system import atomic_folder, atomic_write, require_room, resident, show_bytes
 
 HEAD, PIECE = 100_000, 1 << 17
 """Rows from which columns are guessed, and rows of a piece."""
@@ -127,7 +127,10 @@ class FileTable:
                             yield pa.Table.from_batches(held)
                             held = []
                 except (pa.ArrowInvalid, pa.ArrowException, OSError) as error:
-                    raise InputError(f"{path}: {first_line(error)}: correct it, or use --engine memory") from None
+                    told = first_line(error)
+                    if "straddling object" in told:
+                        told = f"a row is longer than {show_bytes(BLOCK)}, or a quote is not closed"
+                    raise InputError(f"{path}: {told}: correct it, or use --engine memory") from None
                 if held:
                     yield pa.Table.from_batches(held)
 
@@ -196,7 +199,7 @@ class FileTable:
             with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_packing(path)) as file:
                 sample, used = file.read(BLOCK), raw.tell()
             whole = len(sample) * (path.stat().st_size / used if len(sample) == BLOCK else 1)
-            size, rows = size + whole, rows + sample.count(b"\n") * whole / len(sample)
+            size, rows = size + whole, rows + sample.count(b"\n") * whole / len(sample) - layout.header
         return max(int(rows), 1), int(size)
 
     def stored(self, path: Path) -> FileTable:

@@ -409,7 +409,7 @@ class Joiner:
         """The table without rows that are the same as an earlier one in all columns."""
         same = table.astype(str).duplicated().to_numpy()
         if same.any():
-            self.notes.append(f"{number_of(int(same.sum()), 'row')} of the {what} repeated an earlier row and were left out.")
+            self.notes.append(f"Repetitions of an earlier row of the {what} left out: {same.sum():,}.")
         return table[~same].reset_index(drop=True)
 
     def _without_empty_rows(self, frame: pd.DataFrame, names: Sequence[str], source: Source) -> pd.DataFrame:

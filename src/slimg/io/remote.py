@@ -65,6 +65,10 @@ def _fetch(source: Source, folder: Path) -> Path:
     """Copy the file, the files of a pattern, or the Parquet files of a folder; the path that reads them."""
     fsspec: Any = require("fsspec", "remote", f"reading {source}")
     address = str(source.url)
+    kind = address.partition("://")[0]
+    if kind not in fsspec.available_protocols():
+        known = "postgresql://, s3://, gs:// or https://"
+        raise InputError(f"{source}: addresses that begin with {kind}:// are not read: give a file, or one of {known}")
     try:
         store, path = fsspec.core.url_to_fs(address)
         several = glob.has_magic(path)
@@ -74,6 +78,8 @@ def _fetch(source: Source, folder: Path) -> Path:
             store.get_file(name, str(folder / Path(name).name))
     except FileNotFoundError:
         names = []
+    except ImportError as error:
+        raise InputError(f"{source}: a library for {kind}:// is not installed ({first_line(error)}): install it") from None
     except Exception as error:  # every store has classes of its own
         if is_interrupt(error):
             raise KeyboardInterrupt from None
