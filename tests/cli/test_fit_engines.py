@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from slimg.cli import engines, main
+from slimg.cli import fit, main
 from slimg.components.estimate import estimate
 from slimg.engine import rates
 from slimg.io import Source
@@ -195,8 +195,8 @@ def test_rows_that_cannot_be_used_are_named(files, slimg):
 
 def test_auto_follows_the_estimate_and_says_so(files, slimg, monkeypatch):
     options = Options(edges=Source(Path("edges.csv")), nodes=Source(Path("nodes.csv")), label="kind")
-    assert engines._chosen("auto", options, None) == ("memory", []), "small files need no estimate"
-    name, (note,) = engines._chosen("auto", options, 3 * 10**9)
+    assert fit._chosen("auto", options, None) == ("memory", []), "small files need no estimate"
+    name, (note,) = fit._chosen("auto", options, 3 * 10**9)
     assert name == "memory" and "Engine: memory" in note
 
     def tight(sizes, **options):
@@ -225,7 +225,7 @@ def test_estimate_measures_files(files, slimg, monkeypatch):
 
 
 def test_a_large_node_table_is_not_held(made, files, slimg, monkeypatch):
-    monkeypatch.setattr(engines, "LARGE", 100)
+    monkeypatch.setattr(fit, "LARGE", 100)
     assert slimg(*FIT, "--out", "read-again")[0] == 0
     assert Path(made / "memory/predictions.csv").read_bytes() == Path("read-again/predictions.csv").read_bytes()
 

@@ -457,9 +457,8 @@ def _halved(context: Context, preparation: Preparation) -> Array | None:
     numbers, x = numbers_of(context.graph.reading), context.engine.row_matrix(context.graph.features)
     if numbers is None or not len(numbers.names) or preparation.normalize != "row" or context.engine.is_sparse(x):
         return None
-    if context.engine.sum_rows(partial(uneven_numbers, places=numbers.places), x):
-        return None
-    return basis_of_numbers(numbers.places, x.shape[1])
+    uneven = context.engine.sum_rows(partial(uneven_numbers, places=numbers.places), x)
+    return None if uneven else basis_of_numbers(numbers.places, x.shape[1])
 
 
 def _transposed(engine: Engine, graph: Graph, component: FeatureComponent, ones: RowMatrix) -> RowMatrix:

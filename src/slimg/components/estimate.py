@@ -41,7 +41,7 @@ PRODUCTS, BESIDE = 450, 6
 COMFORT = 0.8
 """Share of the free memory that may be planned with."""
 LARGE = 1 << 18
-"""Nodes from which ``slimg fit`` does not hold the node table (`slimg.cli.engines`)."""
+"""Nodes from which ``slimg fit`` does not hold the node table (`slimg.cli.fit`)."""
 READ_NODES, READ_EDGES, WRITTEN = 3.0, 3.0, 2.0
 """Seconds of reading a byte of nodes and of edges and of writing one, in seconds of parsing it."""
 EXAMINED, DIAGNOSED = 1500, 40.0

@@ -412,15 +412,12 @@ def _write_part(
     import pyarrow as pa
     from pyarrow import parquet
 
-    from slimg.io.write import repeated_columns
-
     name = f"part-{which:05}.parquet"
     draft = Path(folder) / f"{name}.{os.getpid()}"
     chances = softmax(np.divide(scores + intercept, temperature, dtype=np.float64))
     columns = prediction_columns(classes, chances, probabilities)
     try:
-        table = pa.table({"id": ids, **columns})
-        parquet.write_table(table, draft, use_dictionary=repeated_columns(table.schema))
+        parquet.write_table(pa.table({"id": ids, **columns}), draft, use_dictionary=["id", "prediction"])  # not of fractions
         draft.replace(Path(folder) / name)
     finally:
         draft.unlink(missing_ok=True)

@@ -34,7 +34,7 @@ from slimg.io.disk import finish, open_graph
 from slimg.io.external_sort import NpyAppender, Piece, write_adjacency
 from slimg.io.features import FeaturePlan, plan_features
 from slimg.io.inputs import NO_HEADER, Inputs, Joiner, Options, check_some, lacks_header
-from slimg.io.text import Layout, layout_of
+from slimg.io.text import BLOCK, Layout, layout_of, stream
 from slimg.io.values import frame_of
 from slimg.progress import SILENT, Progress
 from slimg.system import atomic_folder, atomic_write, require_room, resident, show_bytes
@@ -45,7 +45,6 @@ EDGE_BYTES = 300
 """Memory that an edge of a piece takes while its ends are looked up."""
 DENSE = 1024
 """Columns of features up to which they are dense on disk; more are sparse, in memory."""
-BLOCK = 1 << 22
 PARQUET = (".parquet", ".pq")
 
 
@@ -139,12 +138,12 @@ class FileTable:
             file = stack.enter_context(pq.ParquetFile(path))
             yield from file.iter_batches(rows, columns=columns)
             return
-        stream = stack.enter_context(_stream(path))
-        stream.read(layout.start)
+        text = stack.enter_context(stream(path))
+        text.read(layout.start)
         options = layout.options(quotes=True, block=BLOCK)
         if columns is not None:
             options["convert_options"].include_columns = list(columns)
-        yield from stack.enter_context(csv_reader.open_csv(stream, **options))
+        yield from stack.enter_context(csv_reader.open_csv(text, **options))
 
     def frames(self) -> Iterator[pd.DataFrame]:
         """Yield runs of rows, every column in arrow's type, so that they can be written one after the other."""
@@ -161,26 +160,17 @@ class FileTable:
         parts = [pq.ParquetFile(path).read(columns=[name]) for path in self.source.files]
         return frame_of(pa.concat_tables(parts))[name]
 
-    def first(self, name: str, rows: int) -> pd.Series:
-        """Return the first values of a column.
-
-        Returns
-        -------
-        Series
-        """
-        return frame_of(next(self.pieces([name], rows)).slice(0, rows))[name]
-
-    def head(self) -> pd.DataFrame:
+    def head(self, columns: Sequence[str] | None = None, rows: int = HEAD) -> pd.DataFrame:
         """Return the first rows.
 
         Returns
         -------
         DataFrame
         """
-        first = next(self.pieces(rows=HEAD), None)
+        first = next(self.pieces(columns, rows), None)
         if first is None:
             raise InputError(f"{self.source}: there are no rows below the names of the columns ({show(self.names)})")
-        return frame_of(first.slice(0, HEAD))
+        return frame_of(first.slice(0, rows))
 
     def measured(self) -> tuple[int, int]:
         """Estimate rows and bytes as text, from the first bytes of each file; Parquet says both.
@@ -196,7 +186,7 @@ class FileTable:
                 groups = [about.row_group(number) for number in range(about.num_row_groups)]
                 rows, size = rows + about.num_rows, size + sum(group.total_byte_size for group in groups)
                 continue
-            with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_packing(path)) as file:
+            with pa.OSFile(str(path)) as raw, stream(path, raw) as file:
                 sample, used = file.read(BLOCK), raw.tell()
             whole = len(sample) * (path.stat().st_size / used if len(sample) == BLOCK else 1)
             size, rows = size + whole, rows + sample.count(b"\n") * whole / len(sample) - layout.header
@@ -220,17 +210,9 @@ class FileTable:
         return FileTable(Source(path), (None,), self.names)
 
 
-def _stream(path: Path) -> Any:
-    return pa.input_stream(str(path), compression=_packing(path), buffer_size=BLOCK)
-
-
-def _packing(path: Path) -> str | None:
-    return {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
-
-
 def _layout(path: Path, source: Source) -> Layout:
     """Separator, header and names of a text file, from its first bytes."""
-    with _stream(path) as file:
+    with stream(path) as file:
         data = file.read(BLOCK)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data:
         raise InputError("it is not UTF-8 text: convert it, or use --engine memory")

@@ -14,6 +14,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ from slimg.io.values import distinct_names, frame_of
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 AS_MATRIX = "give features as a matrix (.npz, .npy or .mtx) with --feature-matrix"
+BLOCK = 1 << 22
+"""Bytes that are read at a time from what is packed."""
 LOOKED_AT = 50
 """Lines from which separator and header are guessed."""
 
@@ -211,11 +214,14 @@ def unpacked(source: Source, lines: bool = False) -> bytes:
                 check_members(archive, stored)
                 with archive.open(names[0]) as file:
                     return unpack(file, stored, lines)
-        if packing:
-            with pa.input_stream(str(source.path), compression={".gz": "gzip", ".zst": "zstd"}[packing]) as file:
-                return unpack(file, stored, lines)
-        with open(source.path, "rb") as file:
+        with stream(source.path) as file:
             return unpack(file, stored, lines)
+
+
+def stream(path: Path, file: Any = None) -> Any:
+    """What a file holds, or what is packed in it by gzip or zstd, to be read once; ``file`` is the file if it is open."""
+    packing = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+    return pa.input_stream(str(path) if file is None else file, compression=packing, buffer_size=None if file else BLOCK)
 
 
 def _decoded(data: bytes, encoding: str) -> str:

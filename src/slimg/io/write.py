@@ -134,15 +134,11 @@ def write_parquet(frames: Frames, file: IO[bytes], separator: str, keep: Sequenc
         table = pa.Table.from_pandas(frame.assign(**mixed), preserve_index=False)
         if any(isinstance(kind, pd.ArrowDtype) and kind.kind != "O" for kind in frame.dtypes):
             table = table.replace_schema_metadata()  # it would come back in arrow's types
-        writer = writer or pq.ParquetWriter(file, table.schema, use_dictionary=repeated_columns(table.schema))
+        repeated = [each.name for each in table.schema if not pa.types.is_floating(each.type)]
+        writer = writer or pq.ParquetWriter(file, table.schema, use_dictionary=repeated)  # of fractions it is slow and large
         writer.write_table(table)
     if writer is not None:
         writer.close()
-
-
-def repeated_columns(schema: pa.Schema) -> list[str]:
-    """Columns whose values may repeat: dictionaries of the others, of fractions, take most of the time and room of Parquet."""
-    return [name for name, kind in zip(schema.names, schema.types, strict=True) if not pa.types.is_floating(kind)]
 
 
 def write_excel(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
