@@ -333,18 +333,13 @@ def _weights(picks: int, labelled: Labelled, checks: Sequence[Check], candidates
     def cost(scores: Array, scale: float) -> float:
         return len(codes) * loss(scores, scale) + np.log(scale) ** 2 / 2  # few rows are little reason to leave 1
 
-    picked = np.eye(len(scores))[0]
-    if picks > 1 and len(scores) > 1:
-        scales = [np.float32(min(SCALES, key=partial(cost, each))) for each in scores]
-        total = scales[0] * scores[0]
-        for k in range(2, picks + 1):
-            losses = [loss(total + scale * each, 1 / k) for scale, each in zip(scales, scores, strict=True)]
-            best = int(np.argmin(losses))
-            picked[best] += 1
-            total += scales[best] * scores[best]
-        if np.count_nonzero(picked) > 1:
-            return (picked * scales / picks).tolist()
-    return (picked > 0).astype(float).tolist()
+    scales = [np.float32(min(SCALES, key=partial(cost, each))) for each in scores]
+    picked = [0]
+    for k in range(2, picks + 1):
+        total = np.sum([scales[at] * scores[at] for at in picked], axis=0)
+        picked.append(int(np.argmin([loss(total + scale * each, 1 / k) for scale, each in zip(scales, scores, strict=True)])))
+    counts = np.bincount(picked, minlength=len(scores))
+    return (counts * scales / picks if np.count_nonzero(counts) > 1 else counts > 0).astype(float).tolist()
 
 
 def _final(
