@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from slimg.errors import InputError, choices
+from slimg.io import write_text
 from slimg.lab.bench.figures import polynomials
 from slimg.lab.bench.grid import Grid, accuracy_table, legend
 from slimg.lab.bench.pages import rivals_page, sanity_page, scalability_page, speed_page, weights_page
@@ -27,7 +28,7 @@ from slimg.lab.bench.run import progress_bar
 from slimg.lab.bench.run import run as run_cells
 from slimg.lab.bench.store import Store
 from slimg.lab.shared.tables import Page, Picture
-from slimg.system import atomic_write, cores
+from slimg.system import cores
 
 PRINTED_WIDTH = 160
 """Columns where the output is no terminal."""
@@ -151,8 +152,7 @@ def show(grid: Grid, make_page: MakePage, out: Path) -> int:
     for piece in page.renderables(console.width):
         console.print(piece)
     for ending, text in (("md", page.markdown()), ("tex", page.latex())):
-        with atomic_write(out / f"{grid.recipe.name}{grid.recipe.suffix}.{ending}") as file:
-            file.write(text)
+        write_text(text, out / f"{grid.recipe.name}{grid.recipe.suffix}.{ending}")
     return sum(record["status"] != "ok" for records in grid.records.values() for record in records)
 
 
@@ -186,9 +186,7 @@ def write_page(target: Path, store: Store, recipes: list[str]) -> None:
             parts.append(page.draw(store.path.parent, target.parent).markdown(level=2))
         else:
             parts.append(f"## {recipe.title}\n\nNot run yet.\n")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(target) as file:
-        file.write("\n".join(parts))
+    write_text("\n".join(parts), target)
 
 
 def _provenance(grid: Grid) -> str:

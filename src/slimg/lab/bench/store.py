@@ -12,7 +12,6 @@ next line is written. One process writes at a time. Of two records of a cell (it
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from slimg.errors import InputError
+from slimg.system import lock
 
 FORMAT, VERSION = "slimg-bench", 1
 HEADER: dict[str, Any] = {"format": FORMAT, "version": VERSION}
@@ -136,10 +136,8 @@ class Store:
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(f"{self.path} is being written by another run: wait, or use another folder") from None
+            if not lock(file.fileno()):
+                raise InputError(f"{self.path} is being written by another run: wait, or use another folder")
             self._read()
             file.truncate(self._whole)
             self._file = file

@@ -30,7 +30,7 @@ from slimg.lab.datasets import files
 from slimg.lab.datasets.dataset import Dataset, RemoteFile
 from slimg.lab.datasets.loader import find
 from slimg.progress import rich_bars
-from slimg.system import atomic_write
+from slimg.system import atomic_write, require_room
 
 BLOCK = 1 << 16
 LONGEST_PAUSE = 30.0
@@ -211,12 +211,8 @@ def _transfer(file: RemoteFile, part: Path, progress: Progress | None, timeout: 
     with _open(file, headers, part, timeout) as response:
         resumed = response.status == http.client.PARTIAL_CONTENT
         start, length = have if resumed else 0, response.headers.get("Content-Length")
-        free = shutil.disk_usage(part.parent).free
-        if length is not None and int(length) > free:
-            raise DiskFull(
-                f"{file.name} needs {int(length):,} bytes, but the disk of {part.parent} has {free:,} free: make room, or"
-                " choose another folder with root="
-            )
+        if length is not None:
+            require_room(part.parent, int(length), file.name)
         total = None if length is None else start + int(length)
         with _disk_errors(part), part.open("ab" if resumed else "wb") as out:
             _tag(part).write_text(response.headers.get("ETag") or response.headers.get("Last-Modified") or "")

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slimg.errors import check_names
+from slimg.io import write_text
 from slimg.lab.sanity import findings
 from slimg.lab.shared import paper
 from slimg.lab.shared.tables import Entry, Page, Table
-from slimg.system import atomic_write
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -322,8 +322,7 @@ class SanityReport:
         """
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
         if path is not None:
-            with atomic_write(path) as file:
-                file.write(text + "\n")
+            write_text(text + "\n", Path(path))
         return text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
