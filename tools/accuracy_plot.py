@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from slimg.lab.bench.figures import Measured, accuracy_against_time
+from slimg.lab.bench.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -31,8 +32,7 @@ STAGES = ("features", "tuning", "prediction")
 
 def main() -> None:
     models, reduced = defaultdict[str, dict[str, list[dict[str, Any]]]](lambda: defaultdict(list)), set[str]()
-    for line in (RESULTS / "records.jsonl").read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
+    for record in Store(RESULTS / "records.jsonl").records.values():  # the last one of each cell
         name = _title(record.get("model", {}))
         if name and record.get("split") == [0.025, 0.025, 0.95] and record.get("status") == "ok" and "name" in record["data"]:
             models[name][record["data"]["name"]].append(record)
@@ -49,7 +49,7 @@ def main() -> None:
         found = [(own[graph]["path"]["mean"] / 100, own[graph]["path"]["feature_seconds"] + own[graph]["path"]["seconds"])
                  for graph in GRAPHS]  # fmt: skip
         measured.append(Measured("SlimG", *(float(mean) for mean in np.mean(found, axis=0)), None))
-    title = "Mean of eight graphs, 2.5 % of the labels" + ("\n* one setting, 1 to 3 splits" if reduced else "")
+    title = "Mean of eight graphs, 2.5 % of the labels" + ("\n* networks: 1 to 4 settings, 1 to 3 splits" if reduced else "")
     print(accuracy_against_time(ROOT / "docs" / "accuracy.svg", measured, title, "features, search and prediction, on two cores"))
     for each in sorted(measured, key=lambda each: -(each.accuracy or 0)):
         print(f"{each.title:22} {100 * (each.accuracy or 0):5.1f} % {each.seconds:8.2f} s")
