@@ -96,6 +96,12 @@ def test_propagations_can_be_shared_between_splits():
         assert once.propagator_ == again.propagator_
 
 
+def test_propagations_of_other_hyperparameters_are_refused():
+    shared = LinearGNN("sgc", K=2).propagate(GRAPH)
+    with pytest.raises(InputError, match=r"propagated is of other hyperparameters than {'K': 3}"):
+        LinearGNN("sgc", K=3).fit(GRAPH, train=SPLIT.train, val=SPLIT.val, propagated=shared)
+
+
 def test_only_the_labels_of_the_given_rows_are_read():
     known = np.concatenate([SPLIT.train, SPLIT.val])
     hidden = GRAPH.mask_labels(known)

@@ -141,10 +141,11 @@ class Baseline(BaseNodeClassifier):
             settings, lambda place, rows: self._learn(inputs, settings[place], rows), targets, self.cv, self.random_state
         )
         selected = time.perf_counter()
-        learned = self._finish(graph, inputs, learned, settings[chosen])
-        if not np.isfinite(learned.scores).all():
+        scores, own = self._finish(graph, inputs, learned, settings[chosen])
+        if not np.isfinite(scores).all():
             raise InputError(f"the loss became infinite or NaN with {settings[chosen]}, the best of the settings: lower lr")
-        self.classes_, self.scores_, self.model_ = rows.classes, learned.scores, learned.model
+        self.classes_, self.scores_, self.model_ = rows.classes, scores, learned.model
+        vars(self).update(own)
         self.selection_, self.setting_ = records, settings[chosen]
         self.notes_ = (*graph.notes, *self._notes(graph))
         features = prepared - begun + time.perf_counter() - selected
@@ -174,9 +175,9 @@ class Baseline(BaseNodeClassifier):
         """Scores with one setting."""
         raise NotImplementedError
 
-    def _finish(self, graph: Graph, inputs: Any, learned: Learned, setting: dict[str, Any]) -> Learned:
-        """The scores of the chosen setting, if they were not computed for each."""
-        return learned
+    def _finish(self, graph: Graph, inputs: Any, learned: Learned, setting: dict[str, Any]) -> tuple[Array, dict[str, Any]]:
+        """The scores of the chosen setting, and attributes of its own."""
+        return learned.scores, {}
 
     def _notes(self, graph: Graph) -> tuple[str, ...]:
         return ()

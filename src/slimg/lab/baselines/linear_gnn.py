@@ -11,7 +11,7 @@ P is computed for all nodes once, for the setting that was chosen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -43,7 +43,10 @@ class _Rows:
     def at(self, setting: dict[str, Any]) -> tuple[Propagator, Array, Components | None]:
         """Those of the propagator with these hyperparameters."""
         wanted = {key: value for key, value in setting.items() if key != "weight_decay"}
-        return next(each for each in self.of if _values(each[0]) == wanted)
+        for each in self.of:
+            if _values(each[0]) == wanted:
+                return each
+        raise InputError(f"propagated is of other hyperparameters than {wanted}: use what this model's propagate gives")
 
 
 class LinearGNN(WithHyperparameters, Baseline):
@@ -195,17 +198,16 @@ class LinearGNN(WithHyperparameters, Baseline):
         stopped = fit_stopped(*data, targets.iterations or self.epochs, self.patience)
         return Learned(np.empty(0), stopped.val_accuracy, stopped.val_loss, stopped.epoch, model=stopped)
 
-    def _finish(self, graph: Graph, inputs: _Rows, learned: Learned, setting: dict[str, Any]) -> Learned:
-        """Compute P for all nodes, for the setting that was chosen."""
+    def _finish(self, graph: Graph, inputs: _Rows, learned: Learned, setting: dict[str, Any]) -> tuple[Array, dict[str, Any]]:
+        """Scores of all nodes by the setting that was chosen, whose P is computed unless it is known."""
         chosen, _, parts = inputs.at(setting)
         if parts is None:
             assert inputs.engine is not None
             (parts,) = together([chosen], graph, inputs.engine, self.normalize_features)
         coef = {name: learned.model.weights[columns] for name, columns in parts.groups.items()}
         scores = parts.engine.to_array(parts.linear(coef)) + learned.model.intercept
-        self.propagator_, self.weight_decay_, self.components_ = chosen, setting["weight_decay"], parts
-        self.coef_, self.intercept_ = coef, learned.model.intercept
-        return replace(learned, scores=scores, model=None)
+        own = {"propagator_": chosen, "weight_decay_": setting["weight_decay"], "components_": parts}
+        return scores, {**own, "coef_": coef, "intercept_": learned.model.intercept, "model_": None}
 
     def _notes(self, graph: Graph) -> tuple[str, ...]:
         return self.components_.notes
