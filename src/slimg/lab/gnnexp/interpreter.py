@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from functools import partial, partialmethod
+from functools import cache, partial, partialmethod
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -341,6 +341,7 @@ def _failed(error: Exception, entered: list[torch.nn.Module], module: torch.nn.M
     return failure(at, text) if at else InputError(f"in {type(module).__name__}.forward: {text}")
 
 
+@cache  # asked of every module at each trace
 def _is_the_users(file: str) -> bool:
     parts = Path(file).parts
     standard = file.startswith(_STANDARD_LIBRARY) and "site-packages" not in parts
