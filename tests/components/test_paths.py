@@ -1,5 +1,7 @@
 """Components along relations and directions, against dense matrices, and the screening that chooses them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,6 +76,8 @@ def test_parts_of_an_explanation_add_up_and_the_file_keeps_the_model(graph, tmp_
             assert not part.removed
             np.testing.assert_allclose(part.source_scores.sum(axis=0), part.scores, atol=1e-5)
             assert set(part.source_ids) == set(graph.ids[near])
+    uncited = np.flatnonzero(np.diff(graph.direction("cites ←").indptr) == 0)[0]
+    assert re.search(r"point to it by cites \(.*\): there are none; ", model.explain(graph.ids[uncited]).text())
     again = SlimG.load(model.save(tmp_path / "m.slimg"))
     np.testing.assert_allclose(again.decision_function(graph), scores, atol=1e-4)
 

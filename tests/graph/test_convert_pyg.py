@@ -113,6 +113,10 @@ def test_bad_heterogeneous_data_is_named():
     outside["user", "buys", "item"].edge_index = torch.tensor([[0], [3]])
     with pytest.raises(InputError, match=r"buys.*node 3.*3 nodes"):
         Graph.from_pyg(outside)
+    strange = hetero()
+    strange["user", "sees", "film"].edge_index = torch.tensor([[0], [0]])
+    with pytest.raises(InputError, match=r"sees.*type 'film'.*num_nodes"):
+        Graph.from_pyg(strange)
 
 
 def test_pyg_without_extras():

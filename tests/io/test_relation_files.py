@@ -118,6 +118,8 @@ def test_labels_that_are_numbers():
     years = np.array([str(year) for year in range(1900, 2020)] * 30, object)
     with pytest.raises(InputError, match=r"'year' holds 120 different numbers \(1900 to 2019\).*--label"):
         Column("year", years).check_label()
+    with pytest.raises(InputError, match=r"'score' holds 15 different numbers \(0\.5 to 14\.5\).*--label"):
+        Column("score", np.arange(0.5, 15).astype(object)).check_label()
     (note,) = Column("age", np.arange(18, 60).astype(object)).check_label()
     assert "42 different numbers (18 to 59)" in note
     assert Column("code", np.arange(172).repeat(30).astype(object)).check_label() == [], "numbered classes"

@@ -488,7 +488,7 @@ class Explanation:
 
     def _sentence(self, part: Part, value: float, k: int) -> str:
         """``Its own features (+2.10): index +1.10, query +0.80, 12 other features +0.20.``"""
-        clauses = []
+        clauses = ["there are none"] if part.reach and part.features is not None and not len(part.source_ids) else []
         if k and part.features is not None:
             clauses.append(_terms(self.top_features(part.name, k, against="mean")))
         if k and part.reach and len(part.source_ids):

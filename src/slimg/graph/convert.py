@@ -164,6 +164,9 @@ def _hetero(data: Any, label_type: str | None) -> tuple[list[EdgeTable], list[st
     tables, notes = [], []
     for kind in data.edge_types:
         first, word, second = kind
+        bare = [name for name in (first, second) if name not in sizes]
+        if bare:
+            raise InputError(f"data[{kind}] has nodes of type {bare[0]!r}, but there are none: set data[{bare[0]!r}].num_nodes")
         table, more = _pyg_edges(data[kind], f"data[{kind}]", starts[first], starts[second], (sizes[first], sizes[second]))
         tables.append(replace(table, name=word if words.count(word) == 1 else " ".join(kind)))
         notes += more

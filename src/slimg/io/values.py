@@ -283,13 +283,16 @@ class Column:
                 " values"
             )
         self._refuse_joined_classes()
-        if count <= FEW_NUMBERS or self.numbers is None:
+        if self.numbers is None:
+            return self._nearly_equal_classes()
+        measured = 2 * count > len(self.present) and bool((self.numbers % 1 > 0).any())  # hardly two nodes have the same
+        if count <= FEW_NUMBERS and not measured:
             return self._nearly_equal_classes()
         low, high = np.nanmin(self.numbers), np.nanmax(self.numbers)
         held = f"{self.name!r} holds {count:,} different numbers ({low:g} to {high:g})"
         if low in (0, 1) and high - low + 1 == count and len(self.present) >= 20 * count:  # classes that are numbered
             return []
-        if count > MANY_NUMBERS:
+        if count > MANY_NUMBERS or measured:
             raise InputError(
                 f"label column {held}, but classes are learned, not numbers: cut it into classes (such as low, middle,"
                 " high), or name another column with --label"
