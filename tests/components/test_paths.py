@@ -157,6 +157,14 @@ def test_a_relation_that_no_label_sees_is_no_component():
     assert set(screening.gains) == set(found.directions()) and "once →, once ←" in screening.notes[1]
 
 
+def test_a_single_undirected_relation_is_the_plain_graph(graph):
+    edges = graph.relation("knows").out.to_scipy().tocoo()
+    pairs, rest = np.column_stack([edges.row, edges.col]), {"features": graph.features, "labels": graph.labels}
+    plain, one = (Graph.from_edges(each, nodes=graph.ids, **rest) for each in (pairs, {"knows": pairs}))
+    found = [SlimG(grid=[(0, 1e-2)]).fit(each, train=np.arange(40)).predict_proba() for each in (plain, one)]
+    assert one.relations and np.array_equal(*found)
+
+
 @pytest.mark.parametrize("columns", [4, 60])
 def test_residuals_are_those_of_ridge_fitted_without_each_row(columns):
     rng = np.random.default_rng(2)

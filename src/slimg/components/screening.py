@@ -110,7 +110,8 @@ def screen_paths(
         Chosen paths, and gains of all directions.
     """
     features, every = graph.features, graph.directions()
-    directions = [key for key, each in every.items() if (np.diff(each.indptr)[rows] > 0).mean() >= REACHED]
+    starts = {key: each.indptr for key, each in every.items() if each is not graph.adjacency}  # else it is the union
+    directions = [key for key, each in starts.items() if (np.diff(each)[rows] > 0).mean() >= REACHED]
     count = len(directions) * (len(directions) + 1)
     structures: list[Component] = []
     if count <= MOST:
