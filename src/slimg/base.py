@@ -136,7 +136,7 @@ def check_graph(graph: Any, y: Any = None) -> None:
     if not isinstance(graph, Graph):
         raise InputError(
             f"a slimg.Graph is needed, not {type(graph)}: make one of tables or files with slimg.read(edges=…, nodes=…,"
-            " label=…), or of arrays with Graph.from_edges or Graph.from_arrays"
+            " label=…), or of arrays with Graph.from_arrays, or of a graph of networkx with Graph.from_networkx"
         )
     if y is not None:
         raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")

@@ -136,11 +136,12 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (m, c)
-            Columns as `classes_`.
+        array of shape (m, c), or (m,) for two classes
+            Columns as `classes_`; of two classes by how much the second is ahead, as scikit-learn's scorers expect.
         """
         check_is_fitted(self)
-        return self.model_.decision_function()[rows_of(self.graph, X)]
+        scores = self.model_.decision_function()[rows_of(self.graph, X)]
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
 class SlimGFeatures(TransformerMixin, BaseEstimator):

@@ -131,3 +131,10 @@ def test_all_problems_of_a_table_are_told_at_once():
     many = USERS.assign(born="2001-02-03", left="2002-02-03")
     with pytest.raises(InputError, match=r"'born' holds dates.*'left' holds dates"):
         slimg.read(FOLLOWS, many, label="team")
+
+
+def test_text_files_of_another_encoding(tmp_path):
+    (tmp_path / "edges.csv").write_bytes("von;an\nMüller;Weiß\n".encode("cp1252"))
+    with pytest.raises(InputError, match="encoding="):
+        slimg.read(tmp_path / "edges.csv")
+    assert "Müller" in slimg.read(tmp_path / "edges.csv", encoding="cp1252", separator=";").ids

@@ -39,6 +39,8 @@ def read(
     kinds: Mapping[str, str] | None = None,
     missing: Sequence[str] = MISSING,
     decimal: str | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
     unlabelled: str | None = None,
     directed: bool | str | Collection[str] | None = None,
     unknown: Unknown = "fail",
@@ -82,6 +84,8 @@ def read(
         Strings read as missing.
     decimal : {".", ","}, default=None
         Decimal mark of numbers in text; guessed for each column by default.
+    separator, encoding : str, default=None
+        Of text files; guessed, and UTF-8, by default.
     unlabelled : str, default=None
         A further value of the label that means "no label".
     directed : bool, str or collection of str, default=None
@@ -125,9 +129,12 @@ def read(
         name = weight if isinstance(weight, str) else None if weight is False else "weight"
         kept: dict[str, Any] = {"relation": relation, "directed": directed, "unlabelled": unlabelled}
         return Graph.from_networkx(edges, label=label, features=features, weight=name, **kept)
+    files = [[replace(each, separator=separator, encoding=encoding) if each.data is None else each for each in sources]
+             for sources in (_sources(edges, "edges"), _sources(nodes, "nodes"),
+                             () if labels is None else (_source(labels, "labels"),))]  # fmt: skip
     options = Options(
-        edges=_sources(edges, "edges"), nodes=_sources(nodes, "nodes"),
-        labels=None if labels is None else _source(labels, "labels"), db=None if db is None else Source.parse(str(db)),
+        edges=tuple(files[0]), nodes=tuple(files[1]), labels=next(iter(files[2]), None),
+        db=None if db is None else Source.parse(str(db)),
         source=source, target=target, relation=relation,
         weight=weight if isinstance(weight, str) else None, weighted=weight is not False,
         id=id, label=label, features=None if features is None else tuple(features), ignore=tuple(ignore),
