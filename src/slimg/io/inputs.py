@@ -671,7 +671,8 @@ class Joiner:
         wrong = np.ones(len(frame), bool) if numbers is None else ~(numbers >= 0)
         if wrong.any():
             row = int(np.argmax(wrong))
-            found = f"{int(wrong.sum()):,} of {len(wrong):,} are not (row {start + row + 1:,}: {show([str(frame[name].iloc[row])])})"
+            given = show([str(frame[name].iloc[row])])
+            found = f"{int(wrong.sum()):,} of {len(wrong):,} are not (row {start + row + 1:,}: {given})"
             raise InputError(
                 f"{source}: weights in column {name!r} must be numbers from 0 on, but {found}: correct them, name"
                 " another column with --weight, or ignore them with --no-weight"
