@@ -110,8 +110,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, fit, diagnose, explain, write."""
     progress, options = Progress(quiet=args.json), options_of(args)
     if args.out.suffix.lower() in (*FORMATS, ".xlsx"):
-        raise InputError(f"--out {args.out} is to be a folder, for four files: the predictions are written in the format of the"
-                         " table of nodes")  # fmt: skip
+        raise InputError(f"--out {args.out} is to be a folder, for four files: leave out the ending {args.out.suffix}")
     if not options.nodes and not options.edges and options.db is None:
         raise InputError("name a file of edges with --edges, a file of nodes with --nodes, or both: see slimg fit --help")
     names = {"predictions": predictions_path(Path(), options).name, "model": MODEL, "page": PAGE, "record": RECORD}

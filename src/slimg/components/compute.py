@@ -455,7 +455,7 @@ def _reduction(context: Context, group: list[FeatureComponent], preparation: Pre
 def _halved(context: Context, preparation: Preparation) -> Array | None:
     """A basis of rows of numbers of a table, u beside 1 − u, which have half as many directions as entries; None for others."""
     numbers, x = numbers_of(context.graph.reading), context.engine.row_matrix(context.graph.features)
-    if numbers is None or not len(numbers.names) or preparation.normalize != "row" or context.engine.is_sparse(x):
+    if numbers is None or len(numbers.names) < 2 or preparation.normalize != "row" or context.engine.is_sparse(x):
         return None
     uneven = context.engine.sum_rows(partial(uneven_numbers, places=numbers.places), x)
     return None if uneven else basis_of_numbers(numbers.places, x.shape[1])

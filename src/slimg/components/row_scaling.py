@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import null_space
 
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.blas import matmul
@@ -120,16 +121,14 @@ class Preparation(NamedTuple):
 
 def uneven_numbers(block: Array, places: Array) -> Array:
     """The number of rows in which the features of some number add up to something else than those of the first."""
-    member = (places == np.arange(block.shape[1])[:, None, None]).any(axis=2).astype(np.float32)
-    sums = matmul(block, member)
+    sums = matmul(block, _members(places, block.shape[1]))
     return np.array(np.count_nonzero((np.abs(sums - sums[:, :1]) > 1e-5 * sums[:, :1]).any(axis=1)), np.float64)
 
 
 def basis_of_numbers(places: Array, d: int) -> Array:
     """An orthonormal basis (d × l) of the rows in which the features of every number of a table add up to the same.
 
-    With k numbers of two features, and m other features, l = k + 1 + m: u − (1 − u) of each number, and one direction for the
-    sum that they share.
+    With k ≥ 2 numbers of two features, and m other features, l = k + 1 + m: what the differences of sums are orthogonal to.
 
     Examples
     --------
@@ -138,17 +137,13 @@ def basis_of_numbers(places: Array, d: int) -> Array:
     >>> basis.shape, (x @ basis @ basis.T).round(3)
     ((6, 5), array([0.3, 0.2, 0.1, 0.1, 0.3, 7. ]))
     """
-    shared, own = np.zeros(d), np.ones(d, bool)
-    columns = [shared]
-    for number in places:
-        there = number[number >= 0]
-        shared[there], own[there] = 1 / len(there), False
-        for last in range(1, len(there)):
-            column = np.zeros(d)
-            column[there[:last]], column[there[last]] = 1, -last
-            columns.append(column)
-    basis = np.column_stack([*columns, np.eye(d)[:, own]])
-    return (basis / np.linalg.norm(basis, axis=0)).astype(np.float32)
+    member = _members(places, d)
+    return null_space((member[:, 1:] - member[:, :1]).T).astype(np.float32)
+
+
+def _members(places: Array, d: int) -> Array:
+    """Which of d features are of which number (d × k)."""
+    return (places == np.arange(d)[:, None, None]).any(axis=2).astype(np.float32)
 
 
 def prepare_features(
