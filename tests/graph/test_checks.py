@@ -25,7 +25,7 @@ def spoiled(value, sparse=False):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
 def test_features_that_are_not_finite_name_rows_and_ids(value, sparse):
-    with pytest.raises(InputError, match=r"2 rows hold NaN or infinity \(rows 2, 4; ids 'c', 'e'\): fill or drop"):
+    with pytest.raises(InputError, match=r"2 rows hold NaN or infinity \(rows 2, 4; ids 'c', 'e'\): fill, drop or rescale"):
         ring(features=spoiled(value, sparse))
 
 
