@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,7 @@ def test_memory_that_does_not_suffice(folder):
 
 
 def test_a_process_without_a_console(folder, monkeypatch, capsys):
+    import_module("slimg.cli.open")  # the module takes the name of the function
     monkeypatch.setattr(sys, "stdout", None)
     assert cli.main([*FIT, "--json"]) == 0
     assert capsys.readouterr().err == ""

@@ -13,6 +13,7 @@ What a command prints: lines for a person, and progress bars on the error stream
 from __future__ import annotations
 
 import argparse
+import builtins
 import errno
 import json
 import os
@@ -165,7 +166,7 @@ def _print_anything() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # its descriptor is taken too, so that no file gets it
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+            setattr(sys, name, builtins.open(os.devnull, "w"))  # noqa: SIM115 (slimg.cli.open may hide the plain name)
         elif getattr(stream, "errors", "") == "strict" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
