@@ -6,6 +6,7 @@ import pytest
 
 from slimg import Graph, SlimG
 from slimg.components import Degrees, Target, compute_components
+from slimg.errors import InputError
 
 STEPS = ("treats →", "treats ←", "near")
 
@@ -59,6 +60,12 @@ def test_without_features_relations_tell_what_a_node_is(graph, tmp_path):
     assert "treats" in model.explain("drug7").top_features("degrees", k=1)[0].name
     grown = Graph.from_edges({"treats": [("drug1", "new"), ("drug2", "new")]}, directed=True)
     assert loaded.fold_in(grown, new_rows=True).predict()[list(grown.ids).index("new")] == "disease"
+
+
+@pytest.mark.parametrize("steps", ["treats →", (), (3,), ("teats →",)])
+def test_steps_that_are_no_directions_are_refused(graph, steps):
+    with pytest.raises(InputError, match="teats" if "teats →" in steps else "steps"):
+        compute_components(graph, components=[Degrees(steps=steps)])
 
 
 def test_features_or_one_undirected_relation_leave_them_out(graph):

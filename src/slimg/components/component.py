@@ -88,6 +88,13 @@ def check_rank(rank: Any) -> None:
         check_whole_number(rank, "rank", otherwise=" or an EnergyRank")
 
 
+def check_steps(name: str, steps: Any) -> tuple[str, ...]:
+    """Refuse what is not a list of directions."""
+    if isinstance(steps, str) or not steps or not all(isinstance(step, str) and step for step in steps):
+        raise InputError(f"{name} must be a list of steps such as ('cites →', 'cites ←'), not {steps!r}")
+    return tuple(steps)
+
+
 class Target(NamedTuple):
     """Nodes to place: rows of a graph, which may be the fitted one or another.
 

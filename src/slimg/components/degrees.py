@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from slimg.components.component import Component, Context, Cost, Target
+from slimg.components.component import Component, Context, Cost, Target, check_steps
 from slimg.components.row_scaling import unit_rows
 from slimg.engine.base import Array, RowMatrix
 from slimg.graph.adjacency import Adjacency
@@ -46,10 +46,12 @@ class Degrees(Component):
     reach = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", tuple(self.steps))
+        object.__setattr__(self, "steps", check_steps("steps", self.steps))
 
     def compute(self, context: Context) -> tuple[None, RowMatrix]:
-        """Count the edges of all nodes."""
+        """Count the edges of all nodes; a direction that the graph does not have is refused."""
+        for step in self.steps:
+            context.graph.direction(step)
         rows = self.project(None, Target(context.graph, np.arange(context.graph.n)))
         return None, context.engine.row_matrix(unit_rows(rows.astype(np.float32)))
 

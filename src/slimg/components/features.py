@@ -49,6 +49,7 @@ from slimg.components.component import (
     Rank,
     Target,
     check_rank,
+    check_steps,
 )
 from slimg.components.row_scaling import BINS, NORMALIZATIONS, Preparation, dense_rows, prepared_rows, without_noise
 from slimg.engine.base import Array, RowMatrix
@@ -601,10 +602,7 @@ class PathFeatures(FeatureComponent):
         super().__post_init__()
         if self.kind not in OPERATORS:
             raise choices("kind", self.kind, list(OPERATORS))
-        steps = self.path
-        if isinstance(steps, str) or not steps or not all(isinstance(step, str) and step for step in steps):
-            raise InputError(f"path must be a list of steps such as ('cites →', 'cites ←'), not {steps!r}")
-        object.__setattr__(self, "path", tuple(steps))
+        object.__setattr__(self, "path", check_steps("path", self.path))
 
     @property
     def name(self) -> str:
