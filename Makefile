@@ -32,11 +32,12 @@ run: $(VENV)/.installed
 
 # Tests marked slow (tests/conftest.py) are left out: those on real graphs, of the laboratory, of processes and of the browser.
 check: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
-# Two workers with one BLAS thread each: as many threads as cores, and a file's tests share what they load.
+# Two workers with one BLAS thread each: as many threads as cores, and a file's tests share what they load. Files are given
+# out in the order of tests/conftest.py, the longest first, so that both workers end together.
 test: lint browser postgres
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check

@@ -40,6 +40,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session")
+def cluster():
+    """A client of two workers in processes of their own."""
+    distributed = pytest.importorskip("distributed")
+    from forked import two_workers
+
+    with two_workers() as local, distributed.Client(local) as client:
+        yield client
+
+
+@pytest.fixture
+def charts_without_rendering(monkeypatch):
+    """Charts are drawn but not rendered, which takes a third of a small fit."""
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, file, **options: file.write("<svg></svg>"))
+
+
+@pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real graphs: $SLIMG_DATA, else shared/data beside the project."""
     return Path(os.environ.get("SLIMG_DATA") or ROOT.parent / "shared" / "data").resolve()

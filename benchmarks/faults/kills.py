@@ -19,7 +19,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,12 +41,17 @@ def make_tables(folder: Path) -> None:
         people.assign(table=name).to_csv(folder / f"{name}.csv", index=False)
 
 
-def start(folder: Path, name: str) -> subprocess.Popen[bytes]:
+def command(*words: str, cwd: Path) -> subprocess.Popen[bytes]:
+    """The command line as a person starts it."""
+    output = subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-m", "slimg", *words], cwd=cwd, stdout=output, stderr=output)
+
+
+def fit(start: Callable[..., Any], folder: Path, name: str) -> Any:
     """``slimg fit --force`` of one of the tables into the folder ``out``."""
     words = ["fit", "--edges", "friends.csv", "--nodes", f"{name}.csv", "--label", "club", "--id", "name",
              "--ignore", "table", "--out", "out", "--force", "--json", "--no-measure-fold-in"]  # fmt: skip
-    output = subprocess.DEVNULL
-    return subprocess.Popen([sys.executable, "-m", "slimg", *words], cwd=folder, stdout=output, stderr=output)
+    return start(*words, cwd=folder)
 
 
 def told(out: Path) -> tuple[str, ...]:
@@ -59,31 +66,33 @@ def told(out: Path) -> tuple[str, ...]:
     )
 
 
-def kill_at(folder: Path, name: str, seconds: float) -> int:
-    """Start a fit, kill it after some seconds, and give its exit code (0 if it had ended)."""
-    process = start(folder, name)
+def kill_at(process: Any, seconds: float) -> int:
+    """Kill a fit after some seconds, and give its exit code (0 if it had ended)."""
     try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
+        return int(process.wait(seconds))
+    except (subprocess.TimeoutExpired, TimeoutError):
         process.send_signal(signal.SIGKILL)
-        return process.wait()
+        return int(process.wait())
 
 
-def run(folder: Path, kills: int, seed: int) -> dict[str, object]:
-    """Kill ``kills`` fits, half of them in the last quarter of their time, and count what the folder holds."""
+def run(folder: Path, kills: int, seed: int, start: Callable[..., Any] = command) -> dict[str, object]:
+    """Kill ``kills`` fits, half of them in the last quarter of their time, and count what the folder holds.
+
+    ``start`` starts the command line in a folder, as `command` does.
+    """
     make_tables(folder)
-    assert start(folder, NAMES[0]).wait() == 0
+    assert fit(start, folder, NAMES[0]).wait() == 0
     begun = time.perf_counter()
-    assert start(folder, NAMES[0]).wait() == 0
+    assert fit(start, folder, NAMES[0]).wait() == 0
     whole, rng, counts = time.perf_counter() - begun, np.random.default_rng(seed), Counter[str]()
     for number in range(kills):
         before = told(folder / "out")[0]
         name = NAMES[(NAMES.index(before) + 1) % 2]
-        code = kill_at(folder, name, whole * (rng.uniform(0.75, 1.1) if number % 2 else rng.uniform(0, 1)))
+        code = kill_at(fit(start, folder, name), whole * (rng.uniform(0.75, 1.1) if number % 2 else rng.uniform(0, 1)))
         found = told(folder / "out")
         state = "mixed" if len(set(found)) > 1 else "new" if found[0] == name else "earlier"
         counts[f"{state}, {'ended' if code == 0 else 'killed'}"] += 1
-    assert start(folder, NAMES[0]).wait() == 0
+    assert fit(start, folder, NAMES[0]).wait() == 0
     left = sorted(set(os.listdir(folder)) - {"out", "friends.csv", *(f"{name}.csv" for name in NAMES)})
     inside = sorted(set(os.listdir(folder / "out")) - {"predictions.csv", "model.slimg", "record.json", "report.html"})
     return {"kills": kills, **dict(sorted(counts.items())), "left over after the next run": left + inside}

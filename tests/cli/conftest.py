@@ -46,9 +46,8 @@ def make_people(n=120, seed=0):
 
 
 @pytest.fixture(autouse=True)
-def charts_without_rendering(monkeypatch):
-    """Charts are drawn but not rendered, which takes a third of a small fit; `fitted_once` and processes render them."""
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, file, **options: file.write("<svg></svg>"))
+def quick_charts(charts_without_rendering):
+    """In all tests here; `fitted_once` and processes render them."""
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import io
 import os
 import pty
-import subprocess
 import sys
 
+from forked import Forked
 from slimg.cli import Progress, echo, printable
 
 
@@ -51,10 +51,7 @@ def test_scripts_see_no_bars(folder):
 def in_terminal(*words):
     """What a command writes to a terminal that is its error stream."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "slimg", *words]
-    with open("said.txt", "w") as said:
-        streams = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": theirs}
-        process = subprocess.Popen(command, **streams, env={**os.environ, "TERM": "xterm"})
+    process = Forked(*words, stdout="said.txt", stderr=theirs, environment={"TERM": "xterm"})
     os.close(theirs)
     shown = b""
     try:

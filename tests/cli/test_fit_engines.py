@@ -4,10 +4,8 @@ import json
 import os
 import shutil
 import signal
-import socket
-import subprocess
-import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from forked import Forked
 from slimg.cli import fit, main
 from slimg.components.estimate import estimate
 from slimg.engine import rates
@@ -49,6 +48,7 @@ def made(tmp_path_factory):
         table.to_parquet(folder / f"{name}.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.setattr("matplotlib.figure.Figure.savefig", lambda self, file, **options: file.write("<svg></svg>"))
         assert main([*FIT, "--out", "memory", "--engine", "memory", "--json"]) == 0
         assert main([*FIT, "--out", "mapped", "--engine", "mapped", "--memory", "2GB", "--json"]) == 0
     return folder
@@ -96,22 +96,24 @@ def test_a_graph_on_disk_is_the_graph_in_memory(files, tmp_path, ending):
 
 
 def test_a_killed_run_goes_on_with_the_same_command(made, files):
-    command = [sys.executable, "-m", "slimg", *FIT, "--engine", "mapped", "--memory", "2GB", "--json"]
-    journal = Path(".killed.work/slimg-work/journal.jsonl")
+    words = (*FIT, "--engine", "mapped", "--memory", "2GB", "--json", "--out", "killed")
+    journal, graph = Path(".killed.work/slimg-work/journal.jsonl"), Path(".killed.work/graph/graph.json")
     for steps in (0, 12):
-        with subprocess.Popen([*command, "--out", "killed"], stdout=subprocess.DEVNULL) as run:
-            while run.poll() is None and not (journal.exists() and journal.read_text().count("\n") > steps):
-                time.sleep(0.005)
-            run.send_signal(signal.SIGKILL)
-        assert Path(".killed.work/graph/graph.json").exists() and not Path("killed").exists()
-    written = Path(".killed.work/graph/graph.json").stat().st_mtime_ns
-    before = journal.read_text().splitlines()
-    with subprocess.Popen([*command, "--out", "killed"], stdout=subprocess.DEVNULL) as run:
-        while run.poll() is None and Path(".killed.work/graph/graph.json").exists():
-            assert Path(".killed.work/graph/graph.json").stat().st_mtime_ns == written, "the tables are not read again"
-            assert journal.read_text().splitlines()[: len(before)] == before
-            break
-    assert run.returncode == 0 and predictions(made / "mapped").equals(predictions("killed"))
+        run = Forked(*words)
+        while run.poll() is None and not (journal.exists() and journal.read_text().count("\n") > steps):
+            time.sleep(0.005)
+        run.send_signal(signal.SIGKILL)
+        assert run.wait(60) == -signal.SIGKILL
+        assert graph.exists() and not Path("killed").exists()
+    written, before = graph.stat().st_mtime_ns, journal.read_text().split("\n")[:-1]
+    run, seen = Forked(*words), before
+    while run.poll() is None and len(seen) <= len(before) + 1:
+        with suppress(FileNotFoundError):  # it has ended
+            assert graph.stat().st_mtime_ns == written, "the tables are not read again"
+            seen = journal.read_text().split("\n")
+        time.sleep(0.005)
+    assert len(seen) > len(before) and seen[: len(before)] == before
+    assert run.wait(120) == 0 and predictions(made / "mapped").equals(predictions("killed"))
     assert not Path(".killed.work").exists()
 
 
@@ -132,36 +134,11 @@ def test_what_an_engine_cannot_do_is_refused_in_one_sentence(files, slimg, words
     assert code == 2 and err.count("\n") == 1 and all(each in err for each in told), err
 
 
-@pytest.fixture
-def scheduler(tmp_path):
-    """The address of a scheduler with two workers, each a process of its own, as the commands of Dask start them."""
-    pytest.importorskip("distributed")
-    (tmp_path / "cluster").mkdir()
-    address, place = f"tcp://127.0.0.1:{_free_port()}", str(tmp_path / "cluster")
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    options = ["--nthreads", "1", "--memory-limit", "2GB", "--no-dashboard", "--local-directory", place]
-    commands = [["scheduler", "--host", address, "--no-dashboard"], *[["worker", address, *options]] * 2]
-    python = [sys.executable, "-m"]
-    started = [subprocess.Popen([*python, f"distributed.cli.dask_{words[0]}", *words[1:]], **quiet) for words in commands]
-    yield address
-    for each in reversed(started):
-        each.terminate()
-    for each in started:
-        each.wait(timeout=30)
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def test_a_cluster_of_processes_fits_and_predicts_as_memory(made, files, slimg, scheduler):
+def test_a_cluster_of_processes_fits_and_predicts_as_memory(made, files, slimg, cluster):
+    """Command, scheduler and two workers are four processes that share an address and a folder."""
     Path("shared").mkdir()
-    words = ("--engine", "dask", "--scheduler", scheduler, "--shared-folder", "shared")
-    command = [sys.executable, "-m", "slimg", *FIT, "--out", "dask", *words]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert run.returncode == 0, run.stderr
+    words = ("--engine", "dask", "--scheduler", cluster.scheduler.address, "--shared-folder", "shared")
+    assert Forked(*FIT, "--out", "dask", *words, stderr="told.txt").wait(240) == 0, Path("told.txt").read_text()
     assert (predictions(made / "memory")["prediction"] == predictions("dask")["prediction"]).mean() >= 0.99
     assert not list(Path("shared").iterdir()), "work files are removed"
     code, _, err = slimg("predict", "--model", "dask/model.slimg", *FIT[1:5], "--out", "again.csv")

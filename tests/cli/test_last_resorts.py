@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from forked import Forked
 from slimg import Graph, SlimG, cli
 from slimg.components import Features
 from slimg.errors import DiskFull, InputError, TooLarge
@@ -32,9 +33,11 @@ def limited(kind, size):
 
 
 def test_a_full_disk_under_the_results(folder):
-    done = typed(*FIT, preexec_fn=limited(resource.RLIMIT_FSIZE, 20_000))
-    assert done.returncode == 3 and b"disk is full" in done.stderr and done.stderr.count(b"\n") == 1
-    assert sorted(os.listdir()) == ["follows.csv", "users.csv"]
+    limits = [(resource.RLIMIT_FSIZE, (20_000, 20_000))]
+    assert Forked(*FIT, stderr="told.txt", limits=limits).wait(120) == 3
+    told = Path("told.txt").read_text()
+    assert "disk is full" in told and told.count("\n") == 1
+    assert sorted(os.listdir()) == ["follows.csv", "told.txt", "users.csv"]
 
 
 def test_a_full_disk_under_the_output():

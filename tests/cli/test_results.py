@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from benchmarks.faults import kills
+from forked import Forked
 from slimg.cli import results
 from slimg.cli.results import OWNED, result_folder
 from slimg.errors import InputError
@@ -20,7 +22,7 @@ FILES = {"model.slimg", "predictions.csv", "record.json", "report.html"}
 
 
 def test_a_kill_at_any_moment_leaves_a_whole_result(tmp_path):
-    found = kills.run(tmp_path, 2, seed=1)
+    found = kills.run(tmp_path, 2, seed=1, start=Forked)
     assert sum(number for what, number in found.items() if what.startswith("mixed")) == 0, found
     assert found["left over after the next run"] == []
     assert any(what.endswith("killed") for what in found)
@@ -110,23 +112,22 @@ def test_a_table_of_another_format_leaves_no_earlier_one(fitted, slimg):
 
 
 def test_two_runs_into_one_folder(folder):
-    command = [sys.executable, "-m", "slimg", *FIT, "--force", "--no-measure-fold-in", "--seed"]
-    pair = [subprocess.Popen([*command, str(seed)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for seed in (1, 2)]
-    said = [process.communicate(timeout=300)[1].decode() for process in pair]
-    codes = [process.returncode for process in pair]
+    pair = [Forked(*FIT, "--force", "--no-measure-fold-in", "--seed", seed, stderr=f"{seed}.txt") for seed in (1, 2)]
+    codes = [process.wait(300) for process in pair]
+    said = [Path(f"{seed}.txt").read_text() for seed in (1, 2)]
     if 2 in codes:  # else one had ended before the other began
         assert "another process" in said[codes.index(2)] and "slimg-out" in said[codes.index(2)]
     assert 0 in codes and {*os.listdir("slimg-out")} == FILES
     with result_folder(folder.path / "slimg-out"), pytest.raises(InputError, match=r"another process.*slimg-out"):
         result_folder(folder.path / "slimg-out").__enter__()
-    assert sorted(os.listdir()) == ["follows.csv", "slimg-out", "users.csv"]
+    assert sorted(os.listdir()) == ["1.txt", "2.txt", "follows.csv", "slimg-out", "users.csv"]
 
 
 def test_an_interrupt_leaves_nothing(folder):
-    process = subprocess.Popen([sys.executable, "-m", "slimg", *FIT], stderr=subprocess.PIPE)
+    process = Forked(*FIT)
     while not [name for name in os.listdir() if name.endswith(".part")]:
         time.sleep(0.01)
-    time.sleep(0.6)  # modules are imported
+    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
     assert sorted(os.listdir()) == ["follows.csv", "users.csv"]

@@ -8,16 +8,6 @@ from slimg.engine.dask import DaskEngine
 from slimg.engine.mapped import MappedEngine
 
 
-@pytest.fixture(scope="session")
-def cluster():
-    """Two workers in processes of their own."""
-    from distributed import Client, LocalCluster
-
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with LocalCluster(**options) as local, Client(local) as client:
-        yield client
-
-
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks small enough for a test to have several."""

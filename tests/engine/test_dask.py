@@ -13,6 +13,7 @@ from pickle import dumps
 import numpy as np
 import pytest
 
+from forked import two_workers
 from slimg import SlimG, __version__
 from slimg.components import EnergyRank, compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
@@ -41,10 +42,6 @@ def numbers(n, k, seed=0):
 def random_graph(n=3_000, edges=12_000, d=12, seed=0):
     u, v = np.random.default_rng(seed).integers(0, n, (2, edges))
     return Graph(Adjacency.from_edges(u, v, n)[0], numbers(n, d), np.arange(n) % 3)
-
-
-def two_workers(**options):
-    return distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", **options)
 
 
 def test_any_number_of_partitions_gives_the_same_products(cluster):
@@ -134,28 +131,34 @@ def test_a_job_travels_once_and_not_with_every_task(cluster, monkeypatch):
 
 def test_slimg_fits_on_a_client_and_predicts_as_in_memory(cluster):
     graph = random_graph(n=1500, edges=9000)
-    mine = SlimG(engine=cluster, grid=[(1e-4, 1e-3)]).fit(graph, train=np.arange(300), val=np.arange(300, 600))
-    other = SlimG(grid=[(1e-4, 1e-3)]).fit(graph, train=np.arange(300), val=np.arange(300, 600))
+    settings = {"components": paper_components(rank=8), "grid": [(1e-4, 1e-3)]}
+    mine = SlimG(engine=cluster, **settings).fit(graph, train=np.arange(300), val=np.arange(300, 600))
+    other = SlimG(**settings).fit(graph, train=np.arange(300), val=np.arange(300, 600))
     assert np.mean(mine.predict() == other.predict()) >= 0.99
     mine.components_.engine.close()
 
 
-def test_a_worker_that_dies_in_the_middle_changes_nothing():
+def test_a_worker_that_dies_in_the_middle_changes_nothing(monkeypatch):
+    """It dies while it has the work of one third of the operations, and with what it computed before."""
     graph = random_graph(n=2_500, edges=10_000, d=6)
-    results = []
+    results, calls = [], []
     with two_workers() as local, distributed.Client(local) as client:
-        for kill in (False, True):
-            pids = list(client.run(os.getpid).values())
+        victim, submit = next(iter(client.run(os.getpid).values())), client.map
+
+        def killing(*arguments, **options):
+            futures = submit(*arguments, **options)
+            calls.append(len(results))
+            if results and calls.count(1) == calls.count(0) // 3:
+                os.kill(victim, signal.SIGKILL)
+            return futures
+
+        monkeypatch.setattr(client, "map", killing)
+        for _ in range(2):
             with DaskEngine(client, partitions=2) as engine:
-                killer = threading.Timer(0.6, os.kill, (pids[0], signal.SIGKILL))
-                if kill:
-                    killer.start()
-                parts = compute_components(graph, engine, components=paper_components(rank=EnergyRank(max_rank=4)))
+                parts = compute_components(graph, engine, components=paper_components(rank=EnergyRank(max_rank=4))[1:])
                 results.append({name: engine.to_array(block) for name, block in parts.blocks.items()})
-                if kill:
-                    killer.join()
-                    assert pids[0] not in client.run(os.getpid).values()
                 del parts
+        assert victim not in client.run(os.getpid).values()
     for name, block in results[0].items():
         np.testing.assert_array_equal(results[1][name], block)
 
@@ -174,7 +177,8 @@ def test_workers_that_always_die_are_reported():
 
 def test_a_worker_that_cannot_import_slimg_is_named_with_the_reason():
     with two_workers() as local, distributed.Client(local) as client:
-        client.run(exec, "import sys; sys.modules['slimg'] = None")
+        known = [name for name in sys.modules if name.split(".")[0] == "slimg"]
+        client.run(exec, f"import sys; sys.modules.update(dict.fromkeys({known!r}))")
         with pytest.raises(InputError, match=rf"worker tcp://.* slimg {__version__} .*ModuleNotFoundError.* install"):
             DaskEngine(client)
 
@@ -211,7 +215,11 @@ def _wait(block):
 
 
 def test_a_scheduler_that_is_gone_is_reported():
-    with two_workers() as local, distributed.Client(local, timeout=1) as client, DaskEngine(client, partitions=2) as engine:
+    impatient = dask.config.set({"distributed.comm.timeouts.connect": "2s"})  # the workers wait for the scheduler, too
+    with (
+        impatient, two_workers() as local, distributed.Client(local, timeout=1) as client,
+        DaskEngine(client, partitions=2) as engine,
+    ):  # fmt: skip
         row_matrix = engine.row_matrix(numbers(100, 3))
         threading.Timer(0.5, local.sync, (local.scheduler.close,)).start()
         with pytest.raises(ClusterError, match=r"scheduler at tcp://.* was lost"):

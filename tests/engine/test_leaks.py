@@ -1,5 +1,6 @@
 """Nothing is left behind by a fit; a kernel cache that fails is passed over."""
 
+import hashlib
 import os
 import resource
 import subprocess
@@ -14,13 +15,21 @@ from slimg import SlimG
 from slimg.engine.memory import MemoryEngine
 
 FIT = """
-import numpy as np, scipy.sparse as sp
+import numpy as np
 from slimg.engine.memory import MemoryEngine
 from slimg.engine import Scaling
 from slimg.graph.adjacency import Adjacency
 path, _ = Adjacency.from_edges([0, 1], [1, 2], 3)
-print(MemoryEngine(threads=1).products(path, MemoryEngine(threads=1).row_matrix(np.eye(3)), [Scaling()])[0].tolist())
+engine = MemoryEngine(threads=1)
+print(engine.products(path, engine.row_matrix(np.eye(3)), [Scaling()])[0].tolist())
 """
+THREE = FIT + """
+for times in (2, 4):
+    wide = np.tile(np.eye(3), times)
+    found = engine.products(path, engine.row_matrix(wide), [Scaling()])[0]
+    assert (found == np.tile([[0, 1, 0], [1, 0, 1], [0, 1, 0]], times)).all()
+"""
+"""The same with kernels for 3, 6 and 12 columns."""
 PATH = "[[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]"
 
 
@@ -46,17 +55,21 @@ def run(folder, code=FIT, **options):
 
 
 def test_a_damaged_cache_is_passed_over(tmp_path):
-    """Cut, with a byte changed, and a file of something else: each is compiled again, and then whole."""
-    assert run(tmp_path).stdout.strip() == PATH
+    """One file cut, one with a byte changed, one of something else: each is compiled again, and then whole."""
+    assert run(tmp_path, THREE).stdout.strip() == PATH
     files = sorted(tmp_path.rglob("*.nbc"))
-    assert files
-    for damage in (lambda b: b[: len(b) // 2], lambda b: b[:90] + bytes([b[90] ^ 1]) + b[91:], lambda b: b"not a kernel"):
-        for path in files:
-            path.write_bytes(damage(path.read_bytes()))
-        done = run(tmp_path)
-        assert done.returncode == 0 and done.stdout.strip() == PATH and "damaged" in done.stderr, done.stderr
-        again = run(tmp_path)
-        assert again.stdout.strip() == PATH and again.stderr == ""
+    ways = (lambda b: b[: len(b) // 2], lambda b: b[:90] + bytes([b[90] ^ 1]) + b[91:], lambda b: b"not a kernel")
+    damaged = {}
+    for path, damage in zip(files, ways, strict=True):
+        damaged[path] = damage(path.read_bytes())
+        path.write_bytes(damaged[path])
+    done = run(tmp_path, THREE)
+    assert done.returncode == 0 and done.stdout.strip() == PATH and "damaged" in done.stderr, done.stderr
+    for path, before in damaged.items():
+        now = path.read_bytes()
+        assert now != before and hashlib.sha256(now[:-32]).digest() == now[-32:]
+    again = run(tmp_path, THREE)
+    assert again.stdout.strip() == PATH and again.stderr == ""
 
 
 def test_a_full_disk_under_the_cache_is_passed_over(tmp_path):

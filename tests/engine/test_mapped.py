@@ -5,8 +5,6 @@ import json
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 from pathlib import Path
@@ -15,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from forked import Forked
 from slimg import system
 from slimg.components import compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
@@ -34,7 +33,6 @@ RUN = textwrap.dedent("""
     graph = open_graph(sys.argv[1])
     before = peak_memory()
     budget = before + int(sys.argv[2])
-    print("begun", flush=True)
     with MappedEngine(budget, folder=sys.argv[3], threads=1) as engine:
         parts = compute_components(graph, engine, components=paper_components(rank=EnergyRank(max_rank=12)))
         digests = [hashlib.md5(engine.to_array(block).tobytes()).hexdigest() for block in parts.blocks.values()]
@@ -65,13 +63,18 @@ def graph_folder(tmp_path_factory):
 
 
 def run(graph_folder, work, extra=160 << 20):
-    arguments = [sys.executable, "-c", RUN, str(graph_folder), str(extra), str(work)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+    (graph_folder.parent / "run.py").write_text(RUN)
+    return Forked(graph_folder, extra, work, script=graph_folder.parent / "run.py", stdout=f"{work}.json")
+
+
+def record_of(process, work):
+    assert process.wait(300) == 0
+    return json.loads(Path(f"{work}.json").read_text())
 
 
 def test_the_budget_is_kept_and_a_killed_run_goes_on_to_the_same_bits(graph_folder, tmp_path):
     whole = run(graph_folder, tmp_path / "whole")
-    record = json.loads(whole.communicate()[0].splitlines()[-1])
+    record = record_of(whole, tmp_path / "whole")
     assert record["peak"] < record["budget"]
     assert not (tmp_path / "whole" / "slimg-work").exists()
     journal = tmp_path / "killed" / "slimg-work" / "journal.jsonl"
@@ -82,12 +85,11 @@ def test_the_budget_is_kept_and_a_killed_run_goes_on_to_the_same_bits(graph_fold
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        process.stdout.close()
         done = journal.read_bytes().count(b"\n")
         assert done >= max(wanted, lines)  # it went on, it did not begin anew
         lines = done
     last = run(graph_folder, tmp_path / "killed")
-    assert json.loads(last.communicate()[0].splitlines()[-1])["digests"] == record["digests"]
+    assert record_of(last, tmp_path / "killed")["digests"] == record["digests"]
     assert not (tmp_path / "killed" / "slimg-work").exists()
 
 

@@ -101,6 +101,7 @@ def test_alone_measures_what_a_column_tells():
     assert alone(sp.csr_array(codes[:, None] + 0.5 * rng.random((4000, 1))), codes, True) == 1
 
 
+@pytest.mark.usefixtures("charts_without_rendering")
 def test_the_command_line_gives_the_same_predictions_and_as_good_as_files(shops, tables, tmp_path, monkeypatch, capsys):
     from slimg import cli
 
@@ -125,6 +126,7 @@ def test_the_command_line_gives_the_same_predictions_and_as_good_as_files(shops,
     assert "one the model was fitted on" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("charts_without_rendering")
 def test_no_password_is_written_anywhere(postgres, shops, tmp_path, monkeypatch, capsys):
     from slimg import cli
 

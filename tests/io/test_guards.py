@@ -1,14 +1,15 @@
 """Damaged and hostile files: each ends in an InputError that names it, before memory is taken."""
 
 import json
+import os
 import random
 import signal
 import sqlite3
 import struct
-import subprocess
-import sys
 import time
 import zipfile
+from contextlib import suppress
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 
 import slimg
 from benchmarks.fuzz.readers import make_seeds, mutation, outcome
+from forked import Forked
 from slimg.errors import InputError
 from slimg.io import CHUNK, Source, databases, read
 from slimg.io.write import write_table
@@ -224,6 +226,15 @@ def test_features_of_an_archive_have_rows_and_columns(tmp_path):
         read(Source(tmp_path / "a.npz"))
 
 
+def is_open(process, path):
+    """Whether a process or a child of it holds a file open."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    with suppress(FileNotFoundError):  # a child has ended
+        held = [each for pid in (process, *children) for each in Path(f"/proc/{pid}/fd").iterdir()]
+        return any(os.path.realpath(each) == str(path) for each in held)
+    return False
+
+
 @pytest.mark.parametrize("name", ["a.db", "a.duckdb"])
 def test_an_endless_view_can_be_interrupted(tmp_path, name):
     if name == "a.db":
@@ -235,12 +246,13 @@ def test_an_endless_view_can_be_interrupted(tmp_path, name):
     connection.execute(f"CREATE VIEW v AS {query}")
     connection.commit()
     connection.close()
-    words = [sys.executable, "-m", "slimg", "fit", "--nodes", f"{name}:v", "--label", "c"]
-    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    time.sleep(6)
+    process = Forked("fit", "--nodes", f"{name}:v", "--label", "c", cwd=tmp_path, stderr=tmp_path / "told.txt")
+    while not is_open(process.pid, tmp_path / name):
+        assert process.poll() is None
+        time.sleep(0.02)
+    time.sleep(1)  # the query begins
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
-    assert process.returncode == 130 and told == "slimg: interrupted\n"
+    assert process.wait(30) == 130 and (tmp_path / "told.txt").read_text() == "slimg: interrupted\n"
 
 
 def test_ids_that_a_spreadsheet_would_run_keep_their_value(tmp_path):
