@@ -19,11 +19,23 @@ SLOW = (
     *("test_without_posix.py", "test_without_torch.py"),
 )
 """Folders and files whose tests are marked ``slow``, as are all tests on real graphs; ``make check`` leaves them out."""
+LONGEST = (
+    *("test_guides.py", "engine/test_dask.py", "io/test_database_schema.py", "explain/test_rare.py", "cli/test_fit_engines.py"),
+    *("cli/test_results.py", "test_types.py", "lab/bench/test_bench_run.py", "explain/test_diagnosis.py", "report/test_page.py"),
+    *("io/test_guards.py", "test_reproducible.py", "cli/test_fit_formats.py", "engine/test_propagators_on_engines.py"),
+    *("cli/test_fit.py", "components/test_compute.py", "test_house.py", "engine/test_engines.py", "engine/test_kernels.py"),
+    *("explain/test_explainer.py", "engine/test_compiled.py", "explain/test_counterfactual.py", "cli/test_last_resorts.py"),
+    *("engine/test_leaks.py", "lab/gnnexp/test_functions.py", "lab/gnnexp/test_layers.py", "cli/test_fit_relations.py"),
+    *("test_faults.py", "report/test_contradictions.py", "lab/gnnexp/test_linearize.py", "lab/baselines/test_network.py"),
+)
+"""Files that take longest, as measured: they begin first, so that all workers end together (``--no-loadscope-reorder``)."""
 NO_DATA = "no folder "
 """Beginning of the reason for which a test on a real graph is skipped: ``no folder cora in …``."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.relative_to(TESTS).as_posix(), len(order)))
     for item in items:
         path = item.path.relative_to(TESTS).as_posix()
         if path.startswith(SLOW) or "load_real" in getattr(item, "fixturenames", ()):

@@ -90,7 +90,7 @@ def _run(words, folder, streams, script, environment, limits):
     Figure.savefig = lambda self, file, **options: file.write("<svg></svg>")
     sys.argv = ["slimg", *words]
     if script is not None:
-        runpy.run_path(script)
+        runpy.run_path(script, run_name="__main__")
         return
     from slimg.cli import main
 

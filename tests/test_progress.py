@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from forked import Forked
 from slimg import SlimG
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.mapped import MappedEngine
@@ -155,12 +156,12 @@ FIT = textwrap.dedent("""
 
 
 @pytest.mark.parametrize("verbose", [True, False])
-def test_on_a_terminal_bars_are_shown_to_those_who_ask(verbose):
+def test_on_a_terminal_bars_are_shown_to_those_who_ask(verbose, tmp_path):
     """On the error stream; standard output has what the program printed, and nothing else."""
     here, there = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm"}
-    command = [sys.executable, "-c", FIT.format(verbose=verbose)]
-    process = subprocess.Popen(command, stderr=there, stdout=subprocess.PIPE, text=True, env=environment)
+    (tmp_path / "fit.py").write_text(FIT.format(verbose=verbose))
+    said = tmp_path / "said.txt"
+    process = Forked(script=tmp_path / "fit.py", stderr=there, stdout=said, environment={"TERM": "xterm"})
     os.close(there)
     shown = b""
     while True:
@@ -172,7 +173,7 @@ def test_on_a_terminal_bars_are_shown_to_those_who_ask(verbose):
             break
         shown += piece
     os.close(here)
-    assert process.communicate()[0] == "done\n" and process.returncode == 0
+    assert process.wait(60) == 0 and said.read_text() == "done\n"
     assert (b"components" in shown and b"learning" in shown) == verbose
     assert verbose or shown == b""
 

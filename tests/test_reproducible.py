@@ -18,7 +18,7 @@ from slimg.lab import datasets
 from slimg.graph.splits import REAL, stratified
 
 
-def generated(n=20_000, edges=300_000, d=40, c=4):
+def generated(n=12_000, edges=180_000, d=40, c=4):
     rng = np.random.default_rng(0)
     y = rng.integers(0, c, n)
     order = np.argsort(y, kind="stable")

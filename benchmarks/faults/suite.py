@@ -37,6 +37,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -303,15 +304,9 @@ class Suite:
     def start(self, name: str, at: float = 0, act: Callable[[int], None] | None = None, back: float = 0,
               limits: dict[int, int] | None = None, environment: dict[str, str] | None = None) -> tuple[int, str]:  # fmt: skip
         """Run a child, act on it after some seconds; its exit code, and what it wrote to standard error."""
-
-        def limit() -> None:
-            for kind, size in (limits or {}).items():
-                resource.setrlimit(kind, (size, size))
-
         plain = {"TMPDIR": str(self.temporary), "OMP_NUM_THREADS": "1", "ADDRESS": self.server, "PYTHONWARNINGS": "ignore"}
-        words = [sys.executable, "-m", "benchmarks.faults.suite", "--child", name, str(self.folder), str(back)]
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=limit,
-                                   env={**os.environ, **plain, **(environment or {})})  # fmt: skip
+        words = ["--child", name, str(self.folder), str(back)]
+        process = self.process(words, limits or {}, {**plain, **(environment or {})})
         if act is not None:
             time.sleep(at)
             act(process.pid)
@@ -321,6 +316,17 @@ class Suite:
             process.kill()
             return -99, "more than 180 s: " + process.communicate()[1].decode("utf-8", "replace")
         return process.returncode, said
+
+    def process(self, words: list[str], limits: dict[int, int], environment: dict[str, str]) -> Any:
+        """Start this program with words, limits, and more environment."""
+
+        def limit() -> None:
+            for kind, size in limits.items():
+                resource.setrlimit(kind, (size, size))
+
+        words = [sys.executable, "-m", "benchmarks.faults.suite", *words]
+        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        return subprocess.Popen(words, **streams, preexec_fn=limit, env={**os.environ, **environment})
 
     def moment(self, name: str, fault: str) -> tuple[str, str]:
         """One run with a fault: how it ended and the state of the results."""

@@ -130,14 +130,15 @@ def test_what_is_timed_runs_before_everything_else(mine, tmp_path, in_process):
     assert [each["model"]["kind"].split(":")[1] for each in store.records.values()] == ["Majority"] * 2 + ["Cheats"] * 2
 
 
-def test_a_model_that_dies_dies_in_its_own_cell(mine, tmp_path):
-    kinds = {name.lower(): {"kind": f"{mine}:{name}"} for name in ("Dies", "Majority")}
-    recipe = Recipe.read(recipe_file(tmp_path, kinds))
+def test_a_model_that_dies_or_wants_too_much_memory_dies_in_its_own_cell(mine, tmp_path):
+    kinds = {name.lower(): {"kind": f"{mine}:{name}"} for name in ("Dies", "Greedy", "Majority")}
+    recipe = Recipe.read(recipe_file(tmp_path, kinds, seeds=1))
     store = Store(tmp_path / "s.jsonl")
-    assert run(recipe.cells(), store, jobs=2) == 4
-    dies, majority = ([store.records[recipe.cell(row, "semantic-uniform", seed).key] for seed in (0, 1)] for row in kinds)
-    assert {each["status"] for each in dies} == {"oom"} and "system ended the process" in dies[0]["error"]
-    assert all(0.2 <= each["accuracy"] <= 0.3 for each in majority)
+    assert run(recipe.cells(), store, jobs=2, memory=1 << 30) == 3
+    dies, greedy, majority = (store.records[recipe.cell(row, "semantic-uniform", 0).key] for row in kinds)
+    assert dies["status"] == "oom" and "system ended the process" in dies["error"]
+    assert greedy["status"] == "oom" and greedy["error"] == "more than 1.00 GiB were needed"
+    assert 0.2 <= majority["accuracy"] <= 0.3
 
 
 def test_a_model_that_fails_fails_in_its_own_cell_and_is_run_again_on_request(mine, tmp_path, in_process):
@@ -151,14 +152,6 @@ def test_a_model_that_fails_fails_in_its_own_cell_and_is_run_again_on_request(mi
     assert 0.2 <= majority["accuracy"] <= 0.3
     assert run(recipe.cells(), store) == 0
     assert run(recipe.cells(), store, retry="failed") == 2
-
-
-def test_wanting_too_much_memory_is_oom(mine, tmp_path):
-    recipe = Recipe.read(recipe_file(tmp_path, {"greedy": {"kind": f"{mine}:Greedy"}}, seeds=1))
-    store = Store(tmp_path / "s.jsonl")
-    run(recipe.cells(), store, memory=1 << 30)
-    (record,) = store.records.values()
-    assert record["status"] == "oom" and record["error"] == "more than 1.00 GiB were needed"
 
 
 def test_out_of_time_nothing_is_begun(mine, tmp_path):
