@@ -58,7 +58,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, Weighted, operator
-from slimg.linalg.pca import leading_directions, principal_components, reduced_width, transposed_product
+from slimg.linalg.pca import leading_directions, principal_components, reduced_width
 from slimg.system import release_pages
 
 SIDE_BY_SIDE = 1 << 23
@@ -292,11 +292,7 @@ class Components:
 
 
 def compute_components(
-    graph: Graph,
-    engine: Engine | None = None,
-    *,
-    components: Sequence[Component] | None = None,
-    random_state: int = 0,
+    graph: Graph, engine: Engine | None = None, *, components: Sequence[Component] | None = None, random_state: int = 0
 ) -> Components:
     """Compute the rows of P(A, X) of a graph.
 
@@ -447,8 +443,8 @@ def _reduction(context: Context, group: list[FeatureComponent], preparation: Pre
     basis = leading_directions(engine, x, width, operator("Ã_sym", graph.adjacency) if far else None, context.random_state)
     ones = engine.row_matrix(np.full((n, 1), 1 / n, np.float32))
     sums = [_transposed(engine, graph, each, ones) for each in group]
-    means = transposed_product(engine, x)(engine.map_rows(lambda *blocks: np.hstack(blocks), *sums))
-    by_name = {each.name: mean for each, mean in zip(group, np.asarray(means, np.float64).T, strict=True)}
+    means = engine.gram(x, engine.map_rows(lambda *blocks: np.hstack(blocks), *sums))  # float64: there are long sums
+    by_name = {each.name: mean for each, mean in zip(group, means.T, strict=True)}
     return _Reduction(basis, None if engine.is_sparse(x) else engine.combine(x, basis), by_name)
 
 
@@ -487,14 +483,9 @@ def _start(engine: Engine, features: Any, preparation: Preparation, reduction: _
 
 
 def _solve(
-    result: Components,
-    context: Context,
-    preparation: Preparation,
-    reduction: _Reduction,
-    component: FeatureComponent,
-    source: RowMatrix,
-    spare: bool,
-) -> None:
+    result: Components, context: Context, preparation: Preparation, reduction: _Reduction,
+    component: FeatureComponent, source: RowMatrix, spare: bool,
+) -> None:  # fmt: skip
     """g of what a component is made from."""
     engine, name = result.engine, component.name
     names, least = _range_names(context.graph, preparation), preparation.length
