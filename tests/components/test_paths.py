@@ -77,7 +77,13 @@ def test_parts_of_an_explanation_add_up_and_the_file_keeps_the_model(graph, tmp_
             np.testing.assert_allclose(part.source_scores.sum(axis=0), part.scores, atol=1e-5)
             assert set(part.source_ids) == set(graph.ids[near])
     uncited = np.flatnonzero(np.diff(graph.direction("cites ←").indptr) == 0)[0]
-    assert re.search(r"point to it by cites \(.*\): there are none; ", model.explain(graph.ids[uncited]).text())
+    lonely = model.explain(graph.ids[uncited])
+    assert re.search(r"point to it by cites \(.*\): there are none; ", lonely.text())
+    assert "Which nodes point to it by cites (+0.00): none." in lonely.text().splitlines()
+    told = {part["name"]: part for part in lonely.told(3)["parts"]}
+    assert told["cites ← X"]["absent"] == "there are none" and told["cites ← U"]["absent"] == "none"
+    assert told["X"]["absent"] == "" == told["knows X"]["absent"] and not told["cites ← X"]["nodes"]
+    assert sum(term.contribution for term in told["cites ← X"]["features"]) == pytest.approx(told["cites ← X"]["value"])
     again = SlimG.load(model.save(tmp_path / "m.slimg"))
     np.testing.assert_allclose(again.decision_function(graph), scores, atol=1e-4)
 

@@ -6,7 +6,7 @@ import pytest
 from explain_graphs import planted
 from slimg import SlimG
 from slimg.errors import InputError
-from slimg.explain.explanation import top_terms
+from slimg.explain.explanation import largest, top_terms
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +72,10 @@ def test_terms_of_nothing():
     assert top_terms(np.zeros(3), [], 2, "other") == [("3 others", 0.0, 3)]
     assert top_terms(np.zeros(0), [], 2, "other") == []
     assert top_terms(np.array([3.0, 0.0]), ["a"], 1, "other node")[-1] == ("1 other node", 0.0, 1)
+
+
+@pytest.mark.parametrize("k", [0, 1, 5, 40, 99])
+def test_the_largest_are_the_first_of_a_stable_order(k):
+    values = np.round(np.random.default_rng(k).standard_normal(40), 1)
+    order = np.argsort(-np.abs(values), kind="stable")[:k]
+    np.testing.assert_array_equal(largest(values, k), order[values[order] != 0])

@@ -115,6 +115,15 @@ def test_search_explanation_what_if_and_download_by_keyboard(page, server, tmp_p
     assert list(pd.read_csv(file)["id"]) == [f"node-{k}" for k in range(10, 20)]
 
 
+def test_a_path_that_leads_nowhere_is_told(page):
+    answer = "const told = await found.json(); for (const part of told.parts || []) part.absent = 'there are none';"
+    page.run("const real = window.fetch; window.fetch = async (...asked) => { const found = await real(...asked); "
+             f"{answer} return new Response(JSON.stringify(told)); }};")  # fmt: skip
+    explained(page, "node-11")
+    shown = page.run("[...document.querySelectorAll('.parts summary')].map(e => e.firstChild.textContent)")
+    assert shown and all(title.endswith(": there are none") for title in shown)
+
+
 def test_names_from_files_stay_text_and_errors_are_sentences(page):
     explained(page, HOSTILE[:6])
     assert page.run("document.querySelector('#node h3').textContent").startswith(HOSTILE)

@@ -94,6 +94,21 @@ def test_an_explanation_adds_up_and_its_neighbours_are_drawn(page, record):
     assert all(name in names for name, *_ in told["neighbours"])
 
 
+def test_a_path_that_leads_nowhere_is_told(browser, record, tmp_path):
+    row, told = next((row, each) for row, each in record["explained"].items() if each["id"] == "node-04")
+    parts = [{**part, "absent": "there are none", "nodes": []} for part in told["parts"]]
+    path = tmp_path / "page.html"
+    path.write_text(render({**record, "explained": {row: {**told, "parts": parts}}}), encoding="utf-8")
+    used = [part["title"] for part in parts if not part["removed"]]
+    assert all(f"<strong>{title}: there are none " in path.read_text(encoding="utf-8") for title in used)
+    browser.open(path)
+    browser.run("document.getElementById('search').focus()")
+    browser.type("node-04")
+    browser.press("Enter")
+    shown = browser.run("[...document.querySelectorAll('#detail tr.part th')].map(e => e.textContent)")
+    assert shown[0].startswith("bias") and sorted(shown[1:]) == sorted(f"{title}: there are none" for title in used)
+
+
 def test_without_scripts_explanations_can_be_read(fitted, record):
     """Every explained node with its parts and neighbours, in the page as it was written; with scripts they are hidden."""
     text = (fitted / "report.html").read_text(encoding="utf-8")

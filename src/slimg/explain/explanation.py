@@ -152,6 +152,12 @@ class Part:
         """What no source accounts for (c,)."""
         return self.scores - self.source_scores.sum(axis=0)
 
+    @property
+    def absent(self) -> str:
+        """Says that it has no sources, such as nodes at the end of a path; empty if it has."""
+        found = len(self.source_ids) or self.removed or not self.reach
+        return "" if found else "there are none" if self.features is not None else "none"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
@@ -455,9 +461,9 @@ class Explanation:
         sums, against = self.components(label, "mean"), {"k": k, "label": label, "against": "mean"}
         parts = []
         for part in self.parts:
-            terms = self.top_features(part.name, **against), self.top_sources(part.name, **against) if part.reach else []
-            told = {"name": part.name, "title": part.title, "removed": part.removed, "value": sums[part.name]}
-            parts.append({**told, "features": terms[0], "nodes": terms[1]})
+            shown = {key: getattr(part, key) for key in ("name", "title", "removed", "absent")} | {"value": sums[part.name]}
+            nodes = self.top_sources(part.name, **against) if part.reach and not part.absent else []
+            parts.append({**shown, "features": self.top_features(part.name, **against), "nodes": nodes})
         return {"score": self.score(label, "mean"), "bias": sums["bias"], "rounding": sums["rounding"], "parts": parts}
 
     def neighbours(self, graph: Graph, row: int, label: Any = None) -> list[tuple[int, list[str], float]]:
@@ -488,7 +494,7 @@ class Explanation:
 
     def _sentence(self, part: Part, value: float, k: int) -> str:
         """``Its own features (+2.10): index +1.10, query +0.80, 12 other features +0.20.``"""
-        clauses = ["there are none"] if part.reach and part.features is not None and not len(part.source_ids) else []
+        clauses = [part.absent] if part.absent else []
         if k and part.features is not None:
             clauses.append(_terms(self.top_features(part.name, k, against="mean")))
         if k and part.reach and len(part.source_ids):
@@ -499,7 +505,7 @@ class Explanation:
 
     def _part_dict(self, part: Part, k: int) -> dict[str, Any]:
         z = above_mean(len(self.classes), int(self.scores.argmax()))
-        record: dict[str, Any] = {key: getattr(part, key) for key in ("name", "title", "removed")}
+        record: dict[str, Any] = {key: getattr(part, key) for key in ("name", "title", "removed", "absent")}
         record |= {"length": float(part.length), "scores": part.scores.tolist()}
         if part.features is not None and part.values is not None and part.averages is not None:
             chosen = np.argsort(-np.abs(part.features @ z), kind="stable")[:k]
@@ -588,7 +594,7 @@ class Summary:
         """
         norms = {name: float(np.linalg.norm(weights)) for name, weights in scorer.weights.items()}
         removed = tuple(name for name in scorer.weights if name not in scorer.used)
-        features = {name: beta - beta.mean(axis=1, keepdims=True) for name, beta in scorer.loadings.items()}
+        features = {name: beta - beta.mean(axis=1, keepdims=True) for name, beta in scorer.loadings().items()}
         names = {name: scorer.feature_names(name) or feature_names for name in features}
         bias = scorer.intercept.astype(np.float64)
         return cls(scorer.classes, norms, scorer.titles, scorer.short_titles, removed, bias, features, names)
@@ -738,10 +744,8 @@ def _parts(scorer: Scorer, view: View, name: str, rows: Array) -> list[Part]:
         c, nothing = len(scorer.classes), np.zeros(0)
         return [Part(name, title, True, np.zeros(c), 0.0, nothing, [], nothing, np.zeros((0, c)))] * len(rows)
     fitted = scorer.components[name]
-    weights = scorer.weights[name].astype(np.float64)
-    names = scorer.feature_names(name)
-    found = []
-    for each in fitted.component.attribute(fitted.state, weights, view.target(rows)):
+    names, found = scorer.feature_names(name), []
+    for each in fitted.component.attribute(fitted.state, scorer.wide[name], view.target(rows)):
         labels = [graph.classes[code] if code >= 0 else None for code in graph.codes[each.sources]]
         part = Part(
             name, title, False, each.scores, each.length, graph.ids[each.sources], labels, each.source_weights,
@@ -779,8 +783,10 @@ def top_terms(values: Array, names: list[Any], k: int, other: str) -> list[Term]
 
 def largest(values: Array, k: int) -> Array:
     """Places of the k values of largest magnitude that are not zero, the first of equals first."""
-    order = np.argsort(-np.abs(values), kind="stable")[:k]
-    return order[values[order] != 0]
+    sizes = np.abs(values)
+    least = np.partition(sizes, -k)[-k] if 0 < k < len(sizes) else 0.0
+    among = np.flatnonzero((sizes >= least) & (sizes > 0))
+    return among[np.argsort(-sizes[among], kind="stable")[:k]]
 
 
 def above_mean(c: int, place: int) -> Array:

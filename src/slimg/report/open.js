@@ -138,7 +138,7 @@
     const line = (name, value) => [make("span", name), bar(value, most), make("span", signed(value), { class: "number" })];
     const parts = node.parts.filter((part) => !part.removed).sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).map((part, k) => {
       const tables = [terms("Features", part.features), terms("Nodes it comes from", part.nodes)].filter(Boolean);
-      const details = make("details", [make("summary", line(part.title, part.value), { "data-part": part.name }), ...tables]);
+      const details = make("details", [make("summary", line(part.title + (part.absent ? `: ${part.absent}` : ""), part.value), { "data-part": part.name }), ...tables]);
       details.open = k === 0;
       return details;
     });

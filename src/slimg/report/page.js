@@ -137,7 +137,7 @@
     add("part", "bias, the same for every node", signed(told.bias));
     const ordered = told.parts.filter((part) => !part.removed).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     for (const part of ordered) {
-      add("part", part.title, signed(part.value));
+      add("part", part.title + (part.absent ? `: ${part.absent}` : ""), signed(part.value));
       if (ordered.indexOf(part) >= DETAILED) continue;
       for (const [name, value, many] of part.features) add(many === 1 ? "term" : "other", name, signed(value));
     }
