@@ -552,11 +552,7 @@ class FittedModel(BaseNodeClassifier):
         return [replace(each, temperature=self.temperature_) for each in found]
 
     def counterfactual(
-        self,
-        node: Any,
-        without_edges: Sequence[Any] = (),
-        without_neighbours: Sequence[Any] = (),
-        graph: Graph | None = None,
+        self, node: Any, without_edges: Sequence[Any] = (), without_neighbours: Sequence[Any] = (), graph: Graph | None = None
     ) -> Counterfactual:
         """Score a node as if some edges were not there.
 

@@ -85,6 +85,35 @@ def test_every_component_keeps_the_contract(component, sparse):
         component.rank = 3
 
 
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_loadings_are_computed_once_for_the_weights_of_a_model(sparse):
+    graph, rng = planted(sparse=sparse), np.random.default_rng(0)
+    fitted = compute_components(graph, components=[PropagatedFeatures(rank=6)]).fitted["A_row^2 X"]
+    one, other = rng.standard_normal((2, 6, 3))
+    target = Target(graph, np.array([5]))
+    kept = fitted.component.loadings(fitted.state, one)
+    fitted.component.attribute(fitted.state, one, target)
+    fitted.component.neighbour_scores(fitted.state, one[:, 0], target)
+    assert fitted.component.loadings(fitted.state, one) is kept
+    fresh = FittedComponent(fitted.component, fitted.component.from_arrays(fitted.component.to_arrays(fitted.state)))
+    for weights in (other, one, one.copy()):  # also where they change, and where equal ones are another array
+        mine, again = (each.component.attribute(each.state, weights, target)[0] for each in (fitted, fresh))
+        np.testing.assert_array_equal(mine.features, again.features)
+        np.testing.assert_allclose(mine.scores, fitted.rows(target)[0][0] @ weights, rtol=1e-12)
+
+
+def test_the_mean_of_a_wide_x_is_that_of_its_rows():
+    """A word that is in every row of many is added up without loss; else all rows would be placed beside themselves."""
+    n, d, rng = 60_000, 120, np.random.default_rng(0)
+    words = np.column_stack([np.zeros(n, int), *(rng.integers(1 + 40 * k, 41 + 40 * k - (k == 2), n) for k in range(3))])
+    x = sp.csr_array((np.ones(4 * n, np.float32), words.ravel(), np.arange(0, 4 * n + 1, 4)), shape=(n, d))
+    found = compute_components(Graph.from_arrays(None, features=x), components=[Features(rank=4)])
+    state, target = found.fitted["X"].state, Target(Graph.from_arrays(None, features=x), np.arange(0, n, 99))
+    assert state.basis is not None
+    np.testing.assert_allclose(state.mean, np.bincount(words.ravel(), minlength=d) / (4 * n), rtol=2e-7)
+    np.testing.assert_allclose(found.fitted["X"].rows(target)[0], found.blocks["X"][target.rows], atol=5e-6)
+
+
 @pytest.mark.parametrize("component", FAMILY, ids=str)
 def test_edges_that_carry_most_are_ranked_by_what_their_removal_does(component):
     """`neighbour_scores` names the neighbours of the node, or none."""

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from slimg import Graph
-from slimg.linalg.operators import around, gathered, operator, steps
+from slimg.linalg.operators import _distinct, around, gathered, operator, steps
 
 
 def dense_operator(name, matrix):
@@ -56,6 +56,19 @@ def test_steps_of_a_sum_of_powers(graph, hops):
         np.testing.assert_allclose(paths, total[rows], atol=1e-6)
     if hops == 6:
         assert way.matrices[-1] is way.matrices[-2]
+
+
+def test_paths_from_one_row_are_those_from_several(graph):
+    operators, coefficients = [operator("Ã_sym", graph.adjacency)] * 4, (0.4, 0.3, 0.0, 0.2, 0.1)
+    several = steps(operators, np.arange(30), coefficients).paths().toarray()
+    for row in range(30):
+        way = steps(operators, np.array([row]), coefficients)
+        alone = np.zeros(30)
+        alone[way.reached] = way.paths().toarray()[0]
+        np.testing.assert_allclose(alone, several[row], rtol=1e-14)
+    few, all_of = _distinct(np.array([5, 2, 5]), 1_000), _distinct(np.array([5, 2, 5]), 7)
+    for found, place in (few, all_of):
+        assert found.tolist() == [2, 5] and place.tolist() == [1, 0, 1]
 
 
 def test_gathered_rows(graph):

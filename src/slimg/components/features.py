@@ -33,11 +33,12 @@ All are applied as passes over A (`slimg.linalg.operators`), which the component
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, identity
+from scipy.sparse import csr_array, identity, issparse
 
 from slimg.components.component import (
     FEATURE_RANK,
@@ -80,7 +81,8 @@ FEW = 4
 """Times by which nodes outnumber the rows they are gathered for, before features are gathered first and projected then."""
 
 
-class FeatureState(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class FeatureState:
     """How rows of X are prepared, the fitted PCA (None: features as they are), V (None: the identity), μ, ranges, and the
     length up to which a row is only rounding."""
 
@@ -90,8 +92,9 @@ class FeatureState(NamedTuple):
     mean: Array | None = None
     names: tuple[str, ...] | None = None
     floor: float = 0.0
+    _known: dict[str, tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def shift(self) -> Array | float:
         """μ V Cᵀ."""
         return 0.0 if self.mean is None else self.raw(self.mean[None])[0]
@@ -103,17 +106,32 @@ class FeatureState(NamedTuple):
 
     def raw(self, rows: Any) -> Array:
         """b V Cᵀ."""
-        reduced = dense_rows(rows if self.basis is None else rows @ self.basis)
+        reduced = dense_rows(rows if self.basis is None else _times(rows, self.basis))
         return reduced if self.pca is None else reduced @ self.pca.components.T.astype(np.float64)
 
     def loadings(self, weights: Array) -> tuple[Array, Array]:
-        """μ (d) and β = V Cᵀ W (d × c)."""
+        """μ (d) and β = V Cᵀ W (d × c), which is kept for the last W: a fitted model computes it once."""
+        last = self._known.get("loadings")
+        if last is None or last[0] is not weights:
+            self._known["loadings"] = last = weights, self.beta(weights)  # W and its β in one step, whatever threads do
+        return np.zeros(len(last[1])) if self.mean is None else self.mean, last[1]
+
+    def beta(self, weights: Array) -> Array:
+        """β = V Cᵀ W."""
         beta = weights.astype(np.float64)
         if self.pca is not None:
             beta = self.pca.components.T.astype(np.float64) @ beta
-        if self.basis is not None:
-            beta = self.basis.astype(np.float64) @ beta
-        return np.zeros(len(beta)) if self.mean is None else self.mean, beta
+        return beta if self.basis is None else self.basis.astype(np.float64) @ beta
+
+
+def _times(rows: Any, basis: Array) -> Array:
+    """Rows times V, of which sparse rows of few features need a part."""
+    if issparse(rows):
+        used = np.unique(rows.indices)
+        if 2 * len(used) < len(basis):
+            places, basis = np.searchsorted(used, rows.indices), basis[used]
+            rows = csr_array((rows.data, places, rows.indptr), shape=(rows.shape[0], len(used)))
+    return rows @ basis
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,23 +295,22 @@ class FeatureComponent(Component):
         paths = csr_array(identity(len(target.rows), format="csr")) if way is None else way.paths()
         reached = target.rows if way is None else way.reached
         prepared = state.prepared(target.graph, reached)
-        values = dense_rows(paths @ prepared)
-        mean, beta = state.loadings(weights)
-        centred = values - mean
-        raw = without_noise(state.raw(centred), state.floor)
+        around = paths @ prepared
+        raw = without_noise(state.raw(around) - state.shift, state.floor)
         lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
-        own = prepared @ beta - mean @ beta
+        mean, beta = state.loadings(weights)
+        values, own = dense_rows(around), prepared @ beta
+        own -= mean @ beta
+        centred = values - mean
         found = []
         for k, length in enumerate(lengths):
             part, scale = slice(paths.indptr[k], paths.indptr[k + 1]), 1 / length if length > 0 else 0.0
             places, strength = paths.indices[part], paths.data[part]
             features = centred[k][:, None] * beta * scale
-            sources = strength[:, None] * own[places] * scale
-            found.append(
-                Attribution(
-                    features.sum(axis=0), float(length), reached[places], strength, sources, features, values[k], mean
-                )
-            )
+            sources = own[places]
+            sources *= (strength * scale)[:, None]
+            parts = features.sum(axis=0), float(length), reached[places], strength, sources, features, values[k], mean
+            found.append(Attribution(*parts))
         return found
 
     def neighbour_scores(self, state: FeatureState, weights: Array, target: Target) -> tuple[Array, Array]:
@@ -302,8 +319,8 @@ class FeatureComponent(Component):
         way = self._steps(graph, rows)
         if way is None:
             return super().neighbour_scores(state, weights, target)
-        mean, beta = state.loadings(weights[:, None])
-        far = state.prepared(graph, way.reached) @ beta - mean @ beta
+        beta = state.beta(weights[:, None])
+        far = state.prepared(graph, way.reached) @ beta - (0 if state.mean is None else state.mean @ beta)
         return way.levels[1], way.matrices[0].toarray()[0] * way.tail.apply(far)[:, 0]
 
     def cost(self, sizes: Sizes) -> Cost:
@@ -313,15 +330,9 @@ class FeatureComponent(Component):
         r = min(width, self.prepared_width(distinct), sizes.rank(self.rank)) if self.pca else d
         reduction = 0 if width in (d, distinct) else (2 * SWEEPS + 1) * sizes.stored_features * width / SHARED
         return Cost(
-            columns=r,
-            held=r,
-            working=width,
-            passes=self.hops,
-            pass_width=width,
-            single=n * width * r + reduction,
-            double=n * width * width if self.pca else 0,
-            moved=4 * n * (4 * width + 2 * r) + 16 * sizes.edges,
-        )
+            columns=r, held=r, working=width, passes=self.hops, pass_width=width, single=n * width * r + reduction,
+            double=n * width * width if self.pca else 0, moved=4 * n * (4 * width + 2 * r) + 16 * sizes.edges,
+        )  # fmt: skip
 
     def to_arrays(self, state: FeatureState) -> dict[str, Array]:
         """Mean (d), V (d × l), directions (r × l), singular values (r), and how X is prepared."""

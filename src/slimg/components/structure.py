@@ -230,13 +230,7 @@ def _cost(rank: Rank, sizes: Sizes) -> Cost:
     steps = layout.columns / width
     against = 2 * steps * n * 0.6 * basis
     return Cost(
-        columns=r,
-        held=0 if layout.is_sketched else 2 * r,
-        working=basis + r + 4 * width,
-        passes=steps,
-        pass_width=width,
-        single=against * width + n * basis * r,
-        double=6 * steps * n * width * width,
-        streamed=4 * against,
+        columns=r, held=0 if layout.is_sketched else 2 * r, working=basis + r + 4 * width, passes=steps, pass_width=width,
+        single=against * width + n * basis * r, double=6 * steps * n * width * width, streamed=4 * against,
         moved=4 * against + 4 * n * (8 * layout.columns + 2 * r) + 8 * sizes.edges * steps,
-    )
+    )  # fmt: skip

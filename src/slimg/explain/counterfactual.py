@@ -233,7 +233,7 @@ def _promising(scorer: Scorer, view: View, row: int, removed: Sequence[Pair], ow
     neighbours = target.graph.adjacency.neighbours(row)
     total = np.zeros(len(neighbours))
     for name in scorer.used:
-        fitted, weights = scorer.components[name], scorer.weights[name].astype(np.float64)
+        fitted, weights = scorer.components[name], scorer.wide[name]
         found, scores = fitted.component.neighbour_scores(fitted.state, weights @ above_mean(weights.shape[1], own), target)
         if len(found):
             _, length = fitted.rows(target)

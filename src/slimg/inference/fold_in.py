@@ -207,20 +207,25 @@ class Scorer:
         """
         found = {"bias": np.tile(self.intercept.astype(np.float64), (len(target.rows), 1))}
         for name in self.used:
-            fitted, weights, tail = self.components[name], self.weights[name], (tails or {}).get(name)
+            fitted, weights, tail = self.components[name], self.wide[name], (tails or {}).get(name)
             found[name] = fitted.rows(target)[0] @ weights if tail is None else tail.scores(fitted, weights, target)
         return found
 
     @cached_property
+    def wide(self) -> dict[str, Array]:
+        """Name → weights of each used component in float64, the same arrays each time, so that what is made of them is kept."""
+        return {name: self.weights[name].astype(np.float64) for name in self.used}
+
     def loadings(self) -> dict[str, Array]:
-        """Name → weights (d × c) of the features, for each used component that is made of features."""
-        found = {}
-        for name in self.used:
-            fitted = self.components[name]
-            beta = fitted.component.loadings(fitted.state, self.weights[name])
-            if beta is not None:
-                found[name] = beta
-        return found
+        """Give the weights of the features for each used component that is made of features.
+
+        Returns
+        -------
+        dict of str to array of shape (d, c)
+        """
+        fitted = {name: self.components[name] for name in self.used}
+        found = {name: each.component.loadings(each.state, self.wide[name]) for name, each in fitted.items()}
+        return {name: beta for name, beta in found.items() if beta is not None}
 
     def feature_names(self, name: str) -> tuple[str, ...] | None:
         """Name the features of a component that has its own.

@@ -219,12 +219,9 @@ def _dtype(classes: Array) -> str:
 
 
 def _fitted(
-    entry: dict[str, Any],
-    rest: dict[str, Array],
-    shared: dict[str, Array],
-    sizes: dict[str, int],
+    entry: dict[str, Any], rest: dict[str, Array], shared: dict[str, Array], sizes: dict[str, int],
     known: dict[str, Component] | None,
-) -> FittedComponent:
+) -> FittedComponent:  # fmt: skip
     """The component of an entry with its state."""
     name = entry["name"]
     if "component" not in entry or "state" not in entry:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -265,14 +265,16 @@ class FeaturePlan:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, from which `from_dict` makes the plan again."""
-        return {"blocks": [asdict(block) for block in self.blocks], "absent": list(self.absent)}
+        return {"blocks": [dict(vars(block)) for block in self.blocks], "absent": list(self.absent)}
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> FeaturePlan:
         """Make a plan from the values of `as_dict`, also after JSON."""
 
         def tuples(value: Any) -> Any:
-            return tuple(map(tuples, value)) if isinstance(value, (list, tuple)) else value
+            if not isinstance(value, (list, tuple)):
+                return value
+            return tuple([tuples(each) if isinstance(each, (list, tuple)) else each for each in value])  # keys are many
 
         blocks = [Block(**{name: tuples(value) for name, value in block.items()}) for block in stored["blocks"]]
         for block in blocks:

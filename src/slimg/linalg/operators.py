@@ -392,7 +392,14 @@ class Steps:
         return found
 
     def paths(self) -> csr_array:
-        """(Σ_k c_k Opᵏ)[R₀, R_h], columns ascending in each row."""
+        """(Σ_k c_k Opᵏ)[R₀, R_h], columns ascending in each row; of a single row, which soon reaches most, as a dense one."""
+        if len(self.levels[0]) == 1:
+            row, found = np.ones(1), np.zeros(len(self.reached))
+            for k, coefficient in enumerate(self.coefficients):
+                row = self.matrices[k - 1].T @ row if k else row
+                if coefficient:
+                    found[np.searchsorted(self.reached, self.levels[k])] += coefficient * row
+            return csr_array(found[None])
         here, total = identity(len(self.levels[0]), format="csr"), csr_array((len(self.levels[0]), len(self.reached)))
         for k, coefficient in enumerate(self.coefficients):
             here = csr_array(here @ self.matrices[k - 1] if k else here)
@@ -472,8 +479,8 @@ def _step(operator: Operator, rows: Array, whole: bool) -> tuple[csr_array, Arra
     if whole:
         reached, place = np.arange(block.shape[1]), block.indices
     else:
-        reached = np.unique(np.concatenate([block.indices, rows]) if loop else block.indices)
-        place = np.searchsorted(reached, block.indices)
+        reached, place = _distinct(np.concatenate([block.indices, rows]) if loop else block.indices, block.shape[1])
+        place = place[: block.nnz]
     block = csr_array((block.data, place, block.indptr), shape=(len(rows), len(reached)))
     if loop:
         own = csr_array(
@@ -485,3 +492,12 @@ def _step(operator: Operator, rows: Array, whole: bool) -> tuple[csr_array, Arra
     if after is not None:
         block.data *= np.repeat(after[rows], np.diff(block.indptr))
     return block, reached
+
+
+def _distinct(indices: Array, n: int) -> tuple[Array, Array]:
+    """The indices below n that there are, ascending, and the place of each among them."""
+    if 4 * len(indices) < n:
+        return np.unique(indices, return_inverse=True)
+    there = np.zeros(n, bool)
+    there[indices] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[indices]
