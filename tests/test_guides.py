@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from slimg import cli
+from slimg.components.component import Component
 from slimg.lab.propagators import registry
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +39,7 @@ def test_every_block_runs(name, demo, tmp_path, monkeypatch):
     text = (GUIDES / f"{name}.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._registry()))
+    monkeypatch.setattr(Component, "kinds", dict(Component.kinds))
     if name != "start":  # which begins with the demo itself
         shutil.copytree(demo / "slimg-demo", "slimg-demo")
     namespace = {"__name__": "__main__"}

@@ -181,7 +181,8 @@ def test_on_a_terminal_bars_are_shown_to_those_who_ask(verbose, tmp_path):
 def test_interrupting_leaves_no_half_written_file(tmp_path):
     """Ctrl-C while edges are sorted: neither the folder nor its draft is there."""
     np.save(tmp_path / "edges.npy", np.random.default_rng(0).integers(0, 1000, (2_000_000, 2)))
-    program = "from slimg.io.disk import build; import sys; print(flush=True); build('graph', 'edges.npy', nodes=1000)"
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's background jobs ignore it
+    program = f"{heed}; from slimg.io.disk import build; print(flush=True); build('graph', 'edges.npy', nodes=1000)"
     process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.readline()
     while not (tmp_path / "graph.part").exists() and process.poll() is None:

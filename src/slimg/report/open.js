@@ -4,7 +4,7 @@
   const { columns, relations, weighted } = JSON.parse(document.getElementById("data").textContent);
   const byId = (name) => document.getElementById(name);
   const told = byId("told"), panel = byId("node");
-  let current = null, page = 0, asked = 0;
+  let current = null, page = 0, asked = 0, listed = 0;
 
   function make(tag, content, attributes = {}) {
     const element = document.createElement(tag);
@@ -97,6 +97,7 @@
       current = found;
       show(found);
     } catch (error) {
+      if (mine !== asked) return;
       panel.hidden = true;
       refuse(told, error);
     }
@@ -240,11 +241,13 @@
   const asking = () => new URLSearchParams([...new FormData(byId("filter"))].filter(([, value]) => value));
 
   async function list() {
+    const mine = ++listed;
     const query = asking();
     byId("download").href = `predictions.csv?${query}`;
     query.set("page", page);
     try {
       const found = await ask(`predictions?${query}`);
+      if (mine !== listed) return; // the answer to an earlier text came later
       page = found.page;
       const first = page * found.size;
       byId("count").textContent = found.total ? `${(first + 1).toLocaleString("en")} to ${(first + found.rows.length).toLocaleString("en")} of ${plural(found.total, "node")}` : "No node fits.";
@@ -255,7 +258,7 @@
       byId("previous").disabled = page === 0;
       byId("next").disabled = page >= found.last;
     } catch (error) {
-      refuse(byId("count"), error);
+      if (mine === listed) refuse(byId("count"), error);
     }
   }
 
