@@ -298,10 +298,10 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     draft = target.with_name(target.name + ".part")
     shutil.rmtree(draft, ignore_errors=True)
     try:
-        draft.mkdir(parents=True)
-    except OSError as error:
-        raise InputError(f"the folder {target} cannot be made ({error.strerror}): choose another") from None
-    try:
+        try:
+            draft.mkdir(parents=True)
+        except OSError as error:
+            raise InputError(f"the folder {target} cannot be made ({error.strerror}): choose another") from None
         yield draft
         draft.replace(target)
     finally:
