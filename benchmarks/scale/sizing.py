@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import records
 
-from slimg.components.estimate import Sizes, columns_through, estimate
+from slimg.components.compute import columns_through
+from slimg.components.estimate import Sizes, estimate
 from slimg.engine.rates import Rates, measure
 from slimg.graph.adjacency import Adjacency
 from slimg.io.disk import open_graph

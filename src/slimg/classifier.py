@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from slimg.base import FitRows, FittedModel, check_graph
-from slimg.components.component import Component, check_components
-from slimg.components.compute import Components, compute_components, default_components
-from slimg.components.estimate import Estimate, Sizes, choose_engine, columns_through, estimate
+from slimg.components.component import Component, Sizes, check_components
+from slimg.components.compute import Components, columns_through, compute_components, default_components
 from slimg.components.screening import screen_paths, screen_ranges
-from slimg.engine.base import Array, check_engine
+from slimg.engine.base import Array, Engine, check_engine, engine_for
 from slimg.errors import InputError, check_whole_number
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
@@ -28,6 +27,9 @@ from slimg.learn.objective import check_scoring
 from slimg.learn.search import SearchConfig, SearchResult, search
 from slimg.learn.solver import check_stopping, warn_unconverged
 from slimg.progress import progress_for, reporting
+
+if TYPE_CHECKING:
+    from slimg.components.estimate import Estimate
 
 UNPENALIZED = "unpenalized"
 
@@ -252,7 +254,7 @@ class SlimG(FittedModel):
 
     def _propagate(self, graph: Graph, rows: FitRows | None) -> Components:
         wanted, progress = self._wanted(0 if rows is None else len(rows.train), graph.n, graph.d), progress_for(self.verbose)
-        engine = choose_engine(self.engine, graph, self.memory, wanted)
+        engine = self._engine(graph, wanted)
         with reporting(engine, progress), progress.stage("components", columns_through(Sizes.of(graph), wanted)):
             begun, found, notes = time.perf_counter(), None, tuple[str, ...]()
             if self.components is None and rows is not None:
@@ -266,6 +268,13 @@ class SlimG(FittedModel):
             parts = compute_components(graph, engine, components=wanted, random_state=self.random_state)
         parts.screening, parts.notes, parts.seconds["screening"] = found, (*parts.notes, *notes), seconds
         return parts
+
+    def _engine(self, graph: Graph, wanted: list[Component]) -> Engine:
+        if isinstance(self.engine, str) and self.engine == "memory":
+            return engine_for(self.engine)
+        from slimg.components.estimate import choose_engine
+
+        return choose_engine(self.engine, graph, self.memory, wanted)
 
     def _wanted(self, *sizes: int) -> list[Component]:
         return check_components(default_components(*sizes) if self.components is None else self.components)
@@ -283,6 +292,8 @@ class SlimG(FittedModel):
         Estimate
             What each engine would take, and the one that is recommended.
         """
+        from slimg.components.estimate import estimate
+
         self._wanted()
         return estimate(what, components=self.components, memory=self.memory)
 

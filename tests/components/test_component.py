@@ -25,7 +25,8 @@ from slimg.components import (
     paper_components,
 )
 from slimg.components.component import Component, FittedComponent, available_components
-from slimg.components.estimate import Sizes, columns_through, estimate
+from slimg.components.compute import columns_through
+from slimg.components.estimate import Sizes, estimate
 from slimg.engine.rates import Rates
 from slimg.errors import InputError
 from slimg.inference.saving import decode, encode

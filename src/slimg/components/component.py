@@ -16,18 +16,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from inspect import isabstract
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.errors import InputError, check_whole_number
 from slimg.graph.graph import Graph
 from slimg.graph.relations import opposite
+from slimg.linalg.krylov import LanczosLayout, lanczos_layout
 from slimg.linalg.svd import Spectrum, SVDPlan, directed_svd, plan_svd
-
-if TYPE_CHECKING:
-    from slimg.components.estimate import Sizes
 
 FEATURE_RANK, STRUCTURE_RANK = 256, 64
 """Columns of a component of features and of U by default (docs/deviations.md says how they were chosen)."""
@@ -198,6 +197,92 @@ class Cost:
     double: float = 0.0
     streamed: float = 0.0
     moved: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a graph that decide what a fit costs.
+
+    Parameters
+    ----------
+    nodes, edges, features : int
+        Edges are undirected.
+    classes, labelled : int
+        Classes, and the nodes learned and selected from.
+    weighted : bool
+        Whether edges have weights.
+    entries : int or None
+        Stored entries of sparse features; None if they are dense.
+    doubled : int, default=0
+        Features that repeat others: 1 − u beside each number u of a table. Components have no columns for them.
+
+    Examples
+    --------
+    >>> from slimg.components.component import Sizes
+    >>> Sizes(nodes=2_449_029, edges=61_859_140, features=100).features
+    100
+    """
+
+    nodes: int
+    edges: int
+    features: int
+    classes: int = 2
+    labelled: int = 0
+    weighted: bool = False
+    entries: int | None = None
+    doubled: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "edges", "features", "classes", "labelled", "doubled"):
+            check_whole_number(getattr(self, name), f"estimate: {name}", int(name == "nodes"))
+
+    @classmethod
+    def of(cls, graph: Graph) -> Sizes:
+        """The sizes of a graph.
+
+        Returns
+        -------
+        Sizes
+        """
+        weighted = graph.adjacency.weights is not None
+        entries = int(graph.features.nnz) if sparse.issparse(graph.features) else None  # type: ignore[union-attr]
+        return cls(graph.n, graph.edges, graph.d, max(2, len(graph.classes)), len(graph.labelled), weighted, entries)
+
+    @property
+    def stored_features(self) -> int:
+        """Entries of X that are stored."""
+        return self.nodes * self.features if self.entries is None else self.entries
+
+    def rank(self, rank: Rank) -> int:
+        """The most columns that a rank can give.
+
+        Returns
+        -------
+        int
+        """
+        if not isinstance(rank, EnergyRank):
+            return min(self.nodes, rank)
+        return min(self.nodes, self.features or self.nodes, rank.max_rank)
+
+    def lanczos(self, rank: Rank) -> LanczosLayout:
+        """How U of that rank is decomposed.
+
+        Returns
+        -------
+        LanczosLayout
+        """
+        return lanczos_layout(self.nodes, self.structure_rank(rank))
+
+    def structure_rank(self, rank: Rank) -> int:
+        """The most columns of U that a rank can give.
+
+        Returns
+        -------
+        int
+        """
+        if not isinstance(rank, EnergyRank):
+            return min(self.nodes, rank)
+        return structure_rank(rank, self.nodes, self.features or self.nodes)
 
 
 @dataclass

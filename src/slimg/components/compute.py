@@ -27,7 +27,9 @@ from slimg.components.component import (
     EnergyRank,
     FittedComponent,
     Rank,
+    Sizes,
     available_components,
+    lacking,
 )
 from slimg.components.features import (
     Diffusion,
@@ -58,7 +60,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, Weighted, operator
-from slimg.linalg.pca import leading_directions, principal_components, reduced_width
+from slimg.linalg.pca import SWEEPS, leading_directions, principal_components, reduced_width
 from slimg.system import release_pages
 
 SIDE_BY_SIDE = 1 << 23
@@ -340,6 +342,28 @@ def compute_components(
     result.rank = max(*context.ranks.values(), *result.widths.values(), 0)
     result.seconds["total"] = time.perf_counter() - begun
     return result
+
+
+def columns_through(sizes: Sizes, components: Sequence[Component] = DEFAULT_COMPONENTS) -> float:
+    """Columns that a fit takes through A, about: those of U, then those of the hops, whose first pass is shared.
+
+    Returns
+    -------
+    float
+    """
+    found = [each for each in components if lacking(each, 2 * sizes.edges, sizes.features) is None]
+    far = [each for each in found if isinstance(each, FeatureComponent) and each.hops]
+    costs = [each.cost(sizes) for each in found if each not in far]
+    through = sum(cost.passes * cost.pass_width for cost in costs)
+    if not far:
+        return through
+    width = max(each.cost(sizes).pass_width for each in far)
+    longest: dict[str, int] = {}
+    for each in far:
+        kind = getattr(each, "kind", "sym")
+        longest[kind] = max(longest.get(kind, 0), each.hops)
+    reduction = 2 * SWEEPS * (width < sizes.features)
+    return through + (1 + sum(hops - 1 for hops in longest.values()) + reduction) * width
 
 
 def _nonempty(result: Components, names: list[str]) -> list[str]:

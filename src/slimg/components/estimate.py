@@ -21,16 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scipy import sparse
-
-from slimg.components.component import Component, Cost, EnergyRank, Rank, lacking, structure_rank
-from slimg.components.compute import DEFAULT_COMPONENTS, SIDE_BY_SIDE, default_components
+from slimg.components.component import Component, Cost, lacking
+from slimg.components.component import Sizes as Sizes
+from slimg.components.compute import SIDE_BY_SIDE, default_components
 from slimg.components.features import FeatureComponent
 from slimg.engine.base import Engine, check_engine, engine_for
-from slimg.errors import check_whole_number
 from slimg.graph.graph import Graph
-from slimg.linalg.krylov import LanczosLayout, lanczos_layout
-from slimg.linalg.pca import SWEEPS
 from slimg.system import as_bytes, available_memory, resident, show_bytes
 
 if TYPE_CHECKING:
@@ -54,92 +50,6 @@ PROCESS, JUDGED, LEAST = 280 << 20, 250 << 20, 560 << 20
 """Bytes of the process, what a diagnosis and a comparison take, and the least budget of the engine of files."""
 COMPILE = 4.0
 """Seconds for compiled kernels to be loaded, and for what does not grow."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """The sizes of a graph that decide what a fit costs.
-
-    Parameters
-    ----------
-    nodes, edges, features : int
-        Edges are undirected.
-    classes, labelled : int
-        Classes, and the nodes learned and selected from.
-    weighted : bool
-        Whether edges have weights.
-    entries : int or None
-        Stored entries of sparse features; None if they are dense.
-    doubled : int, default=0
-        Features that repeat others: 1 − u beside each number u of a table. Components have no columns for them.
-
-    Examples
-    --------
-    >>> from slimg.components.estimate import Sizes
-    >>> Sizes(nodes=2_449_029, edges=61_859_140, features=100).features
-    100
-    """
-
-    nodes: int
-    edges: int
-    features: int
-    classes: int = 2
-    labelled: int = 0
-    weighted: bool = False
-    entries: int | None = None
-    doubled: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("nodes", "edges", "features", "classes", "labelled", "doubled"):
-            check_whole_number(getattr(self, name), f"estimate: {name}", int(name == "nodes"))
-
-    @classmethod
-    def of(cls, graph: Graph) -> Sizes:
-        """The sizes of a graph.
-
-        Returns
-        -------
-        Sizes
-        """
-        weighted = graph.adjacency.weights is not None
-        entries = int(graph.features.nnz) if sparse.issparse(graph.features) else None  # type: ignore[union-attr]
-        return cls(graph.n, graph.edges, graph.d, max(2, len(graph.classes)), len(graph.labelled), weighted, entries)
-
-    @property
-    def stored_features(self) -> int:
-        """Entries of X that are stored."""
-        return self.nodes * self.features if self.entries is None else self.entries
-
-    def rank(self, rank: Rank) -> int:
-        """The most columns that a rank can give.
-
-        Returns
-        -------
-        int
-        """
-        if not isinstance(rank, EnergyRank):
-            return min(self.nodes, rank)
-        return min(self.nodes, self.features or self.nodes, rank.max_rank)
-
-    def lanczos(self, rank: Rank) -> LanczosLayout:
-        """How U of that rank is decomposed.
-
-        Returns
-        -------
-        LanczosLayout
-        """
-        return lanczos_layout(self.nodes, self.structure_rank(rank))
-
-    def structure_rank(self, rank: Rank) -> int:
-        """The most columns of U that a rank can give.
-
-        Returns
-        -------
-        int
-        """
-        if not isinstance(rank, EnergyRank):
-            return min(self.nodes, rank)
-        return structure_rank(rank, self.nodes, self.features or self.nodes)
 
 
 @dataclass(frozen=True)
@@ -292,28 +202,6 @@ def choose_engine(
     return found
 
 
-def columns_through(sizes: Sizes, components: Sequence[Component] = DEFAULT_COMPONENTS) -> float:
-    """Columns that a fit takes through A, about: those of U, then those of the hops, whose first pass is shared.
-
-    Returns
-    -------
-    float
-    """
-    found = _available(sizes, components)
-    far = [each for each in found if isinstance(each, FeatureComponent) and each.hops]
-    costs = [each.cost(sizes) for each in found if each not in far]
-    through = sum(cost.passes * cost.pass_width for cost in costs)
-    if not far:
-        return through
-    width = max(each.cost(sizes).pass_width for each in far)
-    longest: dict[str, int] = {}
-    for each in far:
-        kind = getattr(each, "kind", "sym")
-        longest[kind] = max(longest.get(kind, 0), each.hops)
-    reduction = 2 * SWEEPS * (width < sizes.features)
-    return through + (1 + sum(hops - 1 for hops in longest.values()) + reduction) * width
-
-
 def show_seconds(seconds: float) -> str:
     """Seconds, minutes or hours."""
     for unit, size in (("h", 3600), ("min", 60)):
@@ -337,12 +225,8 @@ class _Costs:
         return sum(getattr(cost, name) for cost in self.all)
 
 
-def _available(sizes: Sizes, components: Sequence[Component]) -> list[Component]:
-    return [each for each in components if lacking(each, 2 * sizes.edges, sizes.features) is None]
-
-
 def _costs(sizes: Sizes, components: Sequence[Component]) -> _Costs:
-    found = _available(sizes, components)
+    found = [each for each in components if lacking(each, 2 * sizes.edges, sizes.features) is None]
     features = [each.cost(sizes) for each in found if isinstance(each, FeatureComponent)]
     return _Costs([each.cost(sizes) for each in found if not isinstance(each, FeatureComponent)], features)
 

@@ -35,7 +35,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, identity, issparse
@@ -48,6 +48,7 @@ from slimg.components.component import (
     Cost,
     EnergyRank,
     Rank,
+    Sizes,
     Target,
     check_rank,
     check_steps,
@@ -62,10 +63,6 @@ from slimg.graph.relations import opposite
 from slimg.linalg.operators import Operator, Steps, operator, steps
 from slimg.linalg.pca import PCA, SWEEPS, reduced_width
 from slimg.system import require_unchanged
-
-if TYPE_CHECKING:
-    from slimg.components.estimate import Sizes
-
 
 EXACT_AT_MOST = 4_096
 """Features up to which the paper's rule, whose ranks are large, takes X as it is."""

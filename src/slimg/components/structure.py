@@ -12,7 +12,7 @@ of the graph that no kept column reaches) becomes zero.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -25,6 +25,7 @@ from slimg.components.component import (
     Cost,
     EnergyRank,
     Rank,
+    Sizes,
     Target,
     check_rank,
 )
@@ -37,9 +38,6 @@ from slimg.graph.graph import Graph
 from slimg.graph.relations import opposite
 from slimg.linalg.operators import Operator, operator, steps
 from slimg.linalg.svd import Spectrum, operator_svd
-
-if TYPE_CHECKING:
-    from slimg.components.estimate import Sizes
 
 
 class StructureState(NamedTuple):
