@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from slimg._sklearn import BaseEstimator
     from slimg.explain.counterfactual import Counterfactual
     from slimg.explain.explanation import Explanation, Summary
-    from slimg.inference.fold_in import FittedNodes, FoldIn, Scorer, View
-    from slimg.inference.kept_graph import FittedGraph
+    from slimg.inference.fold_in import FittedGraph, FittedNodes, FoldIn, Scorer, View
     from slimg.inference.predictions import Calibration
     from slimg.report.notebook import Page
     from slimg.report.plots import Plots
@@ -411,7 +410,7 @@ class FittedModel(BaseNodeClassifier):
     @property
     def fitted_graph_(self) -> FittedGraph:
         """The fitted graph, also of a model from a file that keeps it, and what long components need of it."""
-        from slimg.inference.kept_graph import FittedGraph
+        from slimg.inference.fold_in import FittedGraph
 
         check_is_fitted(self)
         if self._kept is None:

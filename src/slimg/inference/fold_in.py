@@ -13,6 +13,13 @@ Scores of a linear model on P(A, X), for nodes of any graph.
 
     scores_i = b + Σ_g p_g,i W_g        p_g,i as the component g places node i
 
+A long sum F = Σ_{k ≤ K} c₀ ρᵏ Opᵏ would read the whole graph for a new node. Since F_K X = c₀ X + ρ Op F_{K−1} X, new rows are
+
+    s = c₀ x M + ρ (Op[new, old] T + Op[new, new] s)        M = V Cᵀ,  T = F_{K−1} X M of the fitted graph (n × r)
+
+with T as it was at the fit. Kept is T Q (n × q) with Q (r × q) orthonormal, whose span holds the weights and the first
+`LEADING` directions: s W is exact, and ‖s‖ lacks only what lies outside.
+
 Digests of 64 bits for rows: equal rows have equal digests, different ones almost surely not.
 
     features   Σ_j bits(x_ij) · m_j  mod 2⁶⁴          m_j: an odd number by column, bits(0) = 0
@@ -30,28 +37,33 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from slimg.components.component import FittedComponent, Target
+from slimg.components.component import Component, FittedComponent, Target
+from slimg.components.features import FeatureComponent
 from slimg.engine.base import Array, reader
+from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 from slimg.learn.objective import softmax
-from slimg.linalg.operators import around, row_sums
+from slimg.linalg.operators import around, row_sums, steps
 
 if TYPE_CHECKING:
-    from slimg.inference.kept_graph import Tail
     from slimg.inference.new_rows import Drift
 
 BLOCK_ENTRIES = 1 << 22
 """Dense entries that are looked at together."""
 BLOCK_IDS = 1 << 16
 """Ids that are looked at together."""
+LEADING = 32
+"""Directions of a long component that are kept beside those of its weights."""
+SHORT = 2
+"""Hops up to which a component is computed in the grown graph itself."""
 
 
 def node_digests(graph: Graph, ids: np.ndarray | None = None) -> np.ndarray:
@@ -242,6 +254,77 @@ class Scorer:
         """
         fitted = self.components.get(name)
         return None if fitted is None else fitted.component.feature_names(fitted.state)
+
+
+class Tail(NamedTuple):
+    """T Q / scale of a long component (n × q, float16), the scale (q) and Q (r × q)."""
+
+    rows: Array
+    scale: Array
+    basis: Array
+
+    def scores(self, fitted: FittedComponent, weights: Array, target: Target) -> Array:
+        """p W of new nodes from the tail of their fitted neighbours."""
+        component, state = fitted.component, fitted.state
+        graph, rows, known = target
+        ratio, basis = ratio_of(component), self.basis.astype(np.float64)
+        assert isinstance(component, FeatureComponent) and known is not None and ratio is not None
+        own = component.coefficients[0] * (state.raw(state.prepared(graph, rows)) @ basis)
+        way = steps(component.operators(graph)[:1], rows, (0.0, 1.0))
+        matrix, there = way.matrices[0], known[way.reached] >= 0
+        old = matrix[:, there] @ (self.rows[known[way.reached[there]]].astype(np.float64) * self.scale)
+        among, place = matrix[:, ~there], np.searchsorted(rows, way.reached[~there])
+        found = own
+        for _ in range(component.hops):
+            found = own + ratio * (old + among @ found[place])
+        raw = found - state.shift @ basis if state.mean is not None else found
+        length = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        return raw / np.where(length > 0, length, 1)[:, None] @ (basis.T @ weights.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGraph:
+    """The graph that a model was fitted on, without labels, and the tails of its long components."""
+
+    graph: Graph
+    tails: dict[str, Tail]
+
+    @classmethod
+    def of(cls, scorer: Scorer, graph: Graph) -> FittedGraph:
+        """Compute the tails of the long components on the fitted graph."""
+        tails = {name: _tail(scorer.components[name], scorer.weights[name], graph) for name in long_components(scorer)}
+        return cls(graph, tails)
+
+
+def ratio_of(component: Component) -> float | None:
+    """ρ of a component that is a long geometric sum of one operator, else None."""
+    if not isinstance(component, FeatureComponent) or component.hops <= SHORT:
+        return None
+    weights = np.array(component.coefficients)
+    if not weights.all() or not np.allclose(weights[1:] / weights[:-1], weights[1] / weights[0]):
+        return None
+    return float(weights[1] / weights[0]) if type(component).operator is not FeatureComponent.operator else None
+
+
+def long_components(scorer: Scorer) -> list[str]:
+    """Names of the long components with weights."""
+    return [name for name in scorer.used if ratio_of(scorer.components[name].component) is not None]
+
+
+def _tail(fitted: FittedComponent, weights: Array, graph: Graph) -> Tail:
+    component, state = fitted.component, fitted.state
+    assert isinstance(component, FeatureComponent)
+    r = len(weights)
+    basis, _ = np.linalg.qr(np.concatenate([np.eye(r, min(r, LEADING)), weights], axis=1))
+    step, blocks = 1 << 14, []
+    for start in range(0, graph.n, step):
+        rows = np.arange(start, min(start + step, graph.n))
+        blocks.append((state.raw(state.prepared(graph, rows)) @ basis).astype(np.float32))
+    operator, engine = component.operator(graph.adjacency), MemoryEngine()
+    assert operator is not None
+    tail = operator.series(engine, engine.row_matrix(np.concatenate(blocks)), component.coefficients[:-1])
+    scale = np.maximum(np.abs(tail).max(axis=0), 1e-30).astype(np.float32)
+    return Tail((tail / scale).astype(np.float16), scale, basis.astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
     A' = (A B; Bᵀ C)        n fitted nodes, m new ones; B and C are the edges of the new rows
 
 Components of a short reach place the new nodes in A' as they place nodes of any graph; those of a long one use what the
-model keeps of the fitted nodes (`slimg.inference.kept_graph`).
+model keeps of the fitted nodes (`slimg.inference.fold_in`).
 
 Drift compares the new nodes with the fitted ones, each a number without a unit:
 
@@ -28,8 +28,7 @@ from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency, as_adjacency, index_type
 from slimg.graph.columns import list_names, stacked
 from slimg.graph.graph import Graph
-from slimg.inference.fold_in import FittedNodes, FoldIn, Scorer
-from slimg.inference.kept_graph import FittedGraph
+from slimg.inference.fold_in import FittedGraph, FittedNodes, FoldIn, Scorer
 from slimg.linalg.operators import around, gathered
 
 SAMPLE = 1_000
