@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 import slimg
 from slimg import Graph
-from slimg.components import PropagatedFeatures, Target, compute_components
-from slimg.components.row_scaling import preparation_of, prepare_features, unit_rows, without_noise
+from slimg.components import Features, PropagatedFeatures, Target, compute_components
+from slimg.components.row_scaling import dense_rows, preparation_of, prepare_features, unit_rows, without_noise
 from slimg.engine import MemoryEngine
 from slimg.engine.mapped import MappedEngine
 
@@ -140,6 +140,52 @@ def test_counts_are_divided_by_their_sum_and_measured_numbers_standardised(x, de
         np.testing.assert_allclose(dense, (x - x.mean(axis=0)) / x.std(axis=0), atol=1e-5)
     else:
         np.testing.assert_allclose(dense.sum(axis=1), 1, atol=1e-5)
+
+
+def counts_of_words(n=200, d=300, seed=0):
+    """Rows of words, the first in every row, the last in none, the last row empty, and a graph over them."""
+    rng = np.random.default_rng(seed)
+    x = rng.poisson(9 / (1 + np.arange(d)), (n, d)).astype(np.float32)
+    x[:, 0] += 1
+    x[:, -1] = x[-1] = 0
+    ring = np.arange(n)
+    edges = sp.coo_array((np.ones(2 * n), (np.tile(ring, 2), np.concatenate([(ring + 1) % n, (ring + 7) % n]))), (n, n))
+    return x, Graph.from_arrays(edges, features=sp.csr_matrix(x), labels=rng.integers(0, 2, n))
+
+
+@pytest.mark.parametrize("given", [sp.csr_matrix, np.asarray])
+def test_rare_words_of_counts_weigh_more(given):
+    x, _ = counts_of_words()
+    weighted = x * [np.sqrt(np.log((len(x) + 1) / max(np.count_nonzero(column), 1))) for column in x.T]
+    total = weighted.sum(axis=1, keepdims=True)
+    expected = np.divide(weighted, total, out=np.zeros_like(weighted), where=total > 0)
+    np.testing.assert_allclose(dense_rows(prepare_features(ENGINE, given(x), "auto")), expected, atol=1e-6)
+    assert expected[:-1, 0].all() and not expected[-1].any()
+
+
+def test_words_without_counts_shares_and_dense_counts_have_no_weights():
+    x, _ = counts_of_words()
+    for other in (x > 0, x / 4, x + 1):
+        found = preparation_of(ENGINE, ENGINE.row_matrix(sp.csr_matrix(other, dtype=np.float32)), "auto")
+        assert found.normalize == "row" and found.weights is None
+    assert preparation_of(ENGINE, ENGINE.row_matrix(x), "row").weights is None
+
+
+@pytest.mark.parametrize("rank", [16, 256], ids=["reduced", "as it is"])
+def test_weights_of_words_go_through_engines_placing_explaining_and_the_model_file(rank):
+    _, graph = counts_of_words()
+    components = [Features(rank=rank), PropagatedFeatures(rank=rank)]
+    parts, mapped = (compute_components(graph, engine, components=components) for engine in (ENGINE, MappedEngine("1GB")))
+    assert any("the fewer nodes have one" in note for note in parts.notes)
+    target = Target(graph, np.arange(graph.n))
+    for name, fitted in parts.fitted.items():
+        np.testing.assert_allclose(mapped.engine.to_array(mapped.blocks[name]), parts.blocks[name], atol=1e-4)
+        np.testing.assert_allclose(fitted.rows(target)[0], parts.blocks[name], atol=1e-4)
+        component, weights = fitted.component, np.eye(parts.widths[name])[:, :3]
+        again = component.from_arrays(component.to_arrays(fitted.state))
+        np.testing.assert_array_equal(component.project(again, target), component.project(fitted.state, target))
+        for k, found in enumerate(component.attribute(fitted.state, weights, target)):
+            np.testing.assert_allclose(found.features.sum(axis=0), parts.blocks[name][k, :3], atol=1e-4)
 
 
 def test_a_constant_column_becomes_zero():

@@ -75,6 +75,12 @@ FEW_FEATURES = STRUCTURE_RANK
 MANY_LABELS = 100
 """Labels from which on U is wider and direct neighbours have a component by default; with few features, `FEATURE_RANK`."""
 
+NOTES: dict[tuple[str | None, str | None, bool], str] = {
+    ("auto", "standard", False): "Features are measured numbers, not counts: each column is standardised.",
+    ("auto", "row", True): "Features are counts: the fewer nodes have one, the more it counts.",
+}
+"""What is said of how X was prepared: asked for, decided, and whether columns have weights."""
+
 
 def paper_components(*, rank: Rank = PAPER_RANK, pca: bool = True, normalize: str | None = "auto") -> tuple[Component, ...]:
     """Make the paper's four components with the same options: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X).
@@ -429,9 +435,8 @@ def _features(result: Components, context: Context, group: list[FeatureComponent
     engine, features = result.engine, context.graph.features
     numbers = numbers_of(context.graph.reading) if group[0].normalize == "bins" else None
     preparation = preparation_of(engine, engine.row_matrix(features), group[0].normalize, numbers)
-    if group[0].normalize == "auto" and preparation.normalize == "standard":
-        note = "Features are measured numbers, not counts: each column is standardised."
-        result.notes += () if note in result.notes else (note,)
+    note = NOTES.get((group[0].normalize, preparation.normalize, preparation.weights is not None))
+    result.notes += () if note is None or note in result.notes else (note,)
     reduction = _timed(result, "features", _reduction, context, group, preparation)
     start = partial(_timed, result, "features", _start, engine, features, preparation, reduction)
     solve = partial(_solve, result, context, preparation, reduction)

@@ -146,7 +146,8 @@ class FeatureComponent(Component):
     normalize : "auto", "row", "standard", "bins" or None, default="auto"
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
         each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
-        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
+        "auto" takes "row" for counts and bags of words, with weights of words where some are there more than once, and
+        "standard" for measured numbers.
     """
 
     rank: Rank = FEATURE_RANK
@@ -333,7 +334,7 @@ class FeatureComponent(Component):
 
     def to_arrays(self, state: FeatureState) -> dict[str, Array]:
         """Mean (d), V (d × l), directions (r × l), singular values (r), and how X is prepared."""
-        _, shifted, mean, scale, edges, places = state.preparation
+        _, shifted, mean, scale, edges, places, weights = state.preparation
         kept = {"shifted": np.array(shifted)}
         if state.floor:
             kept["floor"] = np.array(state.floor)
@@ -343,6 +344,8 @@ class FeatureComponent(Component):
             kept |= {"edges": edges, "names": np.frombuffer("\n".join(state.names).encode(), np.uint8)}
         if places is not None:
             kept["places"] = places
+        if weights is not None:
+            kept["column_weights"] = weights
         if state.basis is not None:
             kept["basis"] = state.basis
         if state.pca is None or state.mean is None:
@@ -354,7 +357,8 @@ class FeatureComponent(Component):
         """The state of a model file."""
         decided = "standard" if "column_mean" in arrays else "row" if self.normalize == "auto" else self.normalize
         columns = arrays.get("column_mean"), arrays.get("column_scale")
-        preparation = Preparation(decided, bool(arrays["shifted"]), *columns, arrays.get("edges"), arrays.get("places"))
+        others = (arrays.get(name) for name in ("edges", "places", "column_weights"))
+        preparation = Preparation(decided, bool(arrays["shifted"]), *columns, *others)
         text = bytes(arrays["names"]).decode("utf-8", "replace").split("\n") if "names" in arrays else None
         names = None if text is None else tuple(text)
         if (self.normalize == "bins") != (names is not None and len(names) == BINS * len(arrays["edges"])):
@@ -384,7 +388,8 @@ class Features(FeatureComponent):
     normalize : "auto", "row", "standard", "bins" or None, default="auto"
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
         each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
-        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
+        "auto" takes "row" for counts and bags of words, with weights of words where some are there more than once, and
+        "standard" for measured numbers.
 
     Examples
     --------
@@ -432,7 +437,8 @@ class PropagatedFeatures(FeatureComponent):
     normalize : "auto", "row", "standard", "bins" or None, default="auto"
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
         each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
-        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
+        "auto" takes "row" for counts and bags of words, with weights of words where some are there more than once, and
+        "standard" for measured numbers.
     kind : "row" or "sym", default="row"
         "row" takes the mean over neighbours, A_row; "sym" smooths over the neighbourhood with the node itself, Ã_sym.
     steps : int, default=2
@@ -511,7 +517,8 @@ class Diffusion(FeatureComponent):
     normalize : "auto", "row", "standard", "bins" or None, default="auto"
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
         each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
-        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
+        "auto" takes "row" for counts and bags of words, with weights of words where some are there more than once, and
+        "standard" for measured numbers.
     alpha : float, default=0.1
         Above 0 and below 1; the larger, the nearer.
     steps : int, default=10
@@ -583,7 +590,8 @@ class PathFeatures(FeatureComponent):
     normalize : "auto", "row", "standard", "bins" or None, default="auto"
         "row" divides each row of X by its sum, after subtracting its minimum where X has negative entries; "standard" gives
         each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
-        "auto" takes "row" for counts and bags of words, "standard" for measured numbers.
+        "auto" takes "row" for counts and bags of words, with weights of words where some are there more than once, and
+        "standard" for measured numbers.
     path : tuple of str
         Steps from the node outwards, as `Graph.directions` names them: ``"cites →"``, ``"cites ←"``, or the name of an
         undirected relation.

@@ -1,6 +1,7 @@
 """Rows of X and of components: preparation and normalisation.
 
     row        x = (x − min x) / Σ(x − min x)      the minimum only if any entry of X is negative
+    counts     x = x w / Σ x w                     w_j = √log((n + 1) / rows that have j): rare words say more
     standard   x = (x − mean) / deviation          by columns
     bins       x_jq = 1/k if x_j is in the q-th range   k · 8 columns for k numbers; ranges end at quantiles
     unit       x = x / ‖x‖₂
@@ -31,7 +32,7 @@ Rows = Any
 
 
 NORMALIZATIONS = ("auto", "row", "standard", "bins", None)
-"""How X may be prepared; "auto" takes "row" for counts and "standard" for measured numbers."""
+"""How X may be prepared; "auto" takes "row" for counts, whose columns it weights, and "standard" for measured numbers."""
 BINS = 8
 """Ranges of a column of numbers; a column with fewer distinct values has one for each, and the others are empty."""
 SAMPLE = 1 << 16
@@ -104,6 +105,8 @@ class Preparation(NamedTuple):
         Where ranges begin after the first, for "bins"; infinite where a column has fewer of them.
     places : int64 array of shape (k, 3), or None
         Of u, 1 − u and the missing of numbers of a table, for "bins"; None if every feature is a number.
+    weights : array of shape (d,), float32, or None
+        w, for "row" of counts.
     """
 
     normalize: str | None = "row"
@@ -112,6 +115,7 @@ class Preparation(NamedTuple):
     scale: Array | None = None
     edges: Array | None = None
     places: Array | None = None
+    weights: Array | None = None
 
     @property
     def length(self) -> float:
@@ -175,7 +179,9 @@ def preparation_of(
 ) -> Preparation:
     """What is to be done to the rows of X, so that rows that come later are prepared alike."""
     if normalize == "auto":
-        normalize = "row" if _are_counts(engine, row_matrix) else "standard"
+        normalize, several = _kind_of(engine, row_matrix)
+        if several:
+            return Preparation(normalize, weights=_weights_of_words(engine, row_matrix))
     if normalize == "bins":
         sample = np.unique(np.linspace(0, row_matrix.shape[0] - 1, SAMPLE).astype(np.int64))
         places = None if numbers is None else numbers.places
@@ -190,13 +196,21 @@ def preparation_of(
     return Preparation(normalize, normalize is not None and bool(engine.sum_rows(_has_negative, row_matrix)))
 
 
-def _are_counts(engine: Engine, row_matrix: RowMatrix) -> bool:
-    """Whether X is counts, a bag of words, or rows of equal sums: not negative, and whole, sparse, or with one sum."""
-    negative, fractions, nonzero, sums, squares = engine.sum_rows(_kinds_of_entries, row_matrix)
+def _kind_of(engine: Engine, row_matrix: RowMatrix) -> tuple[str, bool]:
+    """"row" for counts, a bag of words, or rows of equal sums: not negative, and whole, sparse, or with one sum; and whether X is
+    sparse counts of which some are above one."""
+    negative, fractions, nonzero, several, sums, squares = engine.sum_rows(_kinds_of_entries, row_matrix)
     n, d = row_matrix.shape
-    spread = squares / n - (sums / n) ** 2
+    spread, sparse_ = squares / n - (sums / n) ** 2, nonzero < SPARSE * n * d
     even = spread <= 1e-6 * (sums / n) ** 2
-    return negative == 0 and bool(fractions == 0 or nonzero < SPARSE * n * d or even)
+    counts = negative == 0 and bool(fractions == 0 or sparse_ or even)
+    return ("row", bool(fractions == 0 and sparse_ and several)) if counts else ("standard", False)
+
+
+def _weights_of_words(engine: Engine, row_matrix: RowMatrix) -> Array:
+    """w of the columns of X, above zero even for a word that each row has; one that no row has is as one that one row has."""
+    rows_with = engine.sum_rows(_nonzero_by_column, row_matrix)
+    return np.sqrt(np.log((row_matrix.shape[0] + 1) / np.maximum(rows_with, 1))).astype(np.float32)
 
 
 def prepared_rows(block: Rows, how: Preparation) -> Rows:
@@ -208,6 +222,8 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
     if how.mean is not None and how.scale is not None:
         rows = dense_rows(block)
         return ((rows - how.mean) / how.scale).astype(np.result_type(rows, np.float32), copy=False)
+    if how.weights is not None:
+        block = _weighted(block, how.weights)
     if sparse.issparse(block) and not how.shifted:
         total = _row_sums(block)
         scale = np.divide(1, total, out=np.zeros_like(total), where=total > 0)
@@ -299,11 +315,23 @@ def _in_bins(rows: Array, edges: Array) -> Rows:
 
 
 def _kinds_of_entries(block: Rows) -> Array:
-    """Counts of negative, fractional and non-zero entries, the sum of the rows' sums, and of their squares."""
+    """Counts of entries: negative, fractional, not zero, above one; the sum of the rows' sums, and of their squares."""
     entries = np.asarray(block.data if sparse.issparse(block) else block)
     sums = _row_sums(block)
-    counts = [np.count_nonzero(found) for found in (entries < 0, entries != np.floor(entries), entries)]
+    counts = [np.count_nonzero(found) for found in (entries < 0, entries != np.floor(entries), entries, entries > 1)]
     return np.array([*counts, sums.sum(), np.square(sums).sum()], np.float64)
+
+
+def _nonzero_by_column(block: Rows) -> Array:
+    columns = block.indices[block.data != 0] if sparse.issparse(block) else np.nonzero(block)[1]
+    return np.bincount(columns, minlength=block.shape[1]).astype(np.float64)
+
+
+def _weighted(block: Rows, weights: Array) -> Rows:
+    """Columns times w."""
+    if not sparse.issparse(block):
+        return block * weights
+    return type(block)((block.data * weights[block.indices], block.indices, block.indptr), block.shape)
 
 
 def _row_sums(block: Rows) -> Array:

@@ -299,7 +299,7 @@ STATES: dict[Any, dict[str, tuple[str, str]]] = {
     Structure: {"vectors": ("f", "nk"), "eigenvalues": ("f", "k")},
     FeatureComponent: {
         "shifted": ("b1", ""), "floor": ("f", ""), "column_mean": ("f", "d"), "column_scale": ("f", "d"),
-        "edges": ("f4", "ej"), "names": ("u1", "z"), "places": ("i8", "et"),
+        "edges": ("f4", "ej"), "names": ("u1", "z"), "places": ("i8", "et"), "column_weights": ("f", "d"),
         "basis": ("f", "dl"), "mean": ("f", "d"), "components": ("f", "kl"), "singular_values": ("f", "k"),
     },
 }  # fmt: skip
