@@ -6,11 +6,12 @@ the truth. Seconds are those of the whole command (files to page), its stages, a
 is what counts on a busy machine.
 
 With --explanations the typed command runs for the first seed alone; the scores of 1,000 nodes are explained from its model file,
-and for each the parts, and the features and neighbours of each part, are added up and compared with the scores.
+and for each the parts, and the features and neighbours of each part, are added up and compared with the scores. The fit is kept
+in --folder, if one is given, and taken from there the next time.
 
 With --fit the merged links are read and fitted in this process, without files and page: its peak after each stage.
 
-    python benchmarks/wordnet.py [--seeds 3] [--explanations] [--fit]
+    python benchmarks/wordnet.py [--seeds 3] [--explanations [--folder DIR]] [--fit]
 """
 
 from __future__ import annotations
@@ -40,24 +41,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--explanations", action="store_true")
+    parser.add_argument("--folder", type=Path)
     parser.add_argument("--fit", action="store_true")
     options = parser.parse_args()
     if options.fit:
         return write("wordnet", {**read("wordnet"), "fit alone": fit_alone()})
     nodes = pd.read_csv(DATA / "nodes.csv.gz", keep_default_na=False)
     runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
         for seed in range(1 if options.explanations else options.seeds):
             known = np.random.default_rng(seed).random(len(nodes)) < 0.05
-            masked = Path(folder) / "nodes.csv.gz"
+            masked = folder / "nodes.csv.gz"
             nodes.assign(lexname=nodes.lexname.where(known, "")).to_csv(masked, index=False)
             if options.explanations:
-                accuracy = run(masked, nodes, known, WAYS["typed"], Path(folder) / "typed")["accuracy"]
-                found = {"accuracy": accuracy, **explanations(_model(Path(folder) / "typed" / "model.slimg"))}
+                model = folder / "typed" / "model.slimg"
+                if not model.exists():
+                    run(masked, nodes, known, WAYS["typed"], folder / "typed")
+                found = explanations(_model(model))
                 print(json.dumps(found, indent=1))
                 return write("wordnet", {**read("wordnet"), "explanations": found})
             for way, given in WAYS.items():
-                runs[way].append(run(masked, nodes, known, given, Path(folder) / f"{way}{seed}"))
+                runs[way].append(run(masked, nodes, known, given, folder / f"{way}{seed}"))
                 print(way, seed, {key: value for key, value in runs[way][-1].items() if key != "zero"}, flush=True)
             write("wordnet", {"protocol": __doc__.split("\n\n")[1], "runs": runs, **summary(runs)})
     print(json.dumps(summary(runs), indent=1))
