@@ -131,7 +131,7 @@ def explanations(model: Any, count: int = 1_000) -> dict[str, Any]:
             if part.features is not None:
                 sums["features"].append((part.features.sum(axis=0), part.scores))
             if len(part.source_scores):
-                sums["neighbours"].append((part.source_scores.sum(axis=0), part.scores))
+                sums["neighbours"].append((part.source_scores.sum(axis=0) + rest(model, part), part.scores))
         for key, pairs in sums.items():
             worst[key] = max([worst[key], *(float(np.abs(one - other).max()) for one, other in pairs)])
         each_node.append(float(np.abs(sums["parts"][0][0] - expected).max()))
@@ -139,6 +139,14 @@ def explanations(model: Any, count: int = 1_000) -> dict[str, Any]:
     spread = {"median": float(np.median(each_node)), "p99": float(np.quantile(each_node, 0.99)), "limit": LIMIT}
     size = float(np.abs(scores).max())
     return {"nodes": count, "components": len(model.coef_), "largest_difference": worst, "parts": spread, "largest_score": size}
+
+
+def rest(model: Any, part: Any) -> Any:
+    """What the weights of paths lack to one, Σ_s Opʰ_is − 1 times the average node: for features, by its formula."""
+    if part.features is None or not part.length:
+        return part.source_rest
+    mean, beta = model.scorer_.components[part.name].state.loadings(model.coef_[part.name])
+    return (part.source_weights.sum() - 1) * (mean @ beta) / part.length
 
 
 def _model(path: Path) -> Any:

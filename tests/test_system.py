@@ -1,5 +1,7 @@
 """Sizes as text and as bytes, and what the system has of them."""
 
+import resource
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,27 @@ def test_memory_is_read_from_the_system(tmp_path, monkeypatch):
     assert available_memory() == 12 * 1024
     monkeypatch.setattr(system, "PROC", tmp_path / "absent")
     assert available_memory() > 1 << 20
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_memory_is_what_the_nearest_limit_leaves(tmp_path, monkeypatch, version):
+    names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if version == 1 else ("memory.max", "memory.current")
+    root = tmp_path / "memory" if version == 1 else tmp_path
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "cgroup").write_text("3:cpu:/own\n4:memory:/outer/own\n" if version == 1 else "0::/outer/own\n")
+    (tmp_path / "meminfo").write_text("MemAvailable: 9000 kB\n")
+    for path, most, used, files in (("outer/own", "max", 7, 0), ("outer", "5000000", 2_000_000, 400_000), ("", "8000000", 0, 0)):
+        (root / path).mkdir(parents=True, exist_ok=True)
+        stat = f"inactive_file {files}\nanon 5\n"
+        for name, text in zip((*names, "memory.stat"), (most, str(used), stat), strict=True):
+            (root / path / name).write_text(text)
+    monkeypatch.setattr(system, "PROC", tmp_path)
+    monkeypatch.setattr(system, "GROUPS", tmp_path)
+    assert available_memory() == 3_400_000
+    (tmp_path / "self" / "statm").write_text("2 1 0")
+    limit = 2 * resource.getpagesize() + 1234
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, limit))
+    assert available_memory() == 1234
 
 
 def test_resident_memory_follows_what_is_held():

@@ -32,7 +32,7 @@ UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 SPARE = 64 << 20
 """Bytes that are left free on a disk."""
-PROC = Path("/proc")
+PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 DRAFT = r"\.{}\.[a-z0-9_]{{8}}\.part"
 """Pattern of the names of drafts, with the escaped name of their target."""
 
@@ -91,19 +91,50 @@ def show_bytes(size: float) -> str:
 def available_memory() -> int | None:
     """Return the bytes of memory that can be used without swapping; None where the system does not say.
 
+    That is the least of what the machine has free, what the control groups (cgroups) of this process leave, and what its limit
+    of address space does.
+
     Returns
     -------
     int or None
         Bytes.
     """
-    if (PROC / "meminfo").exists():
+    rooms = [*_free_memory(), *_left_by_groups()]
+    with suppress(ImportError, OSError, ValueError):  # Windows has no such limits
+        import resource
+
+        if (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) >= 0:
+            rooms.append(limit - int((PROC / "self" / "statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE"))
+    return max(0, min(rooms)) if rooms else None
+
+
+def _free_memory() -> list[int]:
+    """Bytes that the machine has free, if it says."""
+    with suppress(OSError):
         for line in (PROC / "meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return None
+                return [int(line.split()[1]) * 1024]
+    with suppress(ValueError, OSError, AttributeError):
+        return [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    return []
+
+
+def _left_by_groups() -> Iterator[int]:
+    """Bytes that each control group with a limit leaves; pages of files count as free."""
+    with suppress(OSError, ValueError):
+        for line in (PROC / "self" / "cgroup").read_text().splitlines():
+            _, kinds, path = line.split(":", 2)
+            if kinds and "memory" not in kinds.split(","):
+                continue
+            root = GROUPS / "memory" if kinds else GROUPS
+            most, used = ("memory.limit_in_bytes", "memory.usage_in_bytes") if kinds else ("memory.max", "memory.current")
+            place = root / path.strip("/")
+            for folder in (place, *place.parents):
+                if folder.is_relative_to(root):
+                    with suppress(OSError, ValueError):  # "max" is no limit
+                        stat = dict(each.split() for each in (folder / "memory.stat").read_text().splitlines())
+                        files = int(stat.get("total_inactive_file", stat.get("inactive_file", 0)))
+                        yield int((folder / most).read_text()) - int((folder / used).read_text()) + files
 
 
 def cores() -> int:

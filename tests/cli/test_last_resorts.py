@@ -53,6 +53,20 @@ def test_memory_that_does_not_suffice(folder):
         assert done.returncode == 3 and b"ulimit -v" in done.stderr and done.stderr.count(b"\n") == 1
 
 
+def test_a_matrix_whose_fit_is_more_than_memory_is_refused_before_it_is_read(folder):
+    """It can be read, 0.4 GB of 2, but a fit takes several times as much: once the kernel ended the process."""
+    n = len(folder.users)
+    x = np.lib.format.open_memmap("x.npy", "w+", np.float32, (n, 400_000_000 // (4 * n)))  # a file of holes
+    del x
+    limits = [(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9))]
+    for words in ((), ("--engine", "memory")):
+        begun = time.perf_counter()
+        assert Forked(*FIT, "--feature-matrix", "x.npy", *words, stderr="told.txt", limits=limits).wait(120) == 3
+        told = Path("told.txt").read_text()
+        assert all(each in told for each in ("takes about", "available", "fewer columns")) and told.count("\n") == 1, told
+        assert "x.npy" not in told and time.perf_counter() - begun < 60
+
+
 def test_a_process_without_a_console(folder, monkeypatch, capsys):
     import_module("slimg.cli.open")  # the module takes the name of the function
     monkeypatch.setattr(sys, "stdout", None)

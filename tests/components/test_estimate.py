@@ -8,12 +8,14 @@ import textwrap
 import numpy as np
 import pytest
 
+from slimg import SlimG
 from slimg.cli import main
 from slimg.components import estimate
+from slimg.components.compute import DEFAULT_COMPONENTS
 from slimg.components.estimate import Sizes
 from slimg.engine import rates
 from slimg.engine.rates import Rates
-from slimg.errors import InputError
+from slimg.errors import InputError, TooLarge
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
 
@@ -68,6 +70,20 @@ def test_memory_of_a_real_run_is_within_half_as_much_again(tmp_path):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     told, peak = map(int, done.stdout.split())
     assert 1 / 1.5 < told / peak < 1.5, (told, peak)
+
+
+def test_a_fit_for_which_memory_does_not_suffice_is_refused(monkeypatch):
+    graph = small_graph()
+    monkeypatch.setattr(estimate, "available_memory", lambda: 20_000)
+    with pytest.raises(TooLarge, match=r"300 nodes with 8 features .* takes about .* 20 kB are available .* engine mapped"):
+        SlimG().fit(graph)
+
+
+def test_directions_of_a_wide_matrix_count():
+    """240 nodes and 100,000 features took 0.77 GB beside the process and X, eight times X (240 directions, 28 bytes each)."""
+    wide = Sizes(240, 1200, 100_000, 4, 60)
+    found = estimate._beside_graph(wide, estimate._costs(wide, DEFAULT_COMPONENTS))
+    assert 0.6e9 < found < 1e9
 
 
 def test_the_command(capsys, tmp_path, monkeypatch):

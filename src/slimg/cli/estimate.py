@@ -4,7 +4,8 @@
     slimg estimate --nodes 2.4M --edges 62M --features 100 --classes 47 --labelled 120k
     slimg estimate FOLDER --memory 4GB                                         the folder of a graph on disk
 
-Files are measured by their sizes and first rows: CSV, TSV and Parquet. Edges that repeat another are counted like others.
+Files are measured by their sizes and first rows: CSV, TSV and Parquet, and a matrix of features as .npy by its header. Edges that
+repeat another are counted like others.
 """
 
 from __future__ import annotations
@@ -86,14 +87,17 @@ def measured(options: Options) -> tuple[Any, Any]:
 
     from slimg.components.estimate import Files, Sizes
     from slimg.io import Reading, with_name
+    from slimg.io.binary import npy_shape
     from slimg.io.disk_tables import PARQUET, TEXT, FileTable
     from slimg.io.features import DENSE_ROWS, plan_features
     from slimg.io.inputs import Joiner
 
     wrong = [source for source in (*options.edges, *options.nodes) if source.suffix not in (*TEXT, *PARQUET)]
+    wrong += [] if options.matrix is None or options.matrix.suffix == ".npy" else [options.matrix]
     if wrong or len(options.nodes) != 1 or not options.edges:
         what = f"not {wrong[0]}" if wrong else "one table of nodes and at least one of edges"
-        raise InputError(f"estimate measures CSV, TSV and Parquet, {what}: give numbers, as --nodes 2.4M --edges 62M")
+        read = "CSV, TSV and Parquet, and a matrix as .npy"
+        raise InputError(f"estimate measures {read}, {what}: give numbers, as --nodes 2.4M --edges 62M")
     begun = time.perf_counter()
     tables = [FileTable.open(source) for source in (*options.nodes, *options.edges)]
     heads = [table.head() for table in tables]
@@ -107,15 +111,18 @@ def measured(options: Options) -> tuple[Any, Any]:
     label = joiner.find_label(heads[0], id_name)
     labels = joiner.labels(heads[0], label)
     known = [value for value in labels.tolist() if value is not None and value == value]
+    labelled, weighted = round(n * len(known) / len(labels)), any(names[2] for names in joiner.columns["edges"].values())
+    counts = n, sum(rows for rows, _ in edges)
+    files, about = Files(size, sum(each for _, each in edges), len(heads[0].columns), pace), (max(2, len(set(known))), labelled)
+    if options.matrix is not None:
+        shape = with_name(options.matrix, npy_shape, options.matrix.path)
+        return Sizes(*counts, shape[-1] if len(shape) == 2 else 1, *about, weighted), files
     chosen = joiner.feature_columns(heads[0], id_name, label)
     rules: Any = options.kinds, options.missing, options.decimal
     plan, parts = with_name(options.nodes[0], plan_features, heads[0].__getitem__, chosen, *rules)
     entries = sum(2 * part.size if isinstance(part, np.ndarray) else part.nnz for part in parts) / len(heads[0])
-    d, labelled = len(plan.names), round(n * len(known) / len(labels))
-    weighted = any(names[2] is not None for names in joiner.columns["edges"].values())
-    sizes = Sizes(n, sum(rows for rows, _ in edges), d, max(2, len(set(known))), labelled, weighted,
-                  None if plan.is_dense and n >= DENSE_ROWS else int(n * entries), len(plan.numbers))  # fmt: skip
-    return sizes, Files(size, sum(each for _, each in edges), len(heads[0].columns), pace)
+    dense = plan.is_dense and n >= DENSE_ROWS
+    return Sizes(*counts, len(plan.names), *about, weighted, None if dense else int(n * entries), len(plan.numbers)), files
 
 
 def _is_number(text: str) -> bool:

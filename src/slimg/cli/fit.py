@@ -51,7 +51,7 @@ from slimg.errors import InputError, require, without_password
 from slimg.graph.graph import Graph
 from slimg.io import refuse_existing, write_text
 from slimg.io.inputs import Inputs, Options, read_inputs
-from slimg.system import as_bytes, available_memory, release_memory, show_bytes
+from slimg.system import as_bytes, available_memory, release_memory, resident, show_bytes
 
 if TYPE_CHECKING:
     from slimg.classifier import SlimG
@@ -310,28 +310,35 @@ def _without_table(inputs: Inputs, options: Options) -> Inputs:
 
 
 def _chosen(name: str, options: Options, budget: int | None) -> tuple[str, list[str]]:
-    """The name of the engine, and a note if the estimate decided."""
-    stored = sum(path.stat().st_size for source in (*options.edges, *options.nodes) for path in source.files if path.is_file())
-    if name in ("memory", "dask") or (name == "auto" and budget is None and stored < SMALL):
+    """The name of the engine, and a note if the estimate decided; an error if the estimate is more than memory has."""
+    sources = [*options.edges, *options.nodes, *([] if options.matrix is None else [options.matrix])]
+    stored = sum(path.stat().st_size for source in sources for path in source.files if path.is_file())
+    if name == "dask" or (name != "mapped" and budget is None and stored < SMALL):
         return ("memory" if name == "auto" else name), []
+    from slimg.cli.estimate import measured
+    from slimg.components.estimate import estimate, require_memory
+    from slimg.engine.rates import Rates
     from slimg.io.disk_tables import check_options
 
-    if name == "mapped":
-        check_options(options)
-    from slimg.cli.estimate import measured
-    from slimg.components.estimate import estimate
-    from slimg.engine.rates import Rates
-
+    advice, refused = "--engine mapped, which works in files, or fewer columns", False
     try:
-        sizes, files = measured(options)
-        found = estimate(sizes, memory=budget, rates=Rates(*6 * [1e-9]), files=files)
-        if name == "auto" and found.recommended == "memory":
-            return "memory", [f"Engine: memory, as slimg estimate advises: {found.reason}."]
         check_options(options)
     except InputError as error:
         if name == "mapped":
             raise
-        return "memory", [f"Engine: memory, as others cannot be used or estimated here ({error})."]
+        advice, refused = f"fewer columns, or another form of the files ({error})", True
+    try:
+        sizes, files = measured(options)
+    except InputError as error:
+        if name == "mapped":
+            raise
+        return "memory", [f"Engine: memory, as others cannot be used or estimated here ({error})."] if name == "auto" else []
+    found = estimate(sizes, memory=budget, rates=Rates(*6 * [1e-9]), files=files)
+    if name == "memory" or (name == "auto" and (refused or found.recommended == "memory")):
+        needed = found.engines["memory"].memory - resident()
+        require_memory(needed, f"reading and fitting {sizes.nodes:,} nodes with {sizes.features:,} features in memory", advice)
+        why = f"as others cannot be used here: {advice}" if refused else f"as slimg estimate advises: {found.reason}"
+        return "memory", [f"Engine: memory, {why}."] if name == "auto" else []
     least = found.engines["mapped"].memory
     if budget is not None and least > budget:
         given, needed = show_bytes(budget), show_bytes(1.02 * least)

@@ -4,7 +4,7 @@ Each component says what it costs (`Component.cost`): columns held, passes over 
 stored entries (twice the edges), all row matrices in float32:
 
     in memory   graph 32n + 4e + 4nd,  then the larger of U and of the components of features (their sum, on a small graph),
-                or the components with the copies of labelled rows that learning makes
+                or the components with the copies of labelled rows that learning makes, or what reduces a wide X to X V
     mapped      the budget; at least the process, vectors of nodes and one gathered column;
                 disk as the row matrices, with 2d more: files go when the next operation is finished
     dask        on all workers together as in memory, the gathered halo of each beside it
@@ -26,6 +26,8 @@ from slimg.components.component import Sizes as Sizes
 from slimg.components.compute import SIDE_BY_SIDE, default_components
 from slimg.components.features import FeatureComponent
 from slimg.engine.base import Engine, check_engine, engine_for
+from slimg.engine.memory import MemoryEngine
+from slimg.errors import TooLarge
 from slimg.graph.graph import Graph
 from slimg.system import as_bytes, available_memory, resident, show_bytes
 
@@ -48,6 +50,8 @@ STARTED, PAGE, HELD, PARSED = 1.5, 1.5, 150, 1.4
 """Seconds of starting and of a page, bytes held of a node, and of a byte of text while it is read."""
 PROCESS, JUDGED, LEAST = 280 << 20, 250 << 20, 560 << 20
 """Bytes of the process, what a diagnosis and a comparison take, and the least budget of the engine of files."""
+DIRECTION = 28
+"""Bytes that an entry of V, the directions of a wide X, takes while it is found: float64 three times, and float32."""
 COMPILE = 4.0
 """Seconds for compiled kernels to be loaded, and for what does not grow."""
 
@@ -196,10 +200,37 @@ def choose_engine(
     if isinstance(engine, str) and engine == "auto":
         engine = estimate(graph, components=components, memory=memory).recommended
     found = engine_for(engine, memory)
-    if components is not None and hasattr(found, "require_room"):
+    if components is not None:
         sizes = Sizes.of(graph)
-        found.require_room(_work_files(sizes, _costs(sizes, components)))
+        costs = _costs(sizes, components)
+        if hasattr(found, "require_room"):
+            found.require_room(_work_files(sizes, costs))
+        elif isinstance(found, MemoryEngine):
+            size = f"fitting {sizes.nodes:,} nodes with {sizes.features:,} features in memory"
+            require_memory(_beside_graph(sizes, costs), size, "the engine mapped, which works in files, or fewer features")
     return found
+
+
+def require_memory(needed: int, what: str, otherwise: str) -> None:
+    """Raise an error if less memory is available than something needs.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes beyond what the process holds.
+    what, otherwise : str
+        What needs them, and what to use or do instead.
+
+    Raises
+    ------
+    TooLarge
+    """
+    free = available_memory()
+    if free is not None and needed > free:
+        raise TooLarge(
+            f"{what} takes about {show_bytes(needed)} of memory beside what this process has, but {show_bytes(free)} are"
+            f" available to it: use {otherwise}"
+        )
 
 
 def show_seconds(seconds: float) -> str:
@@ -260,9 +291,16 @@ def _in_memory(sizes: Sizes, costs: _Costs, rates: Rates) -> Need:
     learning = PRODUCTS * 2 * rows * columns * (sizes.classes + BESIDE) * rates.single
     predict = n * columns * sizes.classes * rates.single
     seconds = COMPILE + passes + dense + costs.total("streamed") * rates.stream + learning + predict
-    results = 4 * n * columns + 5 * 4 * rows * columns
-    memory = resident() + _graph_bytes(sizes) + max(_row_matrices(sizes, costs), results)
-    return Need(int(memory), 0, seconds)
+    return Need(resident() + _graph_bytes(sizes) + _beside_graph(sizes, costs), 0, seconds)
+
+
+def _beside_graph(sizes: Sizes, costs: _Costs) -> int:
+    """Bytes that a fit in memory takes beside the graph at its peak."""
+    columns, rows = costs.total("columns"), sizes.labelled or sizes.nodes // 20
+    widest = max((cost.pass_width for cost in costs.features), default=0)
+    copies = (4 if sizes.entries is None else 16) * sizes.stored_features
+    reduction = copies + DIRECTION * sizes.features * widest if widest < sizes.features - sizes.doubled else 0
+    return int(max(_row_matrices(sizes, costs), 4 * (sizes.nodes + 5 * rows) * columns, reduction))
 
 
 def _mapped(sizes: Sizes, costs: _Costs, rates: Rates, inside: Need, budget: int) -> Need:

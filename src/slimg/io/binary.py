@@ -234,8 +234,8 @@ def _first(arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray 
     return found if found is None or found.dtype.kind != "S" else np.char.decode(found, "utf-8", "backslashreplace")
 
 
-def check_npy(file: IO[bytes], size: int, name: str) -> None:
-    """Refuse an array whose header declares Python objects, or more bytes than follow it."""
+def check_npy(file: IO[bytes], size: int, name: str) -> tuple[int, ...]:
+    """Refuse an array whose header declares Python objects, or more bytes than follow it; return its shape."""
     start = file.read(12)
     later = start[6:7] in (b"\x02", b"\x03")
     length = int.from_bytes(start[8 : 12 if later else 10], "little")
@@ -253,6 +253,7 @@ def check_npy(file: IO[bytes], size: int, name: str) -> None:
     if min(shape, default=0) < 0 or declared > size or (kind.itemsize == 0 and count > size):
         shown = " × ".join(str(length)[:24] for length in shape)
         raise InputError(f"{name} declares {shown} values of {kind.itemsize} bytes, but has {size:,} bytes: write it again")
+    return shape
 
 
 def load_npz(path: Path, names: list[str] | None = None) -> dict[str, np.ndarray]:
@@ -277,9 +278,14 @@ def load_npy(path: Path) -> np.ndarray:
     """Read one array, whose header is checked first."""
     size = path.stat().st_size
     check_size(size, size)
-    with path.open("rb") as file:
-        check_npy(file, size, "the array")
+    npy_shape(path)
     return np.load(path, allow_pickle=False)
+
+
+def npy_shape(path: Path) -> tuple[int, ...]:
+    """Read the shape that the header of an array declares, after checking it."""
+    with guard("numpy array of plain values", "write it with numpy.save"), path.open("rb") as file:
+        return check_npy(file, path.stat().st_size, "the array")
 
 
 def csr_of(data: Any, indices: Any, indptr: Any, shape: Any, *, columns: bool = False) -> sp.csr_array:
