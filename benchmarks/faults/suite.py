@@ -488,7 +488,7 @@ def _record(name: str, fault: str, counts: Counter[str], findings: list[str]) ->
     table.setdefault(name, {})[fault] = dict(sorted(counts.items()))
     earlier = [each for each in told.get("findings", []) if not each.startswith((f"{name}, {fault}", f"{name}, after {fault}"))]
     mine = [each for each in findings if each.startswith((f"{name}, {fault}", f"{name}, after {fault}"))]
-    records.write("faults", {"protocol": __doc__, "table": table, "findings": earlier + mine})
+    records.write("faults", {**told, "protocol": __doc__, "table": table, "findings": earlier + mine})
 
 
 if __name__ == "__main__":

@@ -320,13 +320,13 @@ def _chosen(name: str, options: Options, budget: int | None) -> tuple[str, list[
     from slimg.engine.rates import Rates
     from slimg.io.disk_tables import check_options
 
-    advice, refused = "--engine mapped, which works in files, or fewer columns", False
+    refusal = ""
     try:
         check_options(options)
     except InputError as error:
         if name == "mapped":
             raise
-        advice, refused = f"fewer columns, or another form of the files ({error})", True
+        refusal = str(error).rpartition(": ")[0]
     try:
         sizes, files = measured(options)
     except InputError as error:
@@ -334,15 +334,16 @@ def _chosen(name: str, options: Options, budget: int | None) -> tuple[str, list[
             raise
         return "memory", [f"Engine: memory, as others cannot be used or estimated here ({error})."] if name == "auto" else []
     found = estimate(sizes, memory=budget, rates=Rates(*6 * [1e-9]), files=files)
-    if name == "memory" or (name == "auto" and (refused or found.recommended == "memory")):
+    if name == "memory" or (name == "auto" and (refusal or found.recommended == "memory")):
         needed = found.engines["memory"].memory - resident()
+        advice = f"fewer columns ({refusal})" if refusal else "--engine mapped, which works in files, or fewer columns"
         require_memory(needed, f"reading and fitting {sizes.nodes:,} nodes with {sizes.features:,} features in memory", advice)
-        why = f"as others cannot be used here: {advice}" if refused else f"as slimg estimate advises: {found.reason}"
+        why = f"as others cannot be used here ({refusal})" if refusal else f"as slimg estimate advises: {found.reason}"
         return "memory", [f"Engine: memory, {why}."] if name == "auto" else []
     least = found.engines["mapped"].memory
     if budget is not None and least > budget:
-        given, needed = show_bytes(budget), show_bytes(1.02 * least)
-        raise InputError(f"--memory {given} is too small for {sizes.nodes:,} nodes: give at least {needed}")
+        given, asked = show_bytes(budget), show_bytes(1.02 * least)
+        raise InputError(f"--memory {given} is too small for {sizes.nodes:,} nodes: give at least {asked}")
     return "mapped", [f"Engine: mapped, as slimg estimate advises: {found.reason}."] if name == "auto" else []
 
 
