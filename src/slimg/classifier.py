@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from slimg.components.estimate import Estimate
 
 UNPENALIZED = "unpenalized"
+SMALL = 1 << 24
+"""Edges and stored features up to which memory is not estimated before a fit in memory."""
 
 
 class SlimG(FittedModel):
@@ -270,7 +272,8 @@ class SlimG(FittedModel):
         return parts
 
     def _engine(self, graph: Graph, wanted: list[Component]) -> Engine:
-        if isinstance(self.engine, str) and self.engine == "memory":
+        sizes = Sizes.of(graph)
+        if isinstance(self.engine, str) and self.engine == "memory" and sizes.edges + sizes.stored_features < SMALL:
             return engine_for(self.engine)
         from slimg.components.estimate import choose_engine
 

@@ -75,6 +75,7 @@ def test_memory_of_a_real_run_is_within_half_as_much_again(tmp_path):
 def test_a_fit_for_which_memory_does_not_suffice_is_refused(monkeypatch):
     graph = small_graph()
     monkeypatch.setattr(estimate, "available_memory", lambda: 20_000)
+    monkeypatch.setattr("slimg.classifier.SMALL", graph.edges + 8 * 300)
     with pytest.raises(TooLarge, match=r"300 nodes with 8 features .* takes about .* 20 kB are available .* engine mapped"):
         SlimG().fit(graph)
 
