@@ -67,6 +67,7 @@ def dense_scores(model, matrix, features):
             carried, pca = spread @ start, state.pca
             basis = np.eye(carried.shape[1]) if state.basis is None else state.basis
             raw = carried @ basis if pca is None else (carried @ basis - pca.mean) @ pca.components.T
-        length = np.linalg.norm(raw, axis=1, keepdims=True)
+        share, added = getattr(state, "scaling", (1, 0))
+        length = np.sqrt(share * np.square(raw).sum(axis=1, keepdims=True) + added)
         total = total + np.divide(raw, length, out=np.zeros_like(raw), where=length > 1e-9) @ weights
     return total

@@ -178,13 +178,13 @@ def test_a_number_that_counts_in_the_middle_is_learned_and_explained(graph, tmp_
     total = explanation.bias + sum(part.scores for part in explanation.parts) + explanation.rounding
     np.testing.assert_allclose(total, explanation.scores, atol=1e-6)
     np.testing.assert_allclose(explanation.rounding, 0, atol=1e-4)
-    part = explanation.part("bins(X)")
+    part = explanation.part("A_sym^2 bins(X)")
     np.testing.assert_allclose(part.features.sum(axis=0), part.scores, atol=1e-5)
     assert "age" in part.feature_names[0] and "below" in part.feature_names[0]
     model.save(tmp_path / "m.slimg")
     loaded = SlimG.load(tmp_path / "m.slimg")
     np.testing.assert_array_equal(loaded.predict_proba(graph), model.predict_proba(graph))
-    assert loaded.explain(graph.ids[rest[0]], graph).part("bins(X)").feature_names == part.feature_names
+    assert loaded.explain(graph.ids[rest[0]], graph).part(part.name).feature_names == part.feature_names
 
 
 def test_the_engine_in_files_gives_the_same_rows(graph, tmp_path):

@@ -185,7 +185,7 @@ def test_the_lines_of_the_documentation_score_a_row(tmp_path, monkeypatch, measu
     graph = planted()
     counts = np.random.default_rng(0).poisson(2.0, graph.features.shape).astype(np.float32) + graph.features
     graph = graph if measured else Graph.from_arrays(graph.adjacency, np.round(np.abs(counts)), graph.labels)
-    model = SlimG(grid=[(1e-5, 1e-4)]).fit(graph)
+    model = SlimG(grid=[(1e-5, 1e-5)]).fit(graph)
     model.save(tmp_path / "m.slimg")
     monkeypatch.chdir(tmp_path)
     lines = {}

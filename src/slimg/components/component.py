@@ -30,6 +30,8 @@ from slimg.linalg.svd import Spectrum, SVDPlan, directed_svd, plan_svd
 
 FEATURE_RANK, STRUCTURE_RANK = 256, 64
 """Columns of a component of features and of U by default (docs/deviations.md says how they were chosen)."""
+FEW_FEATURES = STRUCTURE_RANK
+"""Features below which the default has the structure of Ã_sym, too, and soft rows of features."""
 LEAST_STRUCTURE_RANK = 32
 """Columns that U may have by the paper's rule however few features there are: capped at one or two, it would say nothing."""
 MAX_RANK = 2048
@@ -513,6 +515,23 @@ class Component(ABC):
             One row for each node of the target.
         """
 
+    def lengths(self, state: Any, raw: Array) -> Array:
+        """What rows s are divided by, ‖s‖ by default.
+
+        Parameters
+        ----------
+        state : object
+            The state that `compute` returned.
+        raw : array of shape (m, k)
+            Rows of `project`.
+
+        Returns
+        -------
+        array of shape (m,)
+            One number for each row.
+        """
+        return np.sqrt(np.einsum("ij,ij->i", raw, raw))
+
     def attribute(self, state: Any, weights: Array, target: Target) -> list[Attribution]:
         """Take the part p W of this component in the scores back to features and nodes.
 
@@ -533,7 +552,7 @@ class Component(ABC):
             One for each row of the target. Sources, and features if there are any, add up to the scores.
         """
         raw = self.project(state, target)
-        lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        lengths = self.lengths(state, raw)
         unit = raw / np.where(lengths > 0, lengths, 1)[:, None]
         named = self.feature_names(state) is not None
         found = []
@@ -681,7 +700,7 @@ class FittedComponent:
             ‖s‖, by which the rows were divided.
         """
         raw = self.component.project(self.state, target)
-        length = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        length = self.component.lengths(self.state, raw)
         return raw / np.where(length > 0, length, 1)[:, None], length
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from slimg.components.component import (
     FEATURE_RANK,
+    FEW_FEATURES,
     PAPER_RANK,
     STRUCTURE_RANK,
     Component,
@@ -42,6 +43,8 @@ from slimg.components.features import (
 from slimg.components.row_scaling import (
     BINS,
     ROUNDING,
+    SOFT,
+    UNIT,
     Preparation,
     basis_of_numbers,
     dense_rows,
@@ -60,7 +63,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, Weighted, operator
-from slimg.linalg.pca import SWEEPS, leading_directions, principal_components, reduced_width
+from slimg.linalg.pca import PCA, SWEEPS, leading_directions, principal_components, reduced_width
 from slimg.system import release_pages
 
 SIDE_BY_SIDE = 1 << 23
@@ -70,8 +73,6 @@ TASK_NODES = 1 << 13
 
 WIDEST_STRUCTURE, WIDE_ENTRIES = 512, 1 << 24
 """The most columns of U by default, and the most entries of what is added to the list for few labels: it bounds memory."""
-FEW_FEATURES = STRUCTURE_RANK
-"""Features below which the default has the structure of Ã_sym, too."""
 MANY_LABELS = 100
 """Labels from which on U is wider and direct neighbours have a component by default; with few features, `FEATURE_RANK`."""
 
@@ -119,7 +120,8 @@ def default_components(labels: int = 0, nodes: int = 0, features: int | None = N
 
     From 100 labels to learn from on, more can be learned: U has two columns for each of them, up to 512, and g(A_row X), the mean
     features of direct neighbours, is a component too. Where there are no features, or fewer than 64, the edges have to say more:
-    then U[Ã_sym] is another, and U, which would hide what a few numbers say, is wider from 256 labels on, by half a column each.
+    then U[Ã_sym] is another, and U, which would hide what a few numbers say, is wider from 256 labels on, by half a column each;
+    rows of features near the mean stay short (``soft``).
 
     Parameters
     ----------
@@ -149,10 +151,10 @@ def default_components(labels: int = 0, nodes: int = 0, features: int | None = N
     if labels >= many:
         wider = min(wider, WIDEST_STRUCTURE, WIDE_ENTRIES // max(nodes, 1))
         structure = Structure(rank=max(STRUCTURE_RANK, wider))
-        near = (PropagatedFeatures(steps=1),) if nodes * FEATURE_RANK <= WIDE_ENTRIES else ()
-    far = (PropagatedFeatures(kind=kind) for kind in ("row", "sym"))
+        near = (PropagatedFeatures(steps=1, soft=few),) if nodes * FEATURE_RANK <= WIDE_ENTRIES else ()
+    far = (PropagatedFeatures(kind=kind, soft=few) for kind in ("row", "sym"))
     second = (replace(structure, normalize=True),) if few else ()
-    return structure, *second, Features(), *near, *far, Diffusion()
+    return structure, *second, Features(soft=few), *near, *far, Diffusion(soft=few)
 
 
 DEFAULT_COMPONENTS = default_components()
@@ -519,18 +521,23 @@ def _solve(
     engine, name = result.engine, component.name
     names, least = _range_names(context.graph, preparation), preparation.length
 
-    def unit(block: Array, length: float = 0.0) -> Array:
-        return unit_rows(block, ROUNDING * max(least, length))
+    n = context.shape[0]
+
+    def scaling(pca: PCA) -> tuple[float, float]:
+        return (SOFT, (1 - SOFT) * float(np.square(pca.singular_values).sum()) / n) if component.soft else UNIT
+
+    def scaled(block: Array, pca: PCA) -> Array:
+        return unit_rows(block, ROUNDING * max(least, pca.length), scaling(pca))
 
     if not component.pca:
-        rows = engine.map_rows(unit, source, overwrite_input=spare)
+        rows = engine.map_rows(lambda block: unit_rows(block, ROUNDING * least), source, overwrite_input=spare)
         state = FeatureState(preparation, names=names, floor=ROUNDING * least)
     else:
         rank = context.resolve(component.rank)
-        pca, rows = _timed(result, name, principal_components, engine, source, rank, unit, spare)
+        pca, rows = _timed(result, name, principal_components, engine, source, rank, scaled, spare)
         basis, floor = reduction.basis, ROUNDING * max(least, pca.length)
         mean = reduction.means.get(name, pca.mean if basis is None else basis @ pca.mean)
-        state = FeatureState(preparation, pca, basis, mean, names, floor)
+        state = FeatureState(preparation, pca, basis, mean, names, floor, scaling(pca))
     result.fitted[name], result.blocks[name] = FittedComponent(component, state), rows
 
 

@@ -5,7 +5,8 @@
 x is a row of X, prepared (`slimg.components.row_scaling`); F = Σ_k c_k Opᵏ is a sum of powers of an operator over A, the
 identity for X itself. V (d × l, orthonormal) reduces a wide X before it is propagated (`slimg.linalg.pca`), and is the
 identity for others; C (r × l) are the directions of the PCA g of F X V. μ (d) is the mean of the rows of F X. Without
-PCA, μ = 0 and C = I. A weight W (r × c) is one of features, β = V Cᵀ W (d × c), so that a score is
+PCA, μ = 0 and C = I. Soft rows are divided by √(a ‖s_i‖² + (1 − a) r²), r² the mean of ‖s‖², in the place of ‖s_i‖. A weight
+W (r × c) is one of features, β = V Cᵀ W (d × c), so that a score is
 
     p_i W = (b_i − μ) β / ‖s_i‖                       a share for each feature
           = Σ_j F_ij (x_j − μ) β / ‖s_i‖ + rest       a share for each node; rest is what the weights of paths lack to one
@@ -53,7 +54,16 @@ from slimg.components.component import (
     check_rank,
     check_steps,
 )
-from slimg.components.row_scaling import BINS, NORMALIZATIONS, Preparation, dense_rows, prepared_rows, without_noise
+from slimg.components.row_scaling import (
+    BINS,
+    NORMALIZATIONS,
+    UNIT,
+    Preparation,
+    dense_rows,
+    lengths_of,
+    prepared_rows,
+    without_noise,
+)
 from slimg.engine.base import Array, RowMatrix
 from slimg.errors import InputError, check_whole_number, choices
 from slimg.graph.adjacency import Adjacency
@@ -80,8 +90,8 @@ FEW = 4
 
 @dataclass(frozen=True, eq=False)
 class FeatureState:
-    """How rows of X are prepared, the fitted PCA (None: features as they are), V (None: the identity), μ, ranges, and the
-    length up to which a row is only rounding."""
+    """How rows of X are prepared, the fitted PCA (None: features as they are), V (None: the identity), μ, ranges, the length up
+    to which a row is only rounding, and how lengths are taken (`row_scaling.lengths_of`)."""
 
     preparation: Preparation
     pca: PCA | None = None
@@ -89,6 +99,7 @@ class FeatureState:
     mean: Array | None = None
     names: tuple[str, ...] | None = None
     floor: float = 0.0
+    scaling: tuple[float, float] = UNIT
     _known: dict[str, tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -148,11 +159,14 @@ class FeatureComponent(Component):
         each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
         "auto" takes "row" for counts and bags of words, with weights of words where some are there more than once, and
         "standard" for measured numbers.
+    soft : bool, default=False
+        True divides rows by √(0.2 ‖s‖² + 0.8 r²), r² being the mean of ‖s‖², in the place of ‖s‖: those near the mean stay short.
     """
 
     rank: Rank = FEATURE_RANK
     pca: bool = True
     normalize: str | None = "auto"
+    soft: bool = False
 
     needs_features: ClassVar[bool] = True
 
@@ -162,6 +176,8 @@ class FeatureComponent(Component):
             raise choices("normalize", self.normalize, [str(each) for each in NORMALIZATIONS])
         if not isinstance(self.pca, (bool, np.bool_)):
             raise InputError(f"pca must be True or False, not {self.pca!r}")
+        if not isinstance(self.soft, (bool, np.bool_)) or (self.soft and not self.pca):
+            raise InputError(f"soft must be True or False, and False without PCA, not {self.soft!r}")
 
     @property
     @abstractmethod
@@ -283,6 +299,10 @@ class FeatureComponent(Component):
             raw = way.apply(state.raw(far))
         return without_noise(raw - state.shift, state.floor)
 
+    def lengths(self, state: FeatureState, raw: Array) -> Array:
+        """‖s‖, or √(0.2 ‖s‖² + 0.8 r²) of soft rows."""
+        return lengths_of(raw, state.scaling)
+
     def loadings(self, state: FeatureState, weights: Array) -> Array:
         """Compute β = V Cᵀ W."""
         return state.loadings(weights)[1]
@@ -295,7 +315,7 @@ class FeatureComponent(Component):
         prepared = state.prepared(target.graph, reached)
         around = paths @ prepared
         raw = without_noise(state.raw(around) - state.shift, state.floor)
-        lengths = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        lengths = self.lengths(state, raw)
         mean, beta = state.loadings(weights)
         values, own = dense_rows(around), prepared @ beta
         own -= mean @ beta
@@ -338,6 +358,8 @@ class FeatureComponent(Component):
         kept = {"shifted": np.array(shifted)}
         if state.floor:
             kept["floor"] = np.array(state.floor)
+        if state.scaling != UNIT:
+            kept["scaling"] = np.array(state.scaling)
         if mean is not None and scale is not None:
             kept |= {"column_mean": mean, "column_scale": scale}
         if edges is not None and state.names is not None:
@@ -369,7 +391,10 @@ class FeatureComponent(Component):
         mean, basis = arrays["mean"], arrays.get("basis")
         reduced = mean if basis is None else mean @ basis
         pca = PCA(reduced, arrays["components"], arrays["singular_values"])
-        return FeatureState(preparation, pca, basis, mean, names, floor)
+        share, added = map(float, arrays.get("scaling", UNIT))
+        if ("scaling" in arrays) != self.soft or min(share, added) < 0 or share + added == 0:
+            raise InputError(f"{self.name} needs two numbers above zero if its rows are soft, and none otherwise")
+        return FeatureState(preparation, pca, basis, mean, names, floor, (share, added))
 
     def _steps(self, graph: Graph, rows: Array) -> Steps | None:
         return steps(self.operators(graph), rows, self.coefficients) if self.hops else None
@@ -390,6 +415,8 @@ class Features(FeatureComponent):
         each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
         "auto" takes "row" for counts and bags of words, with weights of words where some are there more than once, and
         "standard" for measured numbers.
+    soft : bool, default=False
+        True divides rows by √(0.2 ‖s‖² + 0.8 r²), r² being the mean of ‖s‖², in the place of ‖s‖: those near the mean stay short.
 
     Examples
     --------
@@ -439,6 +466,8 @@ class PropagatedFeatures(FeatureComponent):
         each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
         "auto" takes "row" for counts and bags of words, with weights of words where some are there more than once, and
         "standard" for measured numbers.
+    soft : bool, default=False
+        True divides rows by √(0.2 ‖s‖² + 0.8 r²), r² being the mean of ‖s‖², in the place of ‖s‖: those near the mean stay short.
     kind : "row" or "sym", default="row"
         "row" takes the mean over neighbours, A_row; "sym" smooths over the neighbourhood with the node itself, Ã_sym.
     steps : int, default=2
@@ -519,6 +548,8 @@ class Diffusion(FeatureComponent):
         each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
         "auto" takes "row" for counts and bags of words, with weights of words where some are there more than once, and
         "standard" for measured numbers.
+    soft : bool, default=False
+        True divides rows by √(0.2 ‖s‖² + 0.8 r²), r² being the mean of ‖s‖², in the place of ‖s‖: those near the mean stay short.
     alpha : float, default=0.1
         Above 0 and below 1; the larger, the nearer.
     steps : int, default=10
@@ -592,6 +623,8 @@ class PathFeatures(FeatureComponent):
         each column mean 0 and variance 1; "bins" has a column for each of eight ranges of a number; None takes X as it is.
         "auto" takes "row" for counts and bags of words, with weights of words where some are there more than once, and
         "standard" for measured numbers.
+    soft : bool, default=False
+        True divides rows by √(0.2 ‖s‖² + 0.8 r²), r² being the mean of ‖s‖², in the place of ‖s‖: those near the mean stay short.
     path : tuple of str
         Steps from the node outwards, as `Graph.directions` names them: ``"cites →"``, ``"cites ←"``, or the name of an
         undirected relation.

@@ -5,8 +5,9 @@
     standard   x = (x − mean) / deviation          by columns
     bins       x_jq = 1/k if x_j is in the q-th range   k · 8 columns for k numbers; ranges end at quantiles
     unit       x = x / ‖x‖₂
+    soft       x = x / √(a ‖x‖² + (1 − a) r²)     a = 0.2, r² the mean of ‖x‖²: rows near the mean stay short
 
-A row of zeros stays zero in both. A number of a table is two features, u and 1 − u with u = ½ + (x − mean) / (6 sd), both
+A row of zeros stays zero in all. A number of a table is two features, u and 1 − u with u = ½ + (x − mean) / (6 sd), both
 zero where it is missing (`Numbers`); a missing number is in the last range, which no other number of its column is in then, and
 a number that a node of another type has not is in none.
 Dense rows go through compiled loops: a row is finished while it is in the cache, where numpy would walk over the whole block
@@ -45,6 +46,8 @@ SPARSE = 0.5
 """Share of entries that are not zero below which non-negative features count as counts."""
 
 
+UNIT, SOFT = (1.0, 0.0), 0.2
+"""What ‖x‖² counts for in the square of what a row is divided by, and what is added; a of soft rows."""
 MOST = float(np.finfo(np.float32).max)
 """Of float32: one over the sum of a row near 1e-44 is larger."""
 
@@ -236,11 +239,16 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
     return out
 
 
-def unit_rows(block: Array, floor: float = 0.0) -> Array:
-    """Each row divided by its length; rows no longer than ``floor`` become zero, instead of being blown up."""
+def unit_rows(block: Array, floor: float = 0.0, scaling: tuple[float, float] = UNIT) -> Array:
+    """Each row divided by its length, or by `lengths_of`; rows no longer than ``floor`` become zero, and are not blown up."""
     out = np.empty_like(block)
-    _to_length_one(block, block.dtype.type(floor), out)
+    _to_length_one(block, block.dtype.type(floor), *map(block.dtype.type, scaling), out)
     return out
+
+
+def lengths_of(rows: Array, scaling: tuple[float, float] = UNIT) -> Array:
+    """What rows are divided by: √(a ‖x‖² + b), their length for (1, 0)."""
+    return np.sqrt(scaling[0] * np.einsum("ij,ij->i", rows, rows) + scaling[1])
 
 
 def without_noise(block: Array, floor: float) -> Array:
@@ -371,13 +379,12 @@ def _to_sum_one(rows, shifted, out):
 
 
 @compiled(fastmath=SUMS)
-def _to_length_one(rows, floor, out):
+def _to_length_one(rows, floor, share, added, out):
     one, zero = rows.dtype.type(1), rows.dtype.type(0)
     for i in range(len(rows)):
         square = zero
         for j in range(rows.shape[1]):
             square += rows[i, j] * rows[i, j]
-        length = np.sqrt(square)
-        scale = one / length if length > floor else zero
+        scale = one / np.sqrt(share * square + added) if np.sqrt(square) > floor else zero
         for j in range(rows.shape[1]):
             out[i, j] = rows[i, j] * scale

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from slimg.components.component import FEATURE_RANK, STRUCTURE_RANK, Component
+from slimg.components.component import FEATURE_RANK, FEW_FEATURES, STRUCTURE_RANK, Component
 from slimg.components.degrees import Degrees
 from slimg.components.features import PATH_RANK, FeatureComponent, Features, PathFeatures, PropagatedFeatures
 from slimg.components.row_scaling import BINS, Preparation, dense_rows, numbers_of, preparation_of, prepared_rows
@@ -126,9 +126,9 @@ def screen_paths(
     width = min(COLUMNS, *features.shape)
     basis = leading_directions(engine, x, width, None, random_state) if features.shape[1] > COLUMNS else None
     reduced = x if basis is None else engine.combine(x, basis)
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"soft": features.shape[1] < FEW_FEATURES}
     if count <= MOST:
-        options = {"kind": "sym", "rank": int(np.clip(WIDEST // count, PATH_RANK, FEATURE_RANK))}
+        options |= {"kind": "sym", "rank": int(np.clip(WIDEST // count, PATH_RANK, FEATURE_RANK))}
 
     def block(path: Path) -> Array:
         """Labelled rows of the path, centred and of unit length."""
@@ -196,7 +196,7 @@ def screen_ranges(
         left, less = (float(np.square(leave_one_out(each, targets)).sum()) for each in (before, after))
     if less > left * (1 - WORTHWHILE):
         return (), ("Numbers are taken as they are: ranges of them would add too little on the labels.",)
-    options: dict[str, Any] = {"normalize": "bins", "rank": RANGES_RANK}
+    options: dict[str, Any] = {"normalize": "bins", "rank": RANGES_RANK, "soft": features.shape[1] < FEW_FEATURES}
     far_ones = (PropagatedFeatures(kind=kind, **options) for kind in ("row", "sym") if graph.adjacency.nnz)
     explained = f"on the labels, held out, these explain {1 - less / left:.0%} of what straight lines leave unexplained"
     note = f"Numbers are also taken in ranges, up to {BINS} each: {explained}."

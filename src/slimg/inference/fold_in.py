@@ -278,7 +278,7 @@ class Tail(NamedTuple):
         for _ in range(component.hops):
             found = own + ratio * (old + among @ found[place])
         raw = found - state.shift @ basis if state.mean is not None else found
-        length = np.sqrt(np.einsum("ij,ij->i", raw, raw))
+        length = component.lengths(state, raw)
         return raw / np.where(length > 0, length, 1)[:, None] @ (basis.T @ weights.astype(np.float64))
 
 

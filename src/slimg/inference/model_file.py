@@ -298,7 +298,7 @@ CALIBRATION = {"held_out_scores": ("f4", "hc"), "held_out_codes": ("i8", "h")}
 STATES: dict[Any, dict[str, tuple[str, str]]] = {
     Structure: {"vectors": ("f", "nk"), "eigenvalues": ("f", "k")},
     FeatureComponent: {
-        "shifted": ("b1", ""), "floor": ("f", ""), "column_mean": ("f", "d"), "column_scale": ("f", "d"),
+        "shifted": ("b1", ""), "floor": ("f", ""), "scaling": ("f", "w"), "column_mean": ("f", "d"), "column_scale": ("f", "d"),
         "edges": ("f4", "ej"), "names": ("u1", "z"), "places": ("i8", "et"), "column_weights": ("f", "d"),
         "basis": ("f", "dl"), "mean": ("f", "d"), "components": ("f", "kl"), "singular_values": ("f", "k"),
     },

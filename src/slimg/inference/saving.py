@@ -269,7 +269,7 @@ def _fitted(
         raise InputError(f"component {name!r} has ranges of numbers that are no features")
     numbers = sizes["d"] if places is None else len(places)
     d = component.prepared_width(numbers) if isinstance(component, FeatureComponent) else sizes["d"]
-    sizes = sizes | {"e": numbers, "d": d, "j": BINS - 1, "t": 3, "z": 0 if names is None else names.size}
+    sizes = sizes | {"e": numbers, "d": d, "j": BINS - 1, "t": 3, "w": 2, "z": 0 if names is None else names.size}
     sizes = sizes | {"l": sizes["d"] if basis is None or basis.ndim != 2 else basis.shape[1]}
     state = {}
     for key, place in entry["state"].items():

@@ -40,7 +40,7 @@ SPARE, SWEEPS = 64, 2
 WORTH = 1.25
 """Times by which d exceeds the columns of V before the reduction costs less than it saves."""
 
-RowMap = Callable[[Array, float], Array]
+RowMap = Callable[[Array, "PCA"], Array]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def principal_components(
     rank : int
         Components to keep; fewer are returned where B has fewer directions above rounding.
     then : callable, optional
-        A function of blocks of scores and of `PCA.length`, row by row independent, that is applied to them.
+        A function of blocks of scores and of the `PCA`, row by row independent, that is applied to them.
     overwrite_input : bool, default False
         B is not needed any more: the scores may be written over it.
 
@@ -193,8 +193,8 @@ def principal_components(
     components = np.ascontiguousarray((vectors * _signs(vectors)).T, np.float32)
     shift = (components @ mean).astype(np.float32)
     length = float(np.sqrt(norm / max(n, 1)))
-    scores = engine.map_rows(_Scores(components, shift, length, then), row_matrix, overwrite_input=overwrite_input)
-    return PCA(mean, components, np.sqrt(values), length), scores
+    pca = PCA(mean, components, np.sqrt(values), length)
+    return pca, engine.map_rows(_Scores(pca, shift, then), row_matrix, overwrite_input=overwrite_input)
 
 
 def _eigenpairs(gram: Array, rank: int) -> tuple[Array, Array]:
@@ -272,15 +272,14 @@ def _traces(own: Array, far: Array) -> Array:
 class _Scores:
     """(b − μ) Cᵀ, then a function, for blocks of rows."""
 
-    components: Array
+    pca: PCA
     shift: Array
-    length: float
     then: RowMap | None
 
     def __call__(self, block: Array) -> Array:
-        out = matmul(block, self.components.T)
+        out = matmul(block, self.pca.components.T)
         out -= self.shift
-        return out if self.then is None else self.then(out, self.length)
+        return out if self.then is None else self.then(out, self.pca)
 
 
 def _floor(squared_norm: float) -> float:
