@@ -427,7 +427,7 @@ def test_ids_in_features_that_no_edge_has_are_kept_and_told():
     edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"]})
     nodes = pd.DataFrame({"id": ["a", "b", "c", "lone"], "size": [1.0, 2.0, 3.0, 4.0]})
     graph = Graph.from_edges(edges, nodes)
-    assert graph.n == 4 and any("no edge (ids 'lone')" in note for note in graph.notes)
+    assert graph.n == 4 and any("no edge (id 'lone')" in note for note in graph.notes)
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "component_weights"])

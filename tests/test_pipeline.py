@@ -1,6 +1,7 @@
 """SlimG inside scikit-learn: clone, grid search, cross-validation, pipelines; the graph's own labels are not read."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -94,8 +95,8 @@ def test_rows_are_those_of_the_components(graph):
     [
         (lambda g: NodeClassifier(g).fit(["n1", "nobody"], ["ash", "elm"]), "that no node has: 'nobody'"),
         (lambda g: NodeClassifier(g).fit(["n1", "n2"], ["ash"]), "one label per node"),
-        (lambda g: NodeClassifier("g").fit(["n1"], ["ash"]), "graph must be a slimg.Graph"),
-        (lambda g: SlimGFeatures(None).fit(), "needs a slimg.Graph"),
+        (lambda g: NodeClassifier("g").fit(["n1"], ["ash"]), "a slimg.Graph is needed, not str"),
+        (lambda g: SlimGFeatures(None).fit(), "a slimg.Graph is needed, not NoneType"),
     ],
 )
 def test_bad_input_gets_one_sentence(graph, attempt, words):
@@ -107,3 +108,11 @@ def test_scorers_of_two_classes_take_its_scores():
     graph = Graph.from_edges([(i, j) for i in range(12) for j in range(i) if i % 2 == j % 2])
     classifier = NodeClassifier(graph, SlimG(grid=PAIR))
     assert cross_val_score(classifier, np.arange(12), np.arange(12) % 2, cv=2, scoring="roc_auc").tolist() == [1, 1]
+
+
+def test_ids_in_a_frame_of_one_column(graph):
+    frame = pd.DataFrame({"id": graph.ids})
+    fitted = NodeClassifier(graph, SlimG(grid=PAIR)).fit(frame, graph.labels)
+    assert np.array_equal(fitted.predict(frame), fitted.predict(graph.ids))
+    with pytest.raises(InputError, match="X must be one column, not a table of 2"):
+        fitted.predict(frame.assign(age=1))

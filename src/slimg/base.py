@@ -117,30 +117,6 @@ class BaseNodeClassifier(BaseEstimator):
         return FitRows(train_rows, val_rows, self.classes_, code_of[graph.codes[train_rows]], val_codes)
 
 
-def check_graph(graph: Any, y: Any = None) -> None:
-    """Refuse what is not a graph, and labels that are given beside it.
-
-    Parameters
-    ----------
-    graph : object
-        What was given as a graph.
-    y : object, default=None
-        What was given as labels.
-
-    Raises
-    ------
-    InputError
-        If ``graph`` is not a `Graph`, or ``y`` is not None.
-    """
-    if not isinstance(graph, Graph):
-        raise InputError(
-            f"a slimg.Graph is needed, not {type(graph)}: make one of tables or files with slimg.read(edges=…, nodes=…,"
-            " label=…), or of arrays with Graph.from_arrays, or of a graph of networkx with Graph.from_networkx"
-        )
-    if y is not None:
-        raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
-
-
 class FittedModel(BaseNodeClassifier):
     """A linear model on P(A, X) after `fit` or `load`.
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from slimg.base import FitRows, FittedModel, check_graph
+from slimg.base import FitRows, FittedModel
 from slimg.components.component import Component, Sizes, check_components
 from slimg.components.compute import Components, columns_through, compute_components, default_components
 from slimg.components.screening import screen_paths, screen_ranges
 from slimg.engine.base import Array, Engine, check_engine, engine_for
 from slimg.errors import InputError, check_whole_number
+from slimg.graph.checks import check_graph
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import Labelled, class_weights

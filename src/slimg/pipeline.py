@@ -25,6 +25,7 @@ from slimg.components.component import Component
 from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array
 from slimg.errors import InputError
+from slimg.graph.checks import check_graph
 from slimg.graph.columns import as_column
 from slimg.graph.graph import Graph
 
@@ -200,8 +201,7 @@ class SlimGFeatures(TransformerMixin, BaseEstimator):
         SlimGFeatures
             The fitted transformer itself.
         """
-        if not isinstance(self.graph, Graph):
-            raise InputError(f"SlimGFeatures needs a slimg.Graph, not {type(self.graph)}")
+        check_graph(self.graph)
         self.components_ = compute_components(self.graph, components=self.components, random_state=self.random_state)
         self.widths_ = self.components_.widths
         return self
@@ -254,6 +254,5 @@ def rows_of(graph: Any, ids: Any) -> Array:
     array of shape (m,)
         Row numbers.
     """
-    if not isinstance(graph, Graph):
-        raise InputError(f"graph must be a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
+    check_graph(graph)
     return graph.positions(as_column(ids, "X"), "X")

@@ -32,10 +32,22 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"slimg {__version__}\n"
 
 
-def test_an_unknown_command_lists_them(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["gnnexpp"])
-    assert "gnnexp" in capsys.readouterr().err
+@pytest.mark.parametrize(("words", "facts"), [
+    (("gnnexpp",), ("'gnnexpp'", "gnnexp'")),
+    (("fit", "--lable", "x"), ("--lable", "--label", "slimg fit --help")),
+    (("fit", "--relation"), ("--relation", "one argument")),
+    (("fit", "--seed", "-1"), ("--seed", "'-1'", "from 0")),
+    (("estimate", "--workers", "0"), ("--workers", "'0'", "from 1")),
+    (("explain", "a", "--terms", "few"), ("--terms", "'few'")),
+    (("fit", "--coverage", "1.5"), ("--coverage", "'1.5'", "between 0 and 1")),
+    (("fit", "--scoring", "f1"), ("--scoring", "'f1'", "f1_macro")),
+    (("fit", "--engine", "gpu"), ("--engine", "'gpu'", "mapped")),
+    (("fit", "--number", "age", "--category", "age"), ("'age'", "--number", "--category")),
+])  # fmt: skip
+def test_what_is_typed_wrongly_is_told_in_one_sentence(capsys, words, facts):
+    assert cli.main(list(words)) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and all(each in said for each in facts), said
 
 
 @pytest.mark.parametrize(("error", "code"), [(InputError("no such thing"), 2), (KeyboardInterrupt(), 130)])

@@ -146,13 +146,6 @@ def test_a_cluster_of_processes_fits_and_predicts_as_memory(made, files, slimg, 
     assert (pd.read_csv("again.csv")["prediction"] == predictions("dask")["prediction"]).all()
 
 
-def test_an_engine_that_does_not_exist(files, slimg, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        slimg(*FIT, "--engine", "gpu")
-    told = capsys.readouterr().err
-    assert "'gpu'" in told and "mapped" in told
-
-
 def test_rows_that_cannot_be_used_are_named(files, slimg):
     mapped = (*FIT, "--engine", "mapped", "--memory", "2GB")
     with open("edges.csv", "a") as file:

@@ -289,13 +289,14 @@ def test_a_folder_that_cannot_be_opened(fitted, slimg, server):
     out = fitted.path / "slimg-out"
     code, _, err = slimg("open", out, "--port", server.port, "--no-browser")
     assert code == 2 and f"port {server.port} is in use" in err
-    assert "port 70000" in slimg("open", out, "--port", "70000", "--no-browser")[2]
+    assert "'70000'" in slimg("open", out, "--port", "70000", "--no-browser")[2]
     record = json.loads((out / "record.json").read_text(encoding="utf-8"))
     (out / "record.json").write_text(json.dumps({**record, "version": "0.0.1"}))
     code, _, err = slimg("open", out)
     assert code == 2 and "record.json" in err and "0.0.1" in err and __version__ in err
     (out / "record.json").write_text("[]")
     assert "record.json" in slimg("open", out)[2]
+    (out / "record.json").write_text(json.dumps(record))
     for name in ("predictions.csv", "report.html", "model.slimg", "record.json"):
         (out / name).unlink()
         code, _, err = slimg("open", out)

@@ -97,3 +97,26 @@ def test_files_as_people_have_them(fitted, slimg):
         assert found["nodes"] == 120 and found["edges"] == 548
         assert "earlier row of the nodes left out: 2" in notes and "3 files" in notes
         assert "decimal comma" in notes and "'-' (1)" in notes and "'n/a' (1)" in notes
+
+
+def test_a_doubt_about_the_files_is_the_thing_to_be_careful_of(folder, slimg):
+    folder.users["team"].replace({"red": "NA"}).to_frame().assign(user=folder.users["user"]).to_csv("users.csv", index=False)
+    code, out, err = slimg("fit", *WORDS, "--no-measure-fold-in")
+    assert code == 0, err
+    assert "Careful: Check the labels: 'NA' (" in out and "--missing ''" in out
+    code, out, err = slimg("fit", *WORDS, "--no-measure-fold-in", "--force", "--missing", "")
+    assert code == 0 and "'NA'" in out and "Check" not in out, err
+
+
+def test_one_file_of_edges_goes_by_its_name(folder, slimg):
+    code, out, err = slimg("diagnose", *WORDS, "--directed", "follows")
+    assert code == 0 and "taken as undirected" not in out, err
+    code, _, err = slimg("diagnose", *WORDS, "--directed", "likes")
+    assert code == 2 and "'likes'" in err
+
+
+def test_nodes_alone_have_the_edges_that_the_model_keeps(fitted, slimg):
+    code, out, err = slimg("predict", "--nodes", "users.csv", "--out", "again.csv")
+    assert code == 0 and "no edges" not in out and "the one the model was fitted on" in out, err
+    code, _, err = slimg("explain", "003")
+    assert code == 2 and "did you mean '0030'" in err

@@ -85,7 +85,7 @@ def test_json_and_text_hold_the_verdict():
 @pytest.mark.parametrize(
     ("attempt", "words"),
     [
-        (lambda: slimg.diagnose(np.eye(3)), "diagnose needs a slimg.Graph"),
+        (lambda: slimg.diagnose(np.eye(3)), "a slimg.Graph is needed"),
         (lambda: slimg.diagnose(planted(), propagated=42), "propagated.*int"),
         (lambda: slimg.diagnose(planted(), random_state="x"), "random_state.*'x'"),
         (lambda: slimg.diagnose(Graph.from_edges([(0, 1), (1, 2)])), "two classes with two labelled nodes"),

@@ -34,7 +34,7 @@ def test_pyg_weights_and_masks():
     assert np.array_equal(graph.adjacency.to_scipy().toarray(), np.maximum(D, D.T))
     assert np.array_equal(graph.features, np.eye(5)) and graph.codes.tolist() == [0, 1, 0, 1, -1]
     assert graph.masks["train"].tolist() == train.tolist() and graph.masks["val_1"].tolist() == (~train).tolist()
-    assert graph.notes[0] == "1 self-loop dropped." and "(ids 4)" in graph.notes[-1]
+    assert graph.notes[0] == "1 self-loop dropped." and "(id 4)" in graph.notes[-1]
 
 
 def test_labels_outside_the_training_mask_are_hidden():

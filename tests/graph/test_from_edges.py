@@ -86,7 +86,7 @@ def test_node_table_keeps_its_order_and_nodes_without_edges():
     assert graph.codes.tolist() == [-1, 1, 0, 1] and graph.features.tolist() == [[1], [2], [3], [4]]
     assert graph.feature_names == ("age",)
     assert np.array_equal(graph.adjacency.to_scipy().toarray()[1:, 1:], DENSE)
-    assert "1 node has no edge (ids 'z')." in graph.notes
+    assert "1 node has no edge (id 'z')." in graph.notes
     assert "Columns of the nodes that are not numbers are not used: 'town'." in graph.notes
     arrow = Graph.from_edges(pa.Table.from_pandas(FRAME), pa.Table.from_pandas(NODES), id="user", label="team")
     assert arrow.codes.tolist() == graph.codes.tolist() and np.array_equal(arrow.features, graph.features)

@@ -31,7 +31,7 @@ def test_matrix_kinds_give_the_same_graph():
 def test_direction_loops_and_weights_are_told():
     graph = Graph.from_arrays(np.array([[5.0, 2, 0], [3, 0, 0], [0, 0, 0]]), features=np.eye(3))
     assert graph.adjacency.to_scipy().toarray().tolist() == [[0, 3, 0], [3, 0, 0], [0, 0, 0]]
-    assert graph.notes == ("1 self-loop dropped.", "1 node has no edge (ids 2).")
+    assert graph.notes == ("1 self-loop dropped.", "1 node has no edge (id 2).")
     directed = Graph.from_arrays(np.triu(np.ones((3, 3)), 1))
     assert directed.notes[0].startswith("Edges are taken as undirected (given in one direction: 3, in both: 0")
     assert directed.notes[1].startswith("The graph has no features")

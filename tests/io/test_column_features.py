@@ -127,7 +127,7 @@ def test_what_was_decided_is_told():
     plan, _ = encode(TABLE)
     assert plan.notes == (
         "Column 'age' is read as a number, standardised (1 missing).",
-        "Column 'city' is read as a category of 2 values, one-hot (1 missing).",
+        "Column 'city' is read as a category of 2 values, one-hot (1 missing: NA).",
         "Column 'bio' is read as text, a bag of 3 words (1 missing).",
         "Column 'tags' is read as lists of 1 value, counted (1 missing).",
     )

@@ -20,7 +20,8 @@ import slimg
 from slimg.errors import InputError, SlimgError, without_password
 from slimg.io import Source, read
 from slimg.io.databases import ForeignKey, Table
-from slimg.io.schema import alone, roles
+from slimg.io.features import alone
+from slimg.io.schema import roles
 
 LABEL = "customers.churned"
 

@@ -157,7 +157,8 @@ def test_an_archive_holds_all(tmp_path):
 def test_labels_that_mean_nothing(sources):
     found = read_inputs(sources(nodes=NODES.assign(kind=["p", "q", "?", "NA"]), label="kind", unlabelled="?"))
     assert found.graph.labels.tolist() == ["p", "q", None, None]
-    assert "Labels that are read as missing: ? (1), NA (1)." in found.notes
+    assert "Labels read as no label: '?' (1)." in found.notes
+    assert any("'NA' (1)" in note and "--missing" in note for note in found.notes)
 
 
 def test_numbers_stay_numbers_and_anything_else_is_compared_as_text():

@@ -173,8 +173,8 @@ def test_frames_with_odd_ids_and_indices():
 @pytest.mark.parametrize(
     ("edges", "nodes", "told"),
     [
-        (EDGES.astype("Int64").mask(EDGES.index.to_numpy()[:, None] == [3, -1]), NODES, "edges=: .*'source'.*row 3"),
-        (EDGES, NODES.astype({"id": "Int64"}).replace({"id": {5: pd.NA}}), "nodes=: .*'id'.*row 5"),
+        (EDGES.astype("Int64").mask(EDGES.index.to_numpy()[:, None] == [3, -1]), NODES, "edges=: .*'source'.*row 4"),
+        (EDGES, NODES.astype({"id": "Int64"}).replace({"id": {5: pd.NA}}), "nodes=: .*'id'.*row 6"),
         (EDGES, NODES[:0], "nodes=: .*empty"),
         (EDGES.assign(weight=np.arange(N) - 3), NODES, "'weight'.* 3 of 80 .*'-3'.*weight=False"),
         (EDGES.assign(weight=0), NODES, "'weight' are 0.*weight=False"),

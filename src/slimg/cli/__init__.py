@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import difflib
 import errno
 import json
 import os
@@ -25,7 +26,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from slimg import __version__
 from slimg.errors import InputError, SlimgError, TooLarge, is_exhausted, without_password
@@ -188,12 +189,34 @@ class Once(argparse.Action):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser, also of a command, whose options may be given once unless they say otherwise."""
+    """A parser, also of a command, whose options may be given once unless they say otherwise; an error is one sentence."""
 
     def __init__(self, **options: Any):
         super().__init__(**options)
         for name in (None, "store"):
             self.register("action", name, Once)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        known, rest = super().parse_known_args(args, namespace)
+        if rest:
+            near = " or ".join(difflib.get_close_matches(rest[0], self._option_string_actions, n=2))
+            self.error(f"{rest[0]!r} is not understood{f', did you mean {near}?' if near else ''}")
+        return known, rest
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """A parser of an option that is a whole number in a range."""
+
+    def parsed(text: str) -> int:
+        with suppress(ValueError):
+            if least <= (value := int(text)) <= most:
+                return value
+        raise argparse.ArgumentTypeError(f"it must be a whole number from {least} to {most:,}, not {text!r}")
+
+    return parsed
 
 
 def command_parser(loaded: Collection[str]) -> argparse.ArgumentParser:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from slimg.cli import Progress, add_command, echo, print_json
+from slimg.cli import Progress, add_command, echo, print_json, whole
 from slimg.cli.fit import add_scoring_option
 from slimg.cli.inputs import add_input_options, options_of
 from slimg.io.inputs import read_inputs
@@ -22,7 +22,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser = add_command(subparsers, "diagnose", __doc__, run)
     add_input_options(parser)
     add_scoring_option(parser, "what components are judged by")
-    parser.add_argument("--seed", type=int, default=0, help="random seed of permutations and samples (default: 0)")
+    parser.add_argument("--seed", type=whole(0, 2**32 - 1), default=0, help="seed of permutations and samples (default: 0)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

@@ -16,7 +16,7 @@ import re
 import time
 from typing import Any
 
-from slimg.cli import add_command
+from slimg.cli import add_command, whole
 from slimg.cli.inputs import add_input_options, as_list, options_of
 from slimg.errors import InputError
 from slimg.io.inputs import Options
@@ -34,7 +34,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     for name, what in (("classes", "classes"), ("labelled", "labelled nodes")):
         counts.add_argument(f"--{name}", metavar="N", help=f"number of {what}, such as 120k or 2.4M")
     parser.add_argument("--memory", metavar="SIZE", help="memory to use at most, as 4GB (default: most of what is free)")
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="workers of a Dask cluster (default: 2)")
+    parser.add_argument("--workers", type=whole(1, 10**6), default=2, metavar="N", help="workers of a Dask cluster (default: 2)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from slimg.components.estimate import estimate
 
     sizes, files = _sizes(args)
-    found = estimate(sizes, memory=args.memory, workers=max(1, args.workers), files=files)
+    found = estimate(sizes, memory=args.memory, workers=args.workers, files=files)
     print(json.dumps(found.as_dict(), indent=1) if args.json else found)
     return 0
 

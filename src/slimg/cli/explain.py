@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from slimg.cli import Progress, add_command, echo, print_json
+from slimg.cli import Progress, add_command, echo, print_json, whole
 from slimg.cli.inputs import add_input_options, add_model_option, load_with_graph, rows_of_nodes
 
 
@@ -24,9 +24,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_model_option(parser)
     parser.add_argument("--without", metavar="NODE", nargs="+", action="extend",
                         help="compute the class without the edges to these nodes")  # fmt: skip
-    parser.add_argument(
-        "--terms", type=int, default=5, metavar="K", help="features and nodes to name for each component (default: 5)"
-    )
+    parser.add_argument("--terms", type=whole(1, 10**6), default=5, metavar="K",
+                        help="features and nodes to name for each component (default: 5)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_input_options(parser)
     return parser

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slimg import __version__
-from slimg.cli import Progress, add_command, echo, print_json
+from slimg.cli import Progress, add_command, echo, print_json, whole
 from slimg.cli.inputs import (
     FORMATS,
     add_coverage_option,
@@ -95,7 +95,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     add_scoring_option(parser, "what penalties are chosen by, and the result is judged by")
     parser.add_argument("--class-weight", choices=("balanced",), help="balanced: every class counts the same in the loss")
-    parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (default: 0)")
+    parser.add_argument("--seed", type=whole(0, 2**32 - 1), default=0, help="random seed of the folds (default: 0)")
     add_engine_options(parser)
     return parser
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slimg.errors import InputError, without_password
-from slimg.graph.columns import as_column, number_of, show
+from slimg.graph.columns import as_column, hint_of_ids, number_of, show
 from slimg.graph.graph import Graph
 from slimg.io import Source, read
 from slimg.io.features import FeaturePlan
@@ -116,6 +116,10 @@ def options_of(args: argparse.Namespace) -> Options:
     def sources(given: Any) -> tuple[Source, ...]:
         return tuple(made for each in as_list(given) if (made := source(each)) is not None)
 
+    kinds = [(name, kind) for option, kind in KINDS.items() for name in names_in(getattr(args, option))]
+    twice = next((name for name, kind in kinds if dict(kinds)[name] != kind), None)
+    if twice is not None:
+        raise InputError(f"column {twice!r} is named by two of --{', --'.join(KINDS)}: leave it in one")
     same = ("source", "target", "weight", "relation", "id", "label", "unlabelled", "decimal")
     given: dict[str, Any] = {name: getattr(args, name) for name in same}
     return Options(
@@ -129,7 +133,7 @@ def options_of(args: argparse.Namespace) -> Options:
         weighted=not args.no_weight,
         features=None if args.features is None else names_in(args.features),
         ignore=names_in(args.ignore),
-        kinds={name: kind for option, kind in KINDS.items() for name in names_in(getattr(args, option))},
+        kinds=dict(kinds),
         missing=MISSING if args.missing is None else ("", *",".join(as_list(args.missing)).split(",")),
         unknown=args.unknown or "fail",
     )
@@ -310,7 +314,8 @@ def _read(model: SlimG, options: Options, reading: dict[str, Any]) -> Inputs:
         return inputs
     inputs = replace(inputs, graph=_alike(inputs.graph, fitted))
     if recorded.get("edges") and not options.edges and not nodes.lacks(inputs.graph):  # the same edges
-        inputs = replace(inputs, graph=completed(fitted, nodes, inputs.graph, edges=False))
+        notes = tuple(note for note in inputs.notes if note not in inputs.graph.warnings())
+        inputs = replace(inputs, graph=completed(fitted, nodes, inputs.graph, edges=False), notes=notes)
     return inputs
 
 
@@ -346,7 +351,7 @@ def rows_of_nodes(graph: Graph, names: Sequence[Any]) -> list[int]:
     by_text = {str(value): row for row, value in enumerate(graph.ids)} if names else {}
     unknown = [name for name in names if str(name) not in by_text]
     if unknown:
-        raise InputError(f"there is no node with id {show(unknown)}: ids of this graph look like {show(graph.ids[:3])}")
+        raise InputError(f"there is no node with id {show(unknown)}: {hint_of_ids(unknown[0], by_text)}")
     return [by_text[str(name)] for name in names]
 
 

@@ -11,15 +11,13 @@ scored. Nothing is written. The address holds a random token; stop with Ctrl-C.
 from __future__ import annotations
 
 import argparse
-import json
 import webbrowser
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from slimg import __version__
-from slimg.cli import add_command, echo
-from slimg.cli.results import MODEL, OWNED, PAGE, RECORD, finish
+from slimg.cli import add_command, echo, whole
+from slimg.cli.results import MODEL, OWNED, PAGE, read_record
 from slimg.errors import InputError
 
 
@@ -28,7 +26,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser = add_command(subparsers, "open", __doc__, run)
     parser.add_argument("folder", metavar="DIR", nargs="?", type=Path, default=Path("slimg-out"),
                         help="folder of slimg fit (default: slimg-out)")  # fmt: skip
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port to listen on (default: a free one)")
+    parser.add_argument("--port", type=whole(0, 65535), default=0, metavar="N", help="port to listen on (default: a free one)")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
     return parser
 
@@ -36,13 +34,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Load what slimg fit wrote, and serve it until Ctrl-C."""
     folder: Path = args.folder
-    finish(folder)
+    record = read_record(folder)
     tables = [folder / name for name in OWNED[:-3]]  # predictions
     table = next((path for path in tables if path.exists()), tables[0])
-    for path in (folder / RECORD, folder / MODEL, folder / PAGE, table):
+    for path in (folder / MODEL, folder / PAGE, table):
         if not path.exists():
             raise InputError(f"{path} does not exist: name a folder with all that slimg fit wrote")
-    record = _record(folder / RECORD)
     from slimg.classifier import SlimG
     from slimg.cli.inputs import read_new_rows
     from slimg.io import Source, read
@@ -63,14 +60,3 @@ def run(args: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             echo("", "Stopped.")
     return 0
-
-
-def _record(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        version = record["version"]
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"{path} is not a record of slimg: fit again") from None
-    if version != __version__:
-        raise InputError(f"{path} was written by slimg {version}, and this is slimg {__version__}: fit again")
-    return record

@@ -8,13 +8,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 from slimg.cli import add_command, echo, print_json
-from slimg.cli.results import finish
+from slimg.cli.results import PAGE, RECORD, read_record
 from slimg.errors import InputError
 from slimg.io import refuse_existing, write_text
 
@@ -35,10 +34,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Read the record, write the page."""
-    finish(args.folder)
-    source, page = args.folder / "record.json", args.out or args.folder / "report.html"
-    if not source.exists():
-        raise InputError(f"the record {source} does not exist: slimg fit writes one into its folder")
+    record, page = read_record(args.folder), args.out or args.folder / PAGE
     if args.json and args.out:
         raise InputError("--json prints to the terminal: leave out --out, or send the output to a file with >")
     prints = args.json or (args.markdown and args.out is None)
@@ -47,16 +43,13 @@ def run(args: argparse.Namespace) -> int:
     from slimg.report.record import results
 
     try:
-        record = json.loads(source.read_text(encoding="utf-8"))
         if args.json:
             print_json(results(record))
             return 0
         folder = f"{Path(os.path.relpath(args.folder, page.parent)).as_posix()}/".removeprefix("./")
         text = markdown(record, args.title) if args.markdown else render(record, args.title, folder)
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{source}: this is not a record of this version of slimg ({error!r}): fit again") from None
-    except ValueError as error:  # of json and of render
-        raise InputError(f"{source}: {error}") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{args.folder / RECORD} is not whole ({type(error).__name__}: {error}): fit again") from None
     if prints:
         echo(*text.splitlines())
         return 0

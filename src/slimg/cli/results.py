@@ -13,6 +13,7 @@ to their places; after a kill between two of these moves the next command makes 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import shutil
 import sys
@@ -20,7 +21,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from slimg import __version__
 from slimg.cli.inputs import FORMATS
 from slimg.errors import InputError
 from slimg.io import make_folder
@@ -88,6 +91,32 @@ def result_folder(path: Path) -> Iterator[Path]:
             _install(draft, target)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Read the record in a folder of results.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is of another version.
+    """
+    finish(folder)
+    path = folder / RECORD
+    if not path.exists():
+        raise InputError(f"{path} does not exist: name the folder that slimg fit wrote its results into")
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        version = record["version"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path} is not a record of slimg: fit again") from None
+    if version != __version__:
+        raise InputError(f"{path} was written by slimg {version}, and this is slimg {__version__}: fit again")
+    return dict(record)
 
 
 def finish(folder: Path) -> None:

@@ -34,6 +34,7 @@ from slimg.explain.held_out import (
     format_range,
     format_score,
 )
+from slimg.graph.checks import check_graph
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 from slimg.learn.objective import RARE as RARE_SHARE
@@ -221,8 +222,7 @@ def diagnose(
     >>> found
     <Diagnosis absent-homophily: 60 nodes, 120 edges, 60 labels>
     """
-    if not isinstance(graph, Graph):
-        raise InputError(f"diagnose needs a slimg.Graph (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
+    check_graph(graph)
     if propagated is not None and not isinstance(propagated, Components):
         raise InputError(f"propagated must be what SlimG().propagate(graph) returns, or None, not {type(propagated)}")
     check_whole_number(random_state, "random_state", 0, 2**32 - 1)

@@ -25,6 +25,41 @@ if TYPE_CHECKING:
 Features: TypeAlias = "np.ndarray | sp.csr_array"
 
 
+def check_graph(graph: Any, y: Any = None) -> None:
+    """Refuse what is not a graph, with what makes one of it, and labels that are given beside it.
+
+    Parameters
+    ----------
+    graph : object
+        What was given as a graph.
+    y : object, default=None
+        What was given as labels.
+
+    Raises
+    ------
+    InputError
+        If ``graph`` is not a `Graph`, or ``y`` is not None.
+
+    Examples
+    --------
+    >>> check_graph(5)
+    Traceback (most recent call last):
+    ...
+    slimg.errors.InputError: a slimg.Graph is needed, not int: make one with slimg.read(edges=…, nodes=…, label=…)
+    """
+    from slimg.graph.graph import Graph
+
+    if isinstance(graph, Graph):
+        if y is not None:
+            raise InputError("labels belong to the graph: use Graph.from_arrays(..., labels=y) and fit(graph)")
+        return
+    library, kind = type(graph).__module__.split(".")[0], type(graph).__name__
+    how = {"torch_geometric": "Graph.from_pyg", "networkx": "Graph.from_networkx", "dgl": "Graph.from_dgl"}.get(library)
+    how = f"{how}(…)" if how else "slimg.read(edges=…, nodes=…, label=…)"
+    how += " or Graph.from_arrays(adjacency, features, labels)" if library in ("numpy", "scipy", "torch") else ""
+    raise InputError(f"a slimg.Graph is needed, not {kind}: make one with {how}")
+
+
 def as_features(features: Any, ids: np.ndarray) -> Features | None:
     """Return features as float32, sparse if they were; None for a matrix without columns."""
     if features is None:
@@ -75,12 +110,12 @@ def check_ids(ids: np.ndarray, what: str) -> None:
         )
 
 
-def check_present(column: np.ndarray, what: str) -> None:
-    """Raise an error for missing values where each row needs one."""
+def check_present(column: np.ndarray, what: str, first: int = 0) -> None:
+    """Raise an error for missing values where each row needs one; rows are counted from ``first``."""
     absent = np.flatnonzero(missing(column))
     if len(absent):
         rows = number_of(len(absent), "row has", "rows have")
-        raise InputError(f"{what} must not be missing, but {rows} none (row {show(absent)}): fill or drop them")
+        raise InputError(f"{what} must not be missing, but {rows} none (row {show(absent + first)}): fill or drop them")
 
 
 def as_labels(labels: Any, ids: np.ndarray, positions: Any) -> np.ndarray | None:

@@ -34,6 +34,8 @@ TARGETS = ("target", "dst", "to", "followee", "followed", "end", "tail", "target
 WEIGHTS = ("weight", "weights", "w")
 RELATIONS = ("relation", "rel", "edge_type", "kind", "type", "predicate")
 IDS = ("id", "node", "node_id", "nodeid", "ids", "name")
+INDEX = "(index)"
+"""Column of the row numbers of a frame, which may be ids; it is dropped if they are not."""
 LABELS = ("label", "class", "labels", "y")
 
 
@@ -43,7 +45,7 @@ def as_column(values: Any, what: str) -> np.ndarray:
     Parameters
     ----------
     values : sequence, or numpy, pandas, arrow, polars or torch vector, of n values
-        An array of shape (n, 1) is taken as a vector.
+        An array of shape (n, 1), or a frame of one column, is taken as a vector.
     what : str
         What the values are, for error messages.
 
@@ -54,6 +56,11 @@ def as_column(values: Any, what: str) -> np.ndarray:
     """
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise InputError(f"{what} must be a sequence of values, not {type(values).__name__}")
+    names = getattr(values, "columns", None)
+    if names is not None:  # of a frame, of pandas or polars
+        if len(names) != 1:
+            raise InputError(f"{what} must be one column, not a table of {len(names)}")
+        values = values[names[0]]  # type: ignore[index]
     array = _from_library(values)
     if array is None:
         items = list(values)
@@ -219,6 +226,35 @@ def show(values: Iterable[Any]) -> str:
     items = [v.item() if isinstance(v, np.generic) else v for _, v in zip(range(SHOWN + 1), values, strict=False)]
     shown = (f"{text[:LONGEST]}…" if len(text := repr(v)) > LONGEST + 1 else text for v in items[:SHOWN])
     return ", ".join(shown) + (" …" if len(items) > SHOWN else "")
+
+
+def hint_of_ids(name: Any, ids: Iterable[Any]) -> str:
+    """Say for a message which ids begin like one that no node has or are spelled alike, else how ids look.
+
+    Examples
+    --------
+    >>> hint_of_ids("Ann", ["anna", "bob"]), hint_of_ids("x", [1, 2])
+    ("did you mean 'anna'?", 'ids look like 1, 2')
+    """
+    import difflib
+
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    low, values = str(name)[:40].lower(), list(ids)
+    texts = pc.utf8_lower(pa.array(map(str, values), pa.string()))
+
+    def hits(match: Any, part: str) -> np.ndarray:
+        return match(texts, part).to_numpy(zero_copy_only=False)
+
+    near = np.flatnonzero(hits(pc.starts_with, low))[:3].tolist() if low else []
+    if not near:  # looked for among those that share most pairs of letters
+        pairs = sorted({low[k : k + 2] for k in range(len(low) - 1)})
+        shared = sum((hits(pc.match_substring, pair).astype(float) for pair in pairs), np.zeros(len(values)))
+        few = np.argsort(-shared / (pc.utf8_length(texts).to_numpy() + len(low)), kind="stable")[:200].tolist()
+        alike = difflib.get_close_matches(low, [texts[row].as_py() for row in few], n=3)
+        near = [row for row in few if texts[row].as_py() in alike][:3]
+    return f"did you mean {' or '.join(repr(values[row]) for row in near)}?" if near else f"ids look like {show(values)}"
 
 
 def list_names(names: Sequence[str] | pd.Index, most: int = 30) -> str:

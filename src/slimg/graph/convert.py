@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from slimg.errors import InputError, choices, require
 from slimg.graph.adjacency import Adjacency
-from slimg.graph.columns import as_column, from_torch, number_of, show, text_of
+from slimg.graph.columns import as_column, from_torch, list_names, number_of, show, text_of
 from slimg.graph.from_edges import side_by_side, split
 from slimg.graph.graph import Graph
 from slimg.graph.relations import EdgeTable, connect
@@ -44,6 +44,10 @@ def from_networkx(
     adjacency, relations, told = connect(tables, len(ids), directed, **rules)
     matrix, names = _node_features(graph, features)
     labels = None if label is None else _node_labels(graph, label)
+    used = {label, *([features] if isinstance(features, str) else names or ())}
+    unused = sorted({str(name) for _, data in graph.nodes(data=True) for name in data if name not in used})
+    if unused and features is None:
+        notes.append(f"Attributes of the nodes that are not used: {list_names(unused)}; features= takes those that are numbers.")
     built = Graph(adjacency, matrix, labels, ids, names, {}, unlabelled, (*notes, *told), relations)
     return built.with_notes(*built.warnings())
 
@@ -268,6 +272,8 @@ def _edge_weights(edges: list[Any], weight: str | None) -> tuple[np.ndarray | No
     found = [data.get(weight) for _, _, data in edges]
     absent = sum(value is None for value in found)
     if absent == len(found):
+        if weight != "weight" and edges:
+            raise InputError(f"no edge has the attribute {weight!r} for weight: name another, or weight=None")
         return None, []
     values = as_column([1.0 if value is None else value for value in found], f"edge attribute {weight!r}")
     return values, [f"{number_of(absent, 'edge')} without {weight!r} weigh 1."] if absent else []

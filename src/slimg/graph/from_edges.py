@@ -59,7 +59,7 @@ def read_table(edges: Any, source: Any = None, target: Any = None, weight: Any =
         One, or one for each value of the column ``relation``.
     """
     has_names = is_table(edges)
-    frame = as_frame(edges) if has_names else _frame_of_pairs(edges)
+    frame = as_frame(edges) if has_names else frame_of_pairs(edges)
     kinds = None if require_column(frame, relation, "relation") is None else frame[relation]
     rest = frame if kinds is None else frame.drop(columns=relation)
     if len(rest.columns) < 2:
@@ -103,7 +103,7 @@ def read_edges(edges: Any, source: Any = None, target: Any = None, weight: Any =
     """
     if not is_tables(edges):
         return read_table(edges, source, target, weight, relation)
-    frames = {str(name): as_frame(each) if is_table(each) else _frame_of_pairs(each) for name, each in edges.items()}
+    frames = {str(name): as_frame(each) if is_table(each) else frame_of_pairs(each) for name, each in edges.items()}
     wanted = {"source": source, "target": target, "weight": weight, "relation": relation}
     for what, name in wanted.items():
         if name is not None and not any(name in frame.columns for frame in frames.values()):
@@ -381,8 +381,10 @@ def as_frame(table: Any) -> pd.DataFrame:
     raise InputError(f"a table must be pandas, arrow, polars or a dictionary of columns, not {type(table).__name__}")
 
 
-def as_id_column(values: Any, what: str) -> np.ndarray:
+def as_id_column(values: Any, what: str, first: int = 0) -> np.ndarray:
     """Return a column of ids without missing values; floats that are whole numbers become integers.
+
+    In messages rows are counted from ``first``.
 
     Returns
     -------
@@ -390,7 +392,7 @@ def as_id_column(values: Any, what: str) -> np.ndarray:
         One id for each row.
     """
     column = values if is_text(values) else as_column(values, what)
-    check_present(column, what)
+    check_present(column, what, first)
     if column.dtype.kind == "f" and np.all(column == np.floor(column)) and np.all(np.abs(column) < 2**53):
         return column.astype(np.int64)
     return column
@@ -462,7 +464,8 @@ def _feature_columns(frame: pd.DataFrame, used: list[Any], names: Any) -> tuple[
     return frame[list(names)].to_numpy(dtype=np.float64, na_value=np.nan), list(names), notes
 
 
-def _frame_of_pairs(edges: Any) -> pd.DataFrame:
+def frame_of_pairs(edges: Any) -> pd.DataFrame:
+    """Make a frame of a list or an array of pairs or triples."""
     import pandas as pd
 
     if sp.issparse(edges):

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from slimg.errors import InputError
 from slimg.graph import checks
 from slimg.graph.adjacency import Adjacency, Rule, index_type
-from slimg.graph.columns import as_column, number_of, rows_in, show
+from slimg.graph.columns import as_column, hint_of_ids, number_of, rows_in, show
 from slimg.graph.relations import Relation, distinct_directions, require_name
 
 if TYPE_CHECKING:
@@ -634,7 +634,7 @@ class Graph:
         if len(unknown):
             raise InputError(
                 f"{what} has {number_of(len(unknown), 'id')} that no node has: {show(unknown)}"
-                f" (ids of this graph look like {show(self.ids[:2])})"
+                f" ({hint_of_ids(unknown[0], self.ids.tolist())})"
             )
         return rows.astype(np.int64)
 
@@ -759,7 +759,7 @@ class Graph:
         Returns
         -------
         tuple of str
-            Sentences about absent edges, isolated nodes and absent features.
+            Sentences about absent edges, isolated nodes, absent features, and labels that look absent.
 
         Examples
         --------
@@ -773,9 +773,11 @@ class Graph:
             found.append("The graph has no edges: features alone can be used.")
         elif len(isolated):
             which = show(self.ids[isolated])
-            found.append(f"{number_of(len(isolated), 'node has', 'nodes have')} no edge (ids {which}).")
+            found.append(f"{number_of(len(isolated), 'node has', 'nodes have')} no edge (id{'s'[: len(isolated) - 1]} {which}).")
         if self.features is None:
             found.append("The graph has no features: structure alone can be used.")
+        if self.classes.dtype.kind == "i" and len(self.classes) > 2 and self.classes[0] == -1:
+            found.append("Check the labels: -1 is taken as a class, not as no label (see unlabelled).")
         return tuple(found)
 
     def _repr_html_(self) -> str:

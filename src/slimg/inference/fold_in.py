@@ -48,6 +48,7 @@ from slimg.engine.base import Array, reader
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
+from slimg.graph.checks import check_graph
 from slimg.graph.columns import number_of, show
 from slimg.graph.graph import Graph
 from slimg.learn.objective import softmax
@@ -573,8 +574,7 @@ def fold_in(scorer: Scorer, fitted_nodes: FittedNodes, graph: Graph) -> FoldIn:
 
 def check_alike(graph: Any, d: int, feature_names: tuple[str, ...] | None) -> None:
     """Refuse a graph whose features are not those of the fit."""
-    if not isinstance(graph, Graph):
-        raise InputError(f"a slimg.Graph is needed (see Graph.from_arrays, Graph.from_edges), not {type(graph)}")
+    check_graph(graph)
     if graph.d != d:
         raise InputError(f"the model was fitted on {number_of(d, 'feature')}, the graph has {graph.d:,}: give the same ones")
     if feature_names and graph.feature_names and feature_names != graph.feature_names:

@@ -515,4 +515,4 @@ def refuse_existing(paths: list[Path], force: bool) -> None:
     there = [path for path in paths if path.exists()]
     if there and not force:
         names = ", ".join(str(path) for path in there)
-        raise InputError(f"{names} would be written over: choose another folder with --out, or allow it with --force")
+        raise InputError(f"{names} would be written over: choose another name with --out, or allow it with --force")

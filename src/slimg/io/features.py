@@ -9,6 +9,9 @@ No entry is negative, and each number, category and word of a row adds one to th
     values     counts of the members of a list
     counts     columns that are counts already (twenty or more: a bag of words laid out in columns), as they are
 
+Columns that nearly tell the label by themselves are often computed after it is known (leaks), and are pointed out. What one
+tells is measured with two folds: a number by the nearest number of the other fold, others by naive Bayes.
+
 Places of words are MurmurHash3 (32 bits, of UTF-8 bytes), the same on every machine and in every version.
 
 The third entry of a number is there only where some number of the column was missing at the fit; elsewhere a missing
@@ -31,8 +34,10 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from slimg.errors import InputError
-from slimg.graph.columns import number_of, show
-from slimg.io.values import MISSING, Column, tokens
+from slimg.graph.adjacency import Adjacency
+from slimg.graph.columns import list_names, number_of, show
+from slimg.graph.graph import Graph
+from slimg.io.values import MISSING, Column, as_typed, tokens
 
 HASHED = 1 << 18
 HIGH = ": high"
@@ -46,6 +51,10 @@ CHUNK = 1 << 13
 """Rows that are encoded at a time."""
 DENSE_ROWS = 1 << 16
 """Rows from which features that are mostly numbers are dense, which takes half of the memory."""
+LEAK = 0.05
+"""Errors of a leak, as a share of those of the largest class, at most."""
+FEWEST, MOST = 40, 20_000
+"""Labelled rows from which leaks are looked for, and rows that are looked at."""
 MOST_WORDS = 10_000
 """Words kept of a column: those that occur most often."""
 
@@ -342,7 +351,8 @@ def plan_features(
             if kind == "counts":  # what becomes of it depends on how many there are
                 return kind
             block = _block(name, column, kind)
-            return block, _note(block, column), keep(block.encode({name: column}))
+            doubts = column.doubt() if kind == "number" and wanted is None else []
+            return block, [_note(block, column), *doubts], keep(block.encode({name: column}))
         except InputError as error:
             return error
 
@@ -356,7 +366,8 @@ def plan_features(
         found, counted = found | all_made(counted, dict.fromkeys(counted, "number")), []
     raise_all([str(each) for each in found.values() if isinstance(each, InputError)])
     made_of = [found[name] for name in columns if name not in counted]
-    blocks, notes, parts = ([each[place] for each in made_of] for place in range(3))
+    blocks, told, parts = ([each[place] for each in made_of] for place in range(3))
+    notes = [note for each in told for note in each]
     if counted:
         blocks.append(Block(tuple(counted), "counts", tuple(counted)))
         parts.append(keep(blocks[-1].encode({name: Column(name, read(name), absent, decimal) for name in counted})))
@@ -370,10 +381,87 @@ def raise_all(problems: Sequence[str]) -> None:
         raise InputError("; ".join(dict.fromkeys(problems)))
 
 
+def leak_notes(graph: Graph, plan: FeaturePlan | None, directions: Mapping[str, Adjacency] | None = None) -> list[str]:
+    """Name columns that tell nearly all labels by themselves.
+
+    Parameters
+    ----------
+    graph : Graph
+        With features that ``plan`` made.
+    plan : FeaturePlan or None
+    directions : mapping of str to Adjacency, default=None
+        What means are taken along; by default nodes' own columns are looked at.
+
+    Returns
+    -------
+    list of str
+        A note for each.
+    """
+    rows = graph.labelled
+    if plan is None or len(rows) < FEWEST or graph.features is None:
+        return []
+    rows = rows[:: -(-len(rows) // MOST)]
+    codes = graph.codes[rows]
+    largest = np.bincount(codes).max() / len(codes)
+    places, notes = {"": graph.features[rows]} if directions is None else {}, []
+    for name, matrix in (directions or {}).items():
+        near = matrix.to_scipy()[rows]
+        places[name] = sp.diags_array(1 / np.maximum(near.sum(axis=1), 1)) @ near @ graph.features
+    for where, values in places.items():
+        start = 0
+        for block in plan.blocks:
+            width = len(block.names)
+            part, start = sp.csr_array(values[:, start : start + width]), start + width
+            wrong = 1.0 if part.nnz == 0 else 1 - alone(part, codes, block.kind in ("number", "vector"))
+            if wrong <= LEAK * (1 - largest) and block.columns[0] != "type" and len(block.columns) == 1:
+                column = block.columns[0]
+                along = f", as its mean along {where}," if where else ""
+                notes.append(
+                    f"Check column {column!r}: alone{along} it tells {1 - wrong:.1%} of the labels (the largest class is"
+                    f" {largest:.1%}): if it is known only after the label, leave it out with --ignore {as_typed(column)}."
+                )
+    return notes
+
+
+def alone(values: sp.csr_array, codes: np.ndarray, numbers: bool) -> float:
+    """Measure how many labels some columns tell by themselves, each half of the rows from the other.
+
+    Parameters
+    ----------
+    values : csr_array of shape (m, d)
+        Not negative.
+    codes : int array of shape (m,)
+        Classes.
+    numbers : bool
+        Whether the first column is a number, of which the nearest is looked for; else all are counts, for naive Bayes.
+
+    Returns
+    -------
+    float
+        Share of labels that are found.
+
+    Examples
+    --------
+    >>> codes = np.arange(100) % 2
+    >>> alone(sp.csr_array(np.eye(2)[codes]), codes, False), alone(sp.csr_array(np.ones((100, 1))), codes, False)
+    (1.0, 0.5)
+    """
+    from sklearn.model_selection import PredefinedSplit, cross_val_predict
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.neighbors import KNeighborsClassifier
+
+    fold = np.empty(len(codes), int)
+    fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % 2
+    rows = values[:, [0]].toarray() if numbers else values
+    model = KNeighborsClassifier(1) if numbers else MultinomialNB(alpha=0.1)
+    return float(np.mean(cross_val_predict(model, rows, codes, cv=PredefinedSplit(fold)) == codes))
+
+
 def _note(block: Block, column: Column) -> str:
     name, gone = block.columns[0], int(column.missing.sum())
     if gone == column.n:
         return f"Column {name!r} holds no value, and is not used."
+    strings = f": {list_names(list(column.markers), 3)}" if column.markers else ""
     how = {
         "number": f"a number, standardised{column.odd_note() if block.kind == 'number' else ''}",
         "vector": f"{len(block.keys)} numbers, standardised",
@@ -381,7 +469,7 @@ def _note(block: Block, column: Column) -> str:
         "words": f"text, a bag of {number_of(len(block.keys), 'word')}",
         "values": f"lists of {number_of(len(block.keys), 'value')}, counted",
     }[block.kind]
-    return f"Column {name!r} is read as {how}{f' ({gone:,} missing)' if gone else ''}."
+    return f"Column {name!r} is read as {how}{f' ({gone:,} missing{strings})' if gone else ''}."
 
 
 def _news(block: Block, values: Columns) -> list[str]:
@@ -427,7 +515,10 @@ def _matrix(column: Column, kind: str, width: int | None = None) -> np.ndarray:
     if kind == "number":
         numbers = column.numbers
         if numbers is None and width is None:
-            raise InputError(f"column {name!r} holds values that are no numbers ({show(column.distinct)})")
+            raise InputError(
+                f"column {name!r} holds values that are no numbers ({show(column.distinct)}): leave it out of --number, or read"
+                f" it with --category {as_typed(name)} or --text {as_typed(name)}"
+            )
         if numbers is None and len(column.present):
             raise InputError(
                 f"column {name!r} held numbers when the model was fitted, but does not now ({show(column.distinct)})"

@@ -25,6 +25,8 @@ import scipy.sparse as sp
 from slimg.errors import InputError, is_exhausted
 from slimg.graph.checks import check_ids
 from slimg.graph.columns import (
+    IDS,
+    INDEX,
     LABELS,
     RELATIONS,
     SOURCES,
@@ -46,8 +48,8 @@ from slimg.graph.from_edges import NodeTable, as_id_column, check_shared, graph_
 from slimg.graph.graph import Graph
 from slimg.graph.relations import EdgeTable
 from slimg.io import TEXT, Reading, Source, read, with_name
-from slimg.io.features import FeaturePlan, encode_features, raise_all
-from slimg.io.values import MISSING, Column, without
+from slimg.io.features import FeaturePlan, encode_features, leak_notes, raise_all
+from slimg.io.values import MISSING, Column, as_typed, without
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,7 @@ def _check_order(options: Options, edges: Files, nodes: Files) -> None:
 
     def are_edges(frame: pd.DataFrame) -> bool:
         named = all(find_column(frame, names) is not None for names in (SOURCES, TARGETS))
-        return named and not any(is_distinct(frame[name]) for name in frame.columns)
+        return named and not any(is_distinct(frame[name]) for name in frame.columns if name != INDEX)
 
     named = options.label is not None and options.labels is None
     found = [source for source, frame in given.items() if named and options.label in frame.columns]
@@ -369,7 +371,7 @@ class Joiner:
         own, streams = (self.nodes[0][1].frame, self.nodes[0][1].streams) if len(self.nodes) == 1 else (None, False)
         as_read = streams and table is own
         ids, ends = comparable(table[id_name], [frame[name] for _, frame, _, names in chosen for name in names[:2]])
-        ids = attempt(with_name, self.where, as_id_column, ids, f"ids in column {id_name!r}", otherwise=ids)
+        ids = attempt(with_name, self.where, as_id_column, ids, f"ids in column {id_name!r}", 1, otherwise=ids)
         types = table[TYPE].to_numpy(object) if len(self.nodes) > 1 else None
         if types is not None:
             attempt(check_shared, {str(name): ids[types == name] for name in pd.unique(types)})
@@ -377,7 +379,7 @@ class Joiner:
             attempt(with_name, self.where, check_ids, ids, f"ids in column {id_name!r}")
         tables = [each for k, edges in enumerate(chosen)
                   for each in attempt(self._edge_tables, edges, *ends[2 * k : 2 * k + 2], otherwise=())]  # fmt: skip
-        can_be_joined, label_name = not problems, None
+        can_be_joined, label_name, is_new = not problems, None, plan is None
         if options.labels is not None:
             table, label_name = self._joined_labels(table, id_name, options.labels)
         elif need_label or options.label is not None or (need_label is None and find_column(table, LABELS) is not None):
@@ -387,6 +389,8 @@ class Joiner:
         nodes = NodeTable(ids, labels, features, names or None, types=types)
         graph: Any = attempt(self._graph, tables, nodes) if can_be_joined else None
         raise_all(problems)
+        if is_new:
+            self.notes += leak_notes(graph, plan)
         notes = tuple(dict.fromkeys((*self.notes, *graph.notes)))
         table = with_unknown_ids(table, id_name, graph)
         graph, separator = graph.with_notes(*self.notes), self.second.separator
@@ -460,10 +464,13 @@ class Joiner:
         for (source, _), frame in zip(self.nodes, frames, strict=True):
             own = self._own_id(source, frame)
             ids.append(with_name(source, id_column, frame, own, ends_known, "--"))
+            frame = frame.drop(columns=INDEX, errors="ignore") if ids[-1] != INDEX else frame
             frames[len(ids) - 1] = self._without_empty_rows(frame, ids[-1:], source)
             self.columns["nodes"][self._key(source, self.nodes)] = ids[-1]
             if own is None:
                 self.notes.append(f"{self._file(source, self.nodes)}Guessed for the nodes: id = {ids[-1]!r}.")
+                if (usual := find_column(frame, IDS[:3])) not in (None, ids[-1]):
+                    self.notes.append(f"Check the ids: edges name values of {ids[-1]!r} rather than {usual!r}; --id decides.")
         table, name = (frames[0], ids[0]) if len(frames) == 1 else self._merged(ids)
         return chosen, table, name
 
@@ -482,6 +489,9 @@ class Joiner:
                 raise InputError(f"there is no column {old!r}, from which the {what} was read when the model was fitted: the"
                                  f" columns are {list_names(rest.columns)}; name one with --{what}")  # fmt: skip
         first, second, weight, guessed = edge_columns(rest, own[0], own[1], own[2], known, "--")
+        if weight in (first, second) or (options.weight is not None and not options.weighted):
+            other = "--no-weight" if not options.weighted else f"--{'source' if weight == first else 'target'} {weight}"
+            raise InputError(f"--weight {options.weight} and {other} exclude each other: leave out one")
         if weight != options.weight and (not options.weighted or (before is not None and own[2] is None)):
             weight, guessed = None, [item for item in guessed if not item.startswith("weight")]
         self.columns["edges"][key] = (first, second, weight)
@@ -497,8 +507,9 @@ class Joiner:
     def _edge_tables(self, chosen: _Chosen, first: np.ndarray, second: np.ndarray) -> list[EdgeTable]:
         """The relations of one file."""
         source, frame, mutual, (*ends, weight) = chosen
-        name = source.short_name if len(self.edges) > 1 or source.name is not None else None
-        first, second = (with_name(source, as_id_column, ids, f"ids in column {end!r}")
+        named = isinstance(self.options.directed, tuple) and source.short_name in self.options.directed
+        name = source.short_name if len(self.edges) > 1 or source.name is not None or named else None
+        first, second = (with_name(source, as_id_column, ids, f"ids in column {end!r}", 1)
                          for ids, end in zip((first, second), ends, strict=True))  # fmt: skip
         weights = None if weight is None else self.weights(source, frame, weight)
         if weights is not None and len(weights):
@@ -595,16 +606,17 @@ class Joiner:
 
     def labels(self, table: pd.DataFrame, name: str, needed: bool | None = None) -> np.ndarray:
         options, mark = self.options, self.options.unlabelled
-        absent = options.missing if mark is None else (*options.missing, mark)
-        column = Column(name, table[name], absent)
+        column = Column(name, table[name], options.missing)
         labels = column.labels
-        if mark is not None and column.text is None:  # a number that means unlabelled
-            marked = pc.fill_null(pc.equal(as_text(pd.Series(labels)).__arrow_array__(), mark), False)
-            labels = without(labels, np.asarray(marked))
-            column = Column(name, labels, absent)
         if column.markers:
-            found = ", ".join(f"{m} ({c:,})" for m, c in column.markers.items())
-            self.notes.append(f"Labels that are read as missing: {found}.")
+            found = ", ".join(f"{text!r} ({count:,})" for text, count in column.markers.items())
+            self.notes.append(f"Check the labels: {found} read as no label; --missing '' reads such texts as classes.")
+        if mark is not None:
+            marked = np.asarray(pc.fill_null(pc.equal(as_text(pd.Series(labels)).__arrow_array__(), mark), False))
+            column = Column(name, labels := without(labels, marked), options.missing)
+            count = int(marked.sum())
+            self.notes.append(f"Labels read as no label: {mark!r} ({count:,})." if count else
+                              f"Check --unlabelled {as_typed(mark)}: no label is {mark!r}.")  # fmt: skip
         where = self.where if options.nodes else options.labels or self.where
         self.notes.extend(with_name(where, column.check_label))
         if needed and column.missing.all():
@@ -643,6 +655,11 @@ class Joiner:
         named = [("features", name) for name in options.features or ()] + [("ignore", name) for name in options.ignore]
         for option, name in (*named, *(("text" if kind == "words" else kind, name) for name, kind in options.kinds.items())):
             require_column(table, name, f"--{option}")
+            if name == label or (name == id_name and option != "ignore"):
+                role = "label" if name == label else "id"
+                raise InputError(f"column {name!r} is the {role}: leave it out of --{option}, or name another with --{role}")
+            if option != "ignore" and name in options.ignore:
+                raise InputError(f"column {name!r} is named by --{option} and by --ignore: leave it out of one")
         own = earlier_predictions(table)
         if own and options.features is None:
             self.notes.append(f"Columns of earlier predictions are not used: {list_names(own)}.")

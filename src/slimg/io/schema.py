@@ -9,9 +9,7 @@
 
 Rows are sorted by their keys, so that the same rows give the same model, whatever database they lie in.
 
-A column that nearly tells the label by itself is often computed after the label is known (a leak), and is pointed out:
-columns of the label's table, and means over the rows that are one foreign key away. What a column tells is measured with two
-folds: a number by the nearest number of the other fold, others by naive Bayes.
+Leaks (`slimg.io.features`) are looked for in the columns of the label's table, and in means over rows one foreign key away.
 """
 
 from __future__ import annotations
@@ -23,28 +21,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import scipy.sparse as sp
 
 from slimg.errors import InputError
 from slimg.graph.columns import as_text, list_names, number_of
-from slimg.graph.graph import Graph
 from slimg.io import Source, unchanged, with_name
 from slimg.io.databases import Database, ForeignKey, Table, as_rows, opened, quoted
-from slimg.io.features import FeaturePlan
+from slimg.io.features import FeaturePlan, leak_notes
 from slimg.io.inputs import Inputs, Options, read_inputs
 from slimg.io.values import Column
 
 NO_FEATURE = re.compile(r"blob|bytea|binary|json|xml|\[|struct|map\(|union|geometry|point|polygon|vector")
 """Declared types that are no features."""
 TIME = re.compile(r"^(date|time|interval)")
-LEAK = 0.05
-"""Errors of a leak, as a share of those of the largest class, at most."""
-FEWEST, MOST = 40, 20_000
-"""Labelled rows from which leaks are looked for, and rows that are looked at."""
 
 
 def read_schema(options: Options, need_label: bool | None = True, plan: FeaturePlan | None = None) -> Inputs:
@@ -77,7 +68,7 @@ def read_schema(options: Options, need_label: bool | None = True, plan: FeatureP
         read = with_name(source, _read, source, options, need_label)
     tables = _as_options(read, options, plan is not None)
     inputs = with_name(source, lambda: read_inputs(tables, need_label=need_label, plan=plan))
-    leaks = [] if plan is not None else leak_notes(inputs.graph, inputs.plan)
+    leaks = [] if plan is not None else leak_notes(inputs.graph, inputs.plan, inputs.graph.directions())
     graph = inputs.graph.with_notes(*read.notes, *leaks)
     return replace(inputs, graph=graph, notes=(*read.notes, *leaks, *inputs.notes))
 
@@ -271,15 +262,16 @@ def _as_options(read: _Read, options: Options, planned: bool) -> Options:
     if gone:
         told = list_names([f"{name} ({why})" for name, why in gone.items()])
         read.notes.append(f"Columns that are no features: {told}; --text COLUMN reads the words of one.")
+    label = _full(read.label[0], read.label[1], several) if read.label else None
     return replace(
         options, db=None,
         nodes=tuple(Source(Path(name), name=name, data=frame) for name, frame in read.nodes.items()),
         edges=tuple(Source(Path(name), name=name, data=pairs) for name, pairs in read.edges.items()),
         id=next(iter(read.ids.values())),
-        label=_full(read.label[0], read.label[1], several) if read.label else None,
+        label=label,
         source="source" if read.edges else None, target="target" if read.edges else None, weighted=False, relation=None,
         features=None if options.features is None else named(options.features),
-        ignore=(*named(options.ignore), *read.keys, *gone),
+        ignore=(*named(options.ignore), *(key for key in read.keys if key != label), *gone),
         kinds=dict(zip(named(options.kinds), options.kinds.values(), strict=True)),
         directed=True if options.directed is None else options.directed,
     )  # fmt: skip
@@ -293,79 +285,3 @@ def _why_left_out(name: str, values: pd.Series, options: Options) -> str:
     except InputError as error:
         return "dates" if "dates" in str(error) else f"{len(column.distinct):,} different values"
     return ""
-
-
-def leak_notes(graph: Graph, plan: FeaturePlan | None) -> list[str]:
-    """Name columns that tell nearly all labels by themselves.
-
-    Parameters
-    ----------
-    graph : Graph
-        With features that ``plan`` made, and relations along which means are taken.
-    plan : FeaturePlan or None
-
-    Returns
-    -------
-    list of str
-        A note for each.
-    """
-    rows = graph.labelled
-    if plan is None or len(rows) < FEWEST or graph.features is None:
-        return []
-    rows = rows[:: -(-len(rows) // MOST)]
-    codes = graph.codes[rows]
-    largest = np.bincount(codes).max() / len(codes)
-    features, notes = sp.csr_array(graph.features), []
-    places = {"": features[rows]}
-    for name, matrix in graph.directions().items():
-        near = matrix.to_scipy()[rows]
-        means = sp.diags_array(1 / np.maximum(near.sum(axis=1), 1)) @ near @ features
-        places[name] = sp.csr_array(means)
-    for where, values in places.items():
-        start = 0
-        for block in plan.blocks:
-            width = len(block.names)
-            part, start = sp.csr_array(values[:, start : start + width]), start + width
-            wrong = 1.0 if part.nnz == 0 else 1 - alone(part, codes, block.kind in ("number", "vector"))
-            if wrong <= LEAK * (1 - largest) and block.columns[0] != "type":
-                column = block.columns[0]
-                along = f", as its mean along {where}," if where else ""
-                notes.append(
-                    f"Column {column!r} alone{along} tells {1 - wrong:.1%} of the labels (the largest class is"
-                    f" {largest:.1%}): if it is known only after the label, leave it out with --ignore '{column}'."
-                )
-    return notes
-
-
-def alone(values: sp.csr_array, codes: np.ndarray, numbers: bool) -> float:
-    """Measure how many labels some columns tell by themselves, each half of the rows from the other.
-
-    Parameters
-    ----------
-    values : csr_array of shape (m, d)
-        Not negative.
-    codes : int array of shape (m,)
-        Classes.
-    numbers : bool
-        Whether the first column is a number, of which the nearest is looked for; else all are counts, for naive Bayes.
-
-    Returns
-    -------
-    float
-        Share of labels that are found.
-
-    Examples
-    --------
-    >>> codes = np.arange(100) % 2
-    >>> alone(sp.csr_array(np.eye(2)[codes]), codes, False), alone(sp.csr_array(np.ones((100, 1))), codes, False)
-    (1.0, 0.5)
-    """
-    from sklearn.model_selection import PredefinedSplit, cross_val_predict
-    from sklearn.naive_bayes import MultinomialNB
-    from sklearn.neighbors import KNeighborsClassifier
-
-    fold = np.empty(len(codes), int)
-    fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % 2
-    rows = values[:, [0]].toarray() if numbers else values
-    model = KNeighborsClassifier(1) if numbers else MultinomialNB(alpha=0.1)
-    return float(np.mean(cross_val_predict(model, rows, codes, cv=PredefinedSplit(fold)) == codes))

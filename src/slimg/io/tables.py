@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -10,16 +11,20 @@ from typing import Any
 
 import pandas as pd
 
-from slimg.errors import InputError
-from slimg.graph.from_edges import Unknown, as_frame, is_table, is_tables
+from slimg.errors import InputError, check_names
+from slimg.graph.columns import INDEX, text_of
+from slimg.graph.from_edges import Unknown, as_frame, frame_of_pairs, is_table, is_tables
 from slimg.graph.graph import Graph
 from slimg.io import Source
 from slimg.io.features import FeaturePlan
 from slimg.io.inputs import Options, read_inputs, with_recorded_columns
 from slimg.io.values import MISSING, distinct_names, frame_of
 
-KINDS = {"text": "words"}
-"""Kinds that have another name in the plan of features."""
+KINDS = {"number": "number", "category": "category", "text": "words", "counts": "counts"}
+"""Kind of a column → its name in the plan of features."""
+OF_LIBRARY = {"networkx": {"label", "features", "weight", "relation", "directed", "unlabelled"},
+              "torch_geometric": {"directed", "unlabelled"}}  # fmt: skip
+"""Parameters beside ``edges`` that a graph of another library takes."""
 
 
 def read(
@@ -34,14 +39,14 @@ def read(
     target: str | None = None,
     weight: str | bool | None = None,
     relation: str | None = None,
-    features: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
+    features: str | Sequence[str] | None = None,
+    ignore: str | Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
-    missing: Sequence[str] = MISSING,
+    missing: str | Sequence[str] = MISSING,
     decimal: str | None = None,
     separator: str | None = None,
     encoding: str | None = None,
-    unlabelled: str | None = None,
+    unlabelled: Any = None,
     directed: bool | str | Collection[str] | None = None,
     unknown: Unknown = "fail",
     like: Any = None,
@@ -76,17 +81,17 @@ def read(
         Column of ``edges``; False for none.
     relation : str, default=None
         Column of ``edges`` whose values are names of relations.
-    features, ignore : sequence of str
+    features, ignore : sequence of str, or str
         Columns of ``nodes`` to use (by default all others), and not to use.
     kinds : mapping of str to str, default=None
         Column → ``"number"``, ``"category"``, ``"text"`` or ``"counts"``, where a guess is wrong.
-    missing : sequence of str
+    missing : sequence of str, or str
         Strings read as missing.
     decimal : {".", ","}, default=None
         Decimal mark of numbers in text; guessed for each column by default.
     separator, encoding : str, default=None
         Of text files; guessed, and UTF-8, by default.
-    unlabelled : str, default=None
+    unlabelled : object, default=None
         A further value of the label that means "no label".
     directed : bool, str or collection of str, default=None
         Which relations keep their direction, as in `Graph.from_edges`.
@@ -120,15 +125,23 @@ def read(
     >>> slimg.read(follows, moved, label="team", like=graph).notes[1]
     "Column 'city' has 1 value in 1 row that the model has not seen, read as missing: 'lima'."
     """
-    library = type(edges).__module__.split(".")[0]
-    if library in ("networkx", "torch_geometric"):
-        if nodes is not None:
-            raise InputError(f"a graph of {library} has its own nodes: leave out nodes=")
+    asked, library = dict(locals()), type(edges).__module__.split(".")[0]
+    if weight is True:
+        raise InputError("weight=True names no column: give the name of one, or False for no weights")
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise InputError(f"kinds must map names of columns to kinds, such as {{'zip': 'category'}}, not be {kinds!r}")
+    for name, kind in (kinds or {}).items():
+        check_names(f"kind of column {name!r}", [kind], KINDS)
+    check_names("decimal mark", [] if decimal is None else [decimal], (".", ","))
+    if library in OF_LIBRARY:
+        usual = {name: parameter.default for name, parameter in inspect.signature(read).parameters.items()}
+        strange = [name for name, value in asked.items() if value is not usual[name] and name not in OF_LIBRARY[library]]
+        if strange != ["edges"]:
+            raise InputError(f"a graph of {library} has its own nodes and columns: leave out {', '.join(strange[1:])}")
         if library == "torch_geometric":
             return Graph.from_pyg(edges, directed=directed, unlabelled=unlabelled)
-        name = weight if isinstance(weight, str) else None if weight is False else "weight"
-        kept: dict[str, Any] = {"relation": relation, "directed": directed, "unlabelled": unlabelled}
-        return Graph.from_networkx(edges, label=label, features=features, weight=name, **kept)
+        of_edges: dict[str, Any] = {"weight": "weight" if weight is None else weight or None, "relation": relation}
+        return Graph.from_networkx(edges, label=label, features=features, directed=directed, unlabelled=unlabelled, **of_edges)
     files = [[replace(each, separator=separator, encoding=encoding) if each.data is None else each for each in sources]
              for sources in (_sources(edges, "edges"), _sources(nodes, "nodes"),
                              () if labels is None else (_source(labels, "labels"),))]  # fmt: skip
@@ -137,9 +150,9 @@ def read(
         db=None if db is None else Source.parse(str(db)),
         source=source, target=target, relation=relation,
         weight=weight if isinstance(weight, str) else None, weighted=weight is not False,
-        id=id, label=label, features=None if features is None else tuple(features), ignore=tuple(ignore),
-        kinds={name: KINDS.get(kind, kind) for name, kind in (kinds or {}).items()}, missing=tuple(missing),
-        decimal=decimal, unlabelled=unlabelled, unknown=unknown,
+        id=id, label=label, features=None if features is None else tuple(_listed(features)), ignore=tuple(_listed(ignore)),
+        kinds={name: KINDS[kind] for name, kind in (kinds or {}).items()}, missing=tuple(_listed(missing)),
+        decimal=decimal, unlabelled=None if unlabelled is None else text_of(unlabelled), unknown=unknown,
         directed=directed if directed is None or isinstance(directed, bool) else tuple(_listed(directed)),
     )  # fmt: skip
     reading = _recorded(like)
@@ -202,24 +215,30 @@ def _as_table(given: Any, name: str) -> pd.DataFrame:
         own = [level or ("id" if index.nlevels == 1 else f"level_{place}") for place, level in enumerate(index.names)]
         keep = has_ids and (name != "edges" or index.nlevels > 1)
         frame = given.reset_index(names=own) if keep else given.reset_index(drop=True)
+        if not has_ids and name == "nodes":
+            frame[INDEX] = index
         return frame.set_axis(pd.Index(distinct_names(list(frame.columns)), dtype=object, tupleize_cols=False), axis=1)
     if hasattr(given, "__arrow_c_stream__"):
         return frame_of(pa.table(given))
     if hasattr(given, "__dataframe__"):
         return frame_of(pa.interchange.from_dataframe(given))
     if name == "edges" and not isinstance(given, Mapping) and not hasattr(given, "columns"):
-        pairs = pd.DataFrame(list(given))
-        if pairs.shape[1] not in (2, 3):
-            raise InputError("edges must be a path, a table, or pairs (source, target) or triples (source, target, weight)")
+        pairs = frame_of_pairs(given)
         return pairs.set_axis(["source", "target", "weight"][: pairs.shape[1]], axis=1)
     return as_frame(given)
+
+
+def _as_argument(option: re.Match[str]) -> str:
+    name, value = option[1], option[2].strip("'")
+    if name in KINDS:
+        return f"kinds={{{value!r}: {name!r}}}"
+    return f"{name}=[{value!r}]" if name in ("ignore", "missing") else f"{name}={value!r}"
 
 
 def _as_parameters(message: str) -> str:
     """Options of the command line as parameters: ``--ignore born`` becomes ``ignore=['born']``."""
     message = message.replace("--no-weight", "weight=False").replace("--directed keeps", "directed=True keeps")
-    message = re.sub(r"for --(number|category|text|counts):", "for kinds=:", message)
-    message = re.sub(r"--unknown (keep|drop)", r"unknown='\1'", message)
-    message = re.sub(r"--(ignore) ('[^']+'|[\w]+)", lambda found: f"{found[1]}=[{found[2].strip(chr(39))!r}]", message)
-    message = re.sub(r"--text ('[^']+'|\w+)", lambda found: f"kinds={{{found[1].strip(chr(39))!r}: 'text'}}", message)
+    message = re.sub(r"--(number|category|text|counts)([:,])", r"kinds=\2", message)
+    message = re.sub(r"--relation (\w+) makes", r"relation='\1' makes", message)
+    message = re.sub(r"--(unknown|unlabelled|ignore|missing|text|category) ('[^']*'|\w+)", _as_argument, message)
     return re.sub(r"--([a-z-]+)", lambda found: f"{found[1].replace('-', '_')}=", message)

@@ -29,6 +29,12 @@ from slimg.graph.columns import arrow_text, list_names, missing, number_of, show
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Strings read as missing, in any column but ids."""
+NO_CLASS = ("-", "--", "–", "—", "?", ".", "n/a", "n.a.", "na", "none", "unknown", "unlabelled", "unlabeled")
+"""Labels, in lower case, that rather mean that there is none."""
+CODE_NAME = re.compile(r"(?i:(^|[\W_])(id|no|nr|key|code|zip|zipcode|plz|postcode))$|[a-z](Id|ID|No|Nr|Key|Code)$")
+"""Names of columns of ids and codes."""
+DAYS = 19_000_101, 20_991_231
+"""Numbers between which whole ones may be dates such as 20230512."""
 SIGNS = ("-", "--", "–", "—", "?", ".", "n/a", "n.a.", "na", "none", "None", "unknown", "#N/A", "inf", "-inf", "Inf", "-Inf")
 """Strings read as missing in a column of numbers."""
 NEARLY_ALL = 0.95
@@ -248,7 +254,7 @@ class Column:
         if self._objects is not None and isinstance(self.present[0], (dict, set, frozenset)):
             raise InputError(
                 f"column {self.name!r} holds objects ({show(self.present[:1])}): make a column of each of their members, or"
-                f" leave it out with --ignore {_quoted(self.name)}"
+                f" leave it out with --ignore {as_typed(self.name)}"
             )
         numbers = self.numbers
         if numbers is not None:
@@ -270,7 +276,7 @@ class Column:
         if distinct > MANY_CATEGORIES or (distinct > 20 and distinct > 0.9 * len(self.present)):
             raise InputError(
                 f"column {self.name!r} has {distinct:,} different values in {self.n:,} rows, too many for categories: leave"
-                f" it out with --ignore {_quoted(self.name)}, or read the words in it with --text {_quoted(self.name)}"
+                f" it out with --ignore {as_typed(self.name)}, or read the words in it with --text {as_typed(self.name)}"
             )
 
     def check_label(self) -> list[str]:
@@ -284,10 +290,10 @@ class Column:
             )
         self._refuse_joined_classes()
         if self.numbers is None:
-            return self._nearly_equal_classes()
+            return self._doubtful_classes()
         measured = 2 * count > len(self.present) and bool((self.numbers % 1 > 0).any())  # hardly two nodes have the same
         if count <= FEW_NUMBERS and not measured:
-            return self._nearly_equal_classes()
+            return self._doubtful_classes()
         low, high = np.nanmin(self.numbers), np.nanmax(self.numbers)
         held = f"{self.name!r} holds {count:,} different numbers ({low:g} to {high:g})"
         if low in (0, 1) and high - low + 1 == count and len(self.present) >= 20 * count:  # classes that are numbered
@@ -297,15 +303,37 @@ class Column:
                 f"label column {held}, but classes are learned, not numbers: cut it into classes (such as low, middle,"
                 " high), or name another column with --label"
             )
-        return [f"Label {held}, each a class of its own: if it is a quantity, such as a year, group it into ranges."]
+        return [f"Check label {held}, each a class of its own: if it is a quantity, such as a year, group it into ranges."]
 
-    def _nearly_equal_classes(self) -> list[str]:
-        """A note on classes that differ in upper and lower case alone."""
+    def _doubtful_classes(self) -> list[str]:
+        """Notes on classes that differ in upper and lower case alone, and on those that rather mean that there is none."""
         alike: dict[str, list[Any]] = {}
         for value in self.distinct:
             alike.setdefault(str(value).lower(), []).append(value)
         pairs = [" and ".join(map(repr, values)) for values in alike.values() if len(values) > 1]
-        return [f"Labels that differ in case alone are classes of their own: {list_names(pairs, 3)}."] if pairs else []
+        notes = [f"Check the labels: {list_names(pairs, 3)} differ in case alone, and are classes of their own."] if pairs else []
+        marks = [*NO_CLASS, *(["-1"] if "0" in alike else [])]
+        absent = [str(alike[mark][0]) for mark in marks if mark in alike and alike[mark][0] not in MISSING]
+        if absent and len(alike) > 2:
+            name = absent[0]
+            notes.append(f"Check the labels: {name!r} is taken as a class; --unlabelled {as_typed(name)} reads it as no label.")
+        return notes
+
+    def doubt(self) -> list[str]:
+        """A note on whole numbers that are rather dates, ids or codes."""
+        known = np.asarray(self.numbers)[~self.missing]
+        known, option = known[~np.isnan(known)], as_typed(self.name)
+        if len(known) < FEW_NUMBERS or (known % 1).any() or known.min() == known.max():
+            return []
+        months, days = known // 100 % 100, known % 100
+        if DAYS[0] <= known.min() and known.max() <= DAYS[1] and months.max() <= 12 and 0 < days.min() <= days.max() <= 31:
+            return [f"Check column {self.name!r}: it is read as a number, but {known[0]:.0f} looks like a date: make it a number"
+                    f" of days, or leave it out with --ignore {option}."]  # fmt: skip
+        if not CODE_NAME.search(self.name):
+            return []
+        repeated = len(np.unique(known)) <= min(MANY_CATEGORIES, 0.9 * len(known))
+        advice = f"--category {option} reads it as codes" if repeated else f"--ignore {option} leaves it out"
+        return [f"Check column {self.name!r}: it is read as an amount, but its name is that of an id or a code; {advice}."]
 
     def _refuse_joined_classes(self) -> None:
         """Raise an error for values such as a|b where other values have a and b."""
@@ -341,7 +369,7 @@ class Column:
         if dates >= 0.9 * len(items):
             raise InputError(
                 f"column {self.name!r} holds dates ({items[0]}), which mean nothing to a linear model: turn them into"
-                f" numbers (days since) or categories (weekday), or leave them out with --ignore {_quoted(self.name)}"
+                f" numbers (days since) or categories (weekday), or leave them out with --ignore {as_typed(self.name)}"
             )
 
 
@@ -449,5 +477,6 @@ def _kind_of_lists(present: np.ndarray) -> str:
     return "vector" if numeric and len(lengths) == 1 else "values"
 
 
-def _quoted(name: str) -> str:
+def as_typed(name: str) -> str:
+    """Return a name as it is typed behind an option."""
     return f"'{name}'" if re.search(r"\W", name) else name

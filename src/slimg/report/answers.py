@@ -11,7 +11,6 @@ A question is a mapping of texts. Names of nodes and classes are text here, as o
 
 from __future__ import annotations
 
-import difflib
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -27,7 +26,7 @@ from slimg.engine.base import Array
 from slimg.errors import InputError, check_names
 from slimg.explain.explanation import Term, above_mean, numbered
 from slimg.explain.what_if import entry, with_edge, with_features
-from slimg.graph.columns import as_text, list_names, show
+from slimg.graph.columns import as_text, hint_of_ids, list_names
 from slimg.graph.graph import Graph
 from slimg.inference.fold_in import View
 from slimg.inference.predictions import prediction_columns
@@ -234,20 +233,8 @@ class Answers:
 
     def _row(self, name: str) -> int:
         if name not in self._rows:
-            near = self._near(name[:40])
-            advice = f"did you mean {' or '.join(map(repr, near))}?" if near else f"ids look like {show(self.ids[:3])}"
-            raise InputError(f"there is no node {name[:CUT]!r}: {advice}")
+            raise InputError(f"there is no node {name[:CUT]!r}: {hint_of_ids(name, self.ids)}")
         return self._rows[name]
-
-    def _near(self, name: str) -> list[str]:
-        """Ids that begin so, else those that are spelled alike, looked for among those that share most pairs of letters."""
-        low = name.lower()
-        if low and (begins := np.flatnonzero(_hits(pc.starts_with, self._lower[0], low))[:3].tolist()):
-            return [self.ids[row] for row in begins]
-        pairs = sorted({low[k : k + 2] for k in range(len(low) - 1)})
-        shared = sum((_hits(pc.match_substring, self._lower[0], pair) for pair in pairs), np.zeros(self.graph.n))
-        few = np.argsort(-shared / (pc.utf8_length(self._lower[0]).to_numpy() + len(low)), kind="stable")[:200]
-        return difflib.get_close_matches(name, [self.ids[row] for row in few], n=3)
 
     def _class(self, name: str) -> int:
         check_names("class", [name], self.classes)

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from slimg.errors import InputError
 from slimg.explain.held_out import SHARES, WORDS, format_difference, format_range, format_score
 from slimg.learn.path import describe
-from slimg.report.record import relation_weights, titles
+from slimg.report.record import format_percent, relation_weights, titles
 from slimg.report.scores import format_first
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def templates() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters |= {
-        "percent": lambda share, digits=1: "–" if share is None else f"{share:.{digits}%}",
+        "percent": format_percent,
         "count": lambda number: f"{number:,}",
         "decimals": lambda number, digits: f"{number:.{digits}f}",
         "least": lambda share: f"{share:.2g}" if share < 0.995 else f"{math.floor(1e4 * share) / 1e4:.4f}",

@@ -10,8 +10,9 @@ from __future__ import annotations
 import io
 import os
 import re
+import textwrap
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -42,6 +43,8 @@ STYLE: dict[str, Any] = {
     "axes.grid": True, "axes.axisbelow": True, "grid.color": LINE, "grid.linewidth": 0.6,
 }  # fmt: skip
 
+LONGEST = 36
+"""Characters of a line of a name beside an axis."""
 Svg = str
 
 
@@ -213,7 +216,7 @@ def interval_chart(values: Mapping[str, Mapping[str, Any]], title: str, label: s
         if scoring == "log_loss":
             middle, low, high = -middle, -high, -low
         axes.errorbar(middle, places, xerr=_distances(middle, low, high), fmt="o", color=MAIN, capsize=3)
-        axes.set_yticks(places, list(values))
+        axes.set_yticks(places, _wrapped(values))
         axes.invert_yaxis()
         axes.margins(x=0.12)
         if scoring in SHARES:
@@ -257,10 +260,15 @@ def precision_recall_chart(told: Mapping[str, Any], title: str) -> Svg:
     return _as_svg(draw, title, 3.1)
 
 
+def _wrapped(names: Iterable[str]) -> list[str]:
+    """Names in lines short enough to leave room for the chart, as those of paths are not."""
+    return [textwrap.fill(name, LONGEST) for name in names]
+
+
 def _draw_bars(axes: Axes, values: Mapping[str, float], label: str, title: str = "", zero: str = "0.0") -> Axes:
     """A horizontal bar for each name, the first on top, with its value beside it, or ``zero`` where there is none."""
     lengths = np.array(list(values.values()), float)
-    axes.barh(list(values), lengths, color=np.where(lengths >= 0, MAIN, SECOND), height=0.62)
+    axes.barh(_wrapped(values), lengths, color=np.where(lengths >= 0, MAIN, SECOND), height=0.62)
     for place, length in enumerate(lengths):
         shown = f"\u2009{length:.1f}\u2009" if length else f"\u2009{zero}"
         axes.text(length, place, shown, va="center", ha="right" if length < 0 else "left", color=INK)

@@ -457,7 +457,7 @@ def _score(record: dict[str, Any]) -> tuple[str, str, str]:
 def _counts(record: dict[str, Any]) -> str:
     parts = record["model"]["overview"]["components"]
     used = sorted((part for part in parts if not part["removed"]), key=lambda part: -part["norm"])
-    named = [f"{part['short_title']} {part['share']:.0%}" for part in used[:NAMED]]
+    named = [f"{part['short_title']} {format_percent(part['share'], 0)}" for part in used[:NAMED]]
     rest = len(used) - len(named)
     told = f"{', '.join(named)}{f', {rest} more' if rest else ''} (shares of the weights)." if named else NOTHING
     zero = [part["short_title"] for part in parts if part["removed"] and not part["name"].startswith(part["short_title"])]
@@ -466,7 +466,24 @@ def _counts(record: dict[str, Any]) -> str:
     told += f" Exactly zero: {list_names(zero, LISTED)}." if zero else ""
     if without and len(relations) == 1:
         return f"{told} The direction of the edges has no weight."
+    if len(without) == len(relations) > 1:
+        return f"{told} No relation has a weight of its own: all edges count alike."
     return told + (f" Relations without a weight: {list_names(without, LISTED)}." if without else "")
+
+
+def format_percent(share: float | None, digits: int = 1) -> str:
+    """Return a share in percent, which is not 0% if there is one.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> format_percent(0.25), format_percent(0.001, 0), format_percent(0, 0), format_percent(None)
+    ('25.0%', 'under 1%', '0%', '–')
+    """
+    return "–" if share is None else "under 1%" if digits == 0 and 0 < share < 0.005 else f"{share:.{digits}%}"
 
 
 def titles(record: dict[str, Any]) -> Callable[[Any], str]:
@@ -498,6 +515,10 @@ def _careful(record: dict[str, Any]) -> tuple[str, str]:
     """The first of what there is to be careful of, and the section that shows it."""
     held, found = record["held_out"], record["diagnosis"]
     few = [name for name, each in zip(record["classes"], held["classes"], strict=True) if each["nodes"] < FEW]
+    doubts = [note for note in record["read"]["notes"] if note.startswith("Check ")]
+    if doubts:
+        more = f" {number_of(len(doubts) - 1, 'more thing', 'more things')} to check: see the page." if len(doubts) > 1 else ""
+        return f"{doubts[0]}{more}", "inputs"
     most = [each["gain"]["interval"][1] for each in record["comparison"]["models"] if "gain" in each]
     if found and (found["trust"] != "yes" or min(most, default=0) < 0):
         return found["advice"][0], "diagnosis"

@@ -65,7 +65,7 @@ def test_small_file(tmp_path):
     graph = datasets.load("squirrel", tmp_path, check=False)
     assert np.array_equal(graph.features.toarray(), X) and graph.edges == 3 and graph.n == 6
     assert np.array_equal(graph.masks["train_3"], masks[3]) and np.array_equal(graph.masks["val_9"], ~masks[9])
-    assert graph.notes == ("1 repeated edge merged (counted once).", "1 node has no edge (ids 5).")
+    assert graph.notes == ("1 repeated edge merged (counted once).", "1 node has no edge (id 5).")
 
 
 def test_real_file_row_by_row(load_real, data_dir):

@@ -22,10 +22,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from slimg._sklearn import BaseEstimator
-from slimg.base import BaseNodeClassifier, check_graph
+from slimg.base import BaseNodeClassifier
 from slimg.engine.base import Array, Engine
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, check_whole_number, choices
+from slimg.graph.checks import check_graph
 from slimg.graph.graph import Graph
 from slimg.learn.labelled import stratified_folds
 from slimg.learn.objective import log_loss

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from slimg.base import check_graph
 from slimg.components.compute import Components
 from slimg.components.estimate import choose_engine
 from slimg.engine.base import Array, Engine, check_engine
 from slimg.errors import InputError, check_whole_number
+from slimg.graph.checks import check_graph
 from slimg.graph.graph import Graph
 from slimg.lab.baselines.base import Baseline, Learned, Targets, WithHyperparameters, one_or_several
 from slimg.lab.propagators.registry import Propagator, get, kind_of, together
