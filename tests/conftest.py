@@ -66,9 +66,13 @@ def cluster():
 
 
 @pytest.fixture
-def charts_without_rendering(monkeypatch):
-    """Charts are drawn but not rendered, which takes a third of a small fit."""
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, file, **options: file.write("<svg></svg>"))
+def quick_page(monkeypatch):
+    """No charts, few trees and a machine of known rates, each tested elsewhere: they take half of a small fit."""
+    from forked import without_charts
+    from slimg.engine.rates import Rates
+
+    without_charts(monkeypatch.setattr)
+    monkeypatch.setattr("slimg.engine.rates.measure", lambda folder=None: Rates(5e-9, 1.5e-9, 1e-11, 4e-11, 1e-10, 2e-9))
 
 
 @pytest.fixture(scope="session")

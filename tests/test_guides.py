@@ -31,7 +31,7 @@ def demo(tmp_path_factory):
     return folder
 
 
-@pytest.mark.usefixtures("charts_without_rendering")
+@pytest.mark.usefixtures("quick_page")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_block_runs(name, demo, tmp_path, monkeypatch):
     for module in NEEDS.get(name, ()):

@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 FORBID = """
 import os, sys
 import numpy, numba, sklearn, pandas, pyarrow
@@ -35,27 +33,19 @@ def test_from_files_to_predictions(tmp_path):
     assert (tmp_path / "out").is_dir()
 
 
-@pytest.mark.parametrize("engine", ["auto", "memory"])
-def test_engines_in_memory(engine):
-    run = python(
-        """
-from slimg import SlimG
-from slimg.lab import sanity
-graph = sanity.make("semantic", "homophily", n=200, d=10, seed=0, density=0.1).graph
-print(len(SlimG(engine=sys.argv[1]).fit(graph, train=range(0, 200, 3)).predict()))
-""",
-        engine,
-    )
-    assert run.stdout.strip() == "200", run.stderr
-
-
-def test_the_engine_of_files_says_that_it_cannot():
+def test_engines():
+    """In memory, also when the engine is chosen; that of files says that it cannot work here."""
     run = python("""
+from slimg import SlimG
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
+from slimg.lab import sanity
+graph = sanity.make("semantic", "homophily", n=200, d=10, seed=0, density=0.1).graph
+for engine in ("auto", "memory"):
+    print(len(SlimG(engine=engine).fit(graph, train=range(0, 200, 3)).predict()))
 try:
     MappedEngine("1GB")
 except InputError as error:
     print(error)
 """)
-    assert "use engine='memory'" in run.stdout, run.stderr
+    assert run.stdout.startswith("200\n200\n") and "use engine='memory'" in run.stdout, run.stderr

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,6 +68,7 @@ def room(module: str) -> str:
     return FILES.get(part, part if part in ORDER else "shared")
 
 
+@functools.cache
 def imports() -> list[Import]:
     """Read all imports of slimg by slimg.
 

@@ -46,8 +46,8 @@ def make_people(n=120, seed=0):
 
 
 @pytest.fixture(autouse=True)
-def quick_charts(charts_without_rendering):
-    """In all tests here; `fitted_once` and processes render them."""
+def _quick_page(quick_page):
+    """In all tests here; `fitted_once` has the whole page."""
 
 
 @pytest.fixture

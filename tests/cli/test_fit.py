@@ -1,14 +1,13 @@
 """`slimg fit` as a person types it: files in, predictions by the original ids out."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from forked import Forked
 from slimg import Graph, SlimG
 from slimg.cli.fit import SCORING
 from slimg.io import Source
@@ -20,15 +19,14 @@ FIT = ("fit", "--edges", "follows.csv", "--nodes", "users.csv", "--label", "team
 
 
 def test_two_files_and_one_command(folder):
-    words = [sys.executable, "-m", "slimg", *FIT, "--verbose"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == "", "progress is silent when nobody watches"
-    assert "Guessed for the edges: source = 'who', target = 'whom'." in done.stdout
-    assert "Column 'age' is read as a number, standardised." in done.stdout
-    assert "Column 'city' is read as a category of 2 values, one-hot." in done.stdout
-    assert "Column 'bio' is read as text, a bag of 9 words." in done.stdout
-    assert "Accuracy on held-out labels" in done.stdout
+    code = Forked(*FIT, "--verbose", stdout="said.txt", stderr="told.txt").wait(300)
+    said, told = Path("said.txt").read_text(), Path("told.txt").read_text()
+    assert (code, told) == (0, ""), "progress is silent when nobody watches"
+    assert "Guessed for the edges: source = 'who', target = 'whom'." in said
+    assert "Column 'age' is read as a number, standardised." in said
+    assert "Column 'city' is read as a category of 2 values, one-hot." in said
+    assert "Column 'bio' is read as text, a bag of 9 words." in said
+    assert "Accuracy on held-out labels" in said
     table = pd.read_csv("slimg-out/predictions.csv", dtype={"user": str}, keep_default_na=False)
     assert list(table["user"]) == list(folder.users["user"]), "ids as they were written, with their zeros"
     assert list(table.columns[:5]) == list(folder.users.columns)

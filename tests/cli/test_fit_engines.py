@@ -15,32 +15,30 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from forked import Forked
+from forked import Forked, without_charts
 from slimg.cli import fit, main
 from slimg.components.estimate import estimate
-from slimg.engine import rates
 from slimg.io import Source
 from slimg.io.disk_tables import FileTable, read_to_disk
 from slimg.io.inputs import Options, read_inputs
 
 FIT = ("fit", "--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "kind")
-RATES = rates.Rates(entry=5e-9, line=1.5e-9, single=1e-11, double=4e-11, stream=1e-10, disk=2e-9)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """600 nodes of three kinds with numbers, a category and a text; half of the edges stay in a kind. Fits of two engines."""
-    rng, n = np.random.default_rng(0), 600
+    """390 nodes of three kinds with numbers, a category and a text; half of the edges stay in a kind. Fits of two engines."""
+    rng, n = np.random.default_rng(0), 390
     kind = rng.integers(0, 3, n)
     ids = np.array([f"n{k:04}" for k in rng.permutation(n)])
     label = np.where(rng.random(n) < 0.3, np.array(["a", "b", "c"])[kind], "")
     nodes = pd.DataFrame({"id": ids, "kind": label, "x": rng.normal(size=n) + kind, "y": rng.random(n).round(3)})
     nodes["city"] = np.where(rng.random(n) < 0.6, np.array(["rome", "oslo", "lima"])[kind], "bern")
     nodes.loc[5, "y"] = np.nan
-    source = rng.integers(0, n, 2400)
+    source = rng.integers(0, n, 4 * n)
     alike = np.array([rng.choice(np.flatnonzero(kind == kind[s])) for s in source])
-    target = np.where(rng.random(2400) < 0.6, alike, rng.integers(0, n, 2400))
-    edges = pd.DataFrame({"source": ids[source], "target": ids[target], "weight": rng.integers(1, 4, 2400)})
+    target = np.where(rng.random(4 * n) < 0.6, alike, rng.integers(0, n, 4 * n))
+    edges = pd.DataFrame({"source": ids[source], "target": ids[target], "weight": rng.integers(1, 4, 4 * n)})
     folder = tmp_path_factory.mktemp("made")
     for name, table in (("nodes", nodes), ("edges", edges)):
         table.to_csv(folder / f"{name}.csv", index=False)
@@ -48,7 +46,7 @@ def made(tmp_path_factory):
         table.to_parquet(folder / f"{name}.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr("matplotlib.figure.Figure.savefig", lambda self, file, **options: file.write("<svg></svg>"))
+        without_charts(patch.setattr)
         assert main([*FIT, "--out", "memory", "--engine", "memory", "--json"]) == 0
         assert main([*FIT, "--out", "mapped", "--engine", "mapped", "--memory", "2GB", "--json"]) == 0
     return folder
@@ -177,14 +175,13 @@ def test_auto_follows_the_estimate_and_says_so(files, slimg, monkeypatch):
     assert code == 0 and any("Engine: mapped" in note for note in json.loads(out)["notes"]), err
 
 
-def test_estimate_measures_files(files, slimg, monkeypatch):
-    monkeypatch.setattr(rates, "measure", lambda folder=None: RATES)
+def test_estimate_measures_files(files, slimg):
     for ending in ("csv", "parquet"):
         words = ("--edges", f"edges.{ending}", "--nodes", f"nodes.{ending}", "--label", "kind")
         code, out, err = slimg("estimate", *words, "--json")
         assert code == 0, err
         sizes = json.loads(out)["sizes"]
-        assert sizes["nodes"] == pytest.approx(600, abs=2) and sizes["edges"] == pytest.approx(2400, abs=5)
+        assert sizes["nodes"] == pytest.approx(390, abs=2) and sizes["edges"] == pytest.approx(1560, abs=5)
         assert sizes["features"] == 9 and sizes["classes"] == 3 and sizes["weighted"]
         memory = json.loads(out)["engines"]["memory"]
         assert memory["reading"] > 0 and memory["page"] > 0 and memory["seconds"] > memory["reading"] + memory["page"]

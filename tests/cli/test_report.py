@@ -9,7 +9,7 @@ from slimg.report.record import json_values, results
 
 
 @pytest.fixture(autouse=True)
-def charts_without_rendering():
+def quick_page():
     """Charts are rendered here: pages are compared."""
 
 

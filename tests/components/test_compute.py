@@ -1,9 +1,5 @@
 """P(A, X) against dense numpy and scikit-learn; its options; the same bits on any number of threads."""
 
-import hashlib
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -11,7 +7,6 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA as SklearnPCA
 
 from slimg.components import (
-    Diffusion,
     EnergyRank,
     Structure,
     compute,
@@ -239,43 +234,6 @@ def test_more_features_than_nodes():
     for name, block in expected.items():
         mine = result.blocks[name].astype(np.float64)
         np.testing.assert_allclose(mine @ mine.T, block @ block.T, atol=1e-3)
-
-
-DIGEST = """
-import hashlib, sys
-sys.path.insert(0, {here!r})
-from test_compute import digest
-print(digest())
-"""
-
-
-def digest():
-    """Of all components of a graph with blocks enough for threads to differ, dense and by block Lanczos."""
-    rng = np.random.default_rng(0)
-    n = 3000
-    a = sp.random(n, n, 0.003, random_state=0, format="csr")
-    a.data[:] = 1
-    x = sp.random(n, 300, 0.05, random_state=1, format="csr", dtype=np.float32)
-    hashed = hashlib.sha256()
-    for features, rank in ((x, 60), (rng.random((n, 40), dtype=np.float32), 40)):
-        graph = Graph.from_arrays(a + a.T > 0, features=features)
-        fixed = [*paper_components(rank=rank), Diffusion(rank=rank)]
-        for listed in (paper_components(rank=EnergyRank(max_rank=rank)), fixed):
-            for block in compute_components(graph, components=listed).blocks.values():
-                hashed.update(block.tobytes())
-    return hashed.hexdigest()
-
-
-def test_environments_with_one_and_two_threads_give_the_same_bits():
-    digests = set()
-    for threads in "12":
-        names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-        environment = {**os.environ, **dict.fromkeys(names, threads)}
-        script = DIGEST.format(here=os.path.dirname(__file__))
-        done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        digests.add(done.stdout)
-    assert len(digests) == 1
 
 
 def test_ranks_and_widths_of_cora(load_real):

@@ -32,7 +32,7 @@ for case in sys.argv[1:]:
 import json
 print(json.dumps(report))
 """
-CASES = [f"8,{w},{b},{a}" for w in (0, 1) for b in (0, 1) for a in (0, 1)]
+CASES = ["8,0,0,0", "8,0,1,1", "8,1,0,1", "8,1,1,0"]
 
 
 def start(folder, *cases, **env):
@@ -48,7 +48,7 @@ def finish(process):
 
 
 def test_processes_that_compile_at_once_keep_what_each_compiled(tmp_path):
-    for process in [start(tmp_path, *CASES), start(tmp_path, *reversed(CASES)), start(tmp_path, *CASES[3:], *CASES[:3])]:
+    for process in [start(tmp_path, *CASES), start(tmp_path, *reversed(CASES)), start(tmp_path, *CASES[2:], *CASES[:2])]:
         finish(process)
     hits = [line[0] for line in finish(start(tmp_path, *CASES))]
     assert hits == list(range(1, len(CASES) + 1))

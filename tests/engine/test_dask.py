@@ -15,7 +15,7 @@ import pytest
 
 from forked import two_workers
 from slimg import SlimG, __version__
-from slimg.components import EnergyRank, compute_components, paper_components
+from slimg.components import compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.base import FileArray
 from slimg.engine.dask import NODE_BYTES, ClusterError, DaskEngine
@@ -155,7 +155,7 @@ def test_a_worker_that_dies_in_the_middle_changes_nothing(monkeypatch):
         monkeypatch.setattr(client, "map", killing)
         for _ in range(2):
             with DaskEngine(client, partitions=2) as engine:
-                parts = compute_components(graph, engine, components=paper_components(rank=EnergyRank(max_rank=4))[1:])
+                parts = compute_components(graph, engine, components=paper_components(rank=4)[1:])
                 results.append({name: engine.to_array(block) for name, block in parts.blocks.items()})
                 del parts
         assert victim not in client.run(os.getpid).values()

@@ -37,12 +37,12 @@ def held():
     return threading.active_count(), len(os.listdir("/proc/self/fd")), len(os.listdir(tempfile.gettempdir()))
 
 
-def test_twenty_fits_leave_no_threads_files_or_folders(tmp_path, monkeypatch):
+def test_ten_fits_leave_no_threads_files_or_folders(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     graph = planted()
     models = [SlimG(grid=[(1e-4, 1e-3)], engine=MemoryEngine(threads=2)).fit(graph)]
     before = held()
-    models += [SlimG(grid=[(1e-4, 1e-3)], engine=MemoryEngine(threads=2)).fit(graph) for _ in range(20)]
+    models += [SlimG(grid=[(1e-4, 1e-3)], engine=MemoryEngine(threads=2)).fit(graph) for _ in range(9)]
     assert held() == before
     np.testing.assert_array_equal(models[0].decision_function(), models[-1].decision_function())
 

@@ -1,4 +1,4 @@
-"""Every propagator of the registry on every engine: the columns it has in memory."""
+"""Every propagator of the registry on engines that compute otherwise: the columns it has on one thread in memory."""
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ def columns(parts):
     return parts.labelled_rows(np.arange(n))
 
 
+@pytest.mark.parametrize("any_engine", ["two threads", "mapped in slices", "dask"], indirect=True)
 @pytest.mark.parametrize("name", names())
 def test_columns_are_those_of_memory(any_engine, name):
     graph = GRAPHS[3]

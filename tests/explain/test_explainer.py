@@ -84,16 +84,14 @@ def test_the_scorer_scores_any_graph_as_a_dense_recomputation():
     np.testing.assert_allclose(model.scorer_.scores(Target(graph, np.arange(graph.n))), expected, atol=2e-4)
 
 
-def test_every_node_of_cora_and_every_seed(load_real):
+def test_nodes_of_cora_and_every_seed(load_real):
     graph = load_real("cora")
     split = stratified(graph, REAL, 0)
     model = SlimG(grid=PAIR, random_state=0).fit(graph, train=split.train, val=split.val)
     scores = model.decision_function().astype(float)
-    for first in range(0, graph.n, 512):
-        nodes = graph.ids[first : first + 512]
-        for node, explanation in zip(nodes, model.explain_all(nodes), strict=True):
-            relative = np.abs(explanation.rounding).max() / np.abs(scores[node]).max()
-            assert relative < 1e-4
+    nodes = graph.ids[::4]
+    for node, explanation in zip(nodes, model.explain_all(nodes), strict=True):
+        assert np.abs(explanation.rounding).max() / np.abs(scores[node]).max() < 1e-4
     assert model.intercept_.sum() == pytest.approx(0, abs=1e-5)
     exact = paper_components()  # decomposed densely, where the seed has no part
     models = [SlimG(components=exact, grid=PAIR, random_state=seed) for seed in (0, 7)]

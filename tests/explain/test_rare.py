@@ -97,12 +97,12 @@ def test_a_rare_label_is_doubted_where_all_others_are_recognised():
 
 
 def test_a_sample_keeps_the_rare_class_and_its_weight(monkeypatch):
-    monkeypatch.setattr(evidence, "ROWS_AT_MOST", 300)
-    graph = payments(0, True, n=1400, labelled=1.0, one_in=20)
+    monkeypatch.setattr(evidence, "ROWS_AT_MOST", 200)
+    graph = payments(0, True, n=800, labelled=1.0, one_in=20)
     rows, weights = _sample(graph, np.random.default_rng(0), "average_precision")
     fraud = graph.labels[rows] == "fraud"
-    assert fraud.sum() == 70 and 295 <= len(rows) <= 300 and weights.sum() == pytest.approx(1400)
-    assert weights[fraud].sum() == pytest.approx(70)
+    assert fraud.sum() == 40 and 195 <= len(rows) <= 200 and weights.sum() == pytest.approx(800)
+    assert weights[fraud].sum() == pytest.approx(40)
     sampled = gather(graph, slimg.SlimG().propagate(graph), 0, "average_precision")
     assert sampled.baseline == pytest.approx(0.05) and sampled.majority == pytest.approx(0.95)
     monkeypatch.undo()

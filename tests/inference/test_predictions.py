@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from slimg import SlimG
+from slimg.components import paper_components
 from slimg.engine import MemoryEngine, mapped, memory
 from slimg.engine import base as blocks
 from slimg.engine.dask import DaskEngine
@@ -28,17 +29,6 @@ def random_graph(ids=None, labels=None):
     x = np.random.default_rng(1).standard_normal((N, 6), dtype=np.float32)
     labels = np.array(["red", "green", "blue"])[np.arange(N) % 3] if labels is None else labels
     return Graph(Adjacency.from_edges(u, v, N)[0], x, labels, ids)
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local,
-        Client(local) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(params=["memory", "mapped", "dask"])
@@ -68,7 +58,8 @@ def engine(request, tmp_path, monkeypatch):
 )
 def test_files_hold_what_the_model_predicts(engine, tmp_path, ids):
     graph = random_graph(ids)
-    model = SlimG(engine=engine, grid=GRID).fit(graph, train=np.arange(300), val=np.arange(300, 500))
+    unfitted = SlimG(components=paper_components(rank=6)[1:], engine=engine, grid=GRID)
+    model = unfitted.fit(graph, train=np.arange(300), val=np.arange(300, 500))
     place = model.write_predictions(tmp_path / "out" / "predictions", probabilities=True)
     files = sorted(path.name for path in place.iterdir())
     assert files == ["part-00000.parquet", "part-00001.parquet", "part-00002.parquet"]
@@ -138,7 +129,7 @@ def test_the_largest_is_the_first_among_equals():
 
 
 def test_writing_keeps_the_budget(tmp_path):
-    """300,000 × 40 scores are 48 MB, and 225 MB as they are worked on: the budget leaves room for 64 MB."""
+    """150,000 × 40 scores are 24 MB, and 112 MB as they are worked on: the budget leaves room for 64 MB."""
     program = textwrap.dedent("""
         import json, sys
         import numpy as np
@@ -146,10 +137,10 @@ def test_writing_keeps_the_budget(tmp_path):
         from slimg.engine.mapped import MappedEngine
         from slimg.inference.predictions import write_predictions
         import pyarrow.parquet, slimg.learn.sparse_group
-        ids = np.arange(300_000)
+        ids = np.arange(150_000)
         budget = peak_memory() + (64 << 20)
         with MappedEngine(budget, threads=2) as engine:
-            scores = engine.random(300_000, 40, 0)
+            scores = engine.random(150_000, 40, 0)
             place = write_predictions(sys.argv[1], engine, scores, np.zeros(40), np.arange(40), ids, True)
         print(json.dumps([peak_memory(), budget, len(list(place.iterdir()))]))
     """)
@@ -157,4 +148,4 @@ def test_writing_keeps_the_budget(tmp_path):
     peak, budget, files = json.loads(done.stdout)
     assert peak < budget and files > 2
     assert pq.read_metadata(tmp_path / "p" / "part-00000.parquet").num_columns == 44
-    assert 300_000 / files < blocks.PART_ROWS
+    assert 150_000 / files < blocks.PART_ROWS
