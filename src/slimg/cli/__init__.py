@@ -244,7 +244,7 @@ def command_parser(loaded: Collection[str]) -> argparse.ArgumentParser:
 
 
 def add_command(
-    subparsers: Any, name: str, description: str | None, run: Callable[[argparse.Namespace], int]
+    subparsers: Any, name: str, description: str | None, run: Callable[[argparse.Namespace], int] | None = None
 ) -> argparse.ArgumentParser:
     """Add a command of `COMMANDS` to the parser of the command line.
 
@@ -256,8 +256,8 @@ def add_command(
         The command.
     description : str or None
         Text above its options in the help.
-    run : callable
-        Function of the parsed arguments that returns the exit code.
+    run : callable, optional
+        Function of the parsed arguments that returns the exit code; None if its actions have their own.
 
     Returns
     -------

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from slimg.errors import InputError
-from slimg.lab.gnnexp import properties as survival
-from slimg.lab.gnnexp.properties import EVEN, SEPARATE, WEAK, gain, own, properties
+from slimg.lab.gnnexp import table as survival
+from slimg.lab.gnnexp.table import EVEN, SEPARATE, WEAK, gain, own, properties
 from slimg.lab.propagators import get, names, register, registry
 from slimg.lab.propagators.expressions import A_row, A_sym, At_sym, Attention, L, Structure, blocks, each, identity
 from slimg.lab.sanity.case import CASES

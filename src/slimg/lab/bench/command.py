@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from slimg.cli import add_command
 from slimg.errors import InputError, choices
 from slimg.io import write_text
 from slimg.lab.bench.figures import polynomials
@@ -71,8 +72,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     -------
     ArgumentParser
     """
-    parser = subparsers.add_parser("bench", help="the paper's tables and figures, with its numbers beside ours",
-                                   description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = add_command(subparsers, "bench", __doc__, run)
     add = parser.add_argument
     what = ", ".join([*EXPERIMENTS, "all", "recipe", "page"])
     add("experiment", metavar="EXPERIMENT", help=f"one of {what}")
@@ -90,7 +90,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add("--no-run", action="store_true", help="only print and write what is recorded")
     add("--recipe", metavar="FILE", action="append", default=[],
         help="of `page`: a recipe in the place of the experiment of its name, or added")  # fmt: skip
-    parser.set_defaults(run=run)
     return parser
 
 

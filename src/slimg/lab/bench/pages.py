@@ -25,8 +25,7 @@ import numpy as np
 from slimg.lab.bench.figures import Measured, accuracy_against_time, component_weights, growth, structures
 from slimg.lab.bench.grid import Grid, accuracy_table, column_title, legend, marked_title, protocols, signed
 from slimg.lab.bench.store import Record
-from slimg.lab.gnnexp.properties import properties
-from slimg.lab.gnnexp.table import MARKS
+from slimg.lab.gnnexp.table import MARKS, properties
 from slimg.lab.propagators.registry import names
 from slimg.lab.sanity.case import helps, scaled
 from slimg.lab.sanity.findings import differences_from_paper

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import slimg.lab.datasets as datasets
+from slimg.cli import add_command
 from slimg.errors import InputError
 from slimg.lab.datasets import files
 from slimg.lab.shared.tables import Table
@@ -31,8 +32,7 @@ LEGEND = (
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The command's arguments."""
-    parser = subparsers.add_parser("datasets", help="published graphs: list, get, info", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = add_command(subparsers, "datasets", __doc__)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listed = actions.add_parser("list", help="all graphs, and whether their files are here")
     listed.set_defaults(run=_list)

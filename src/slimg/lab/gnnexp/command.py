@@ -13,13 +13,13 @@ import ast
 import json
 from typing import Any
 
+from slimg.cli import add_command
 from slimg.errors import InputError
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The command's arguments."""
-    parser = subparsers.add_parser("gnnexp", help="propagators of graph neural networks", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = add_command(subparsers, "gnnexp", __doc__)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     table = actions.add_parser("table", help="all propagators and what they are like")

@@ -12,20 +12,16 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
+import torch
+
 from slimg.lab.gnnexp import values as v
 from slimg.lab.gnnexp.rules import Rule, Site, rule
 
 # fmt: off
-_ACTIVATION_LAYERS = (
-    "CELU", "ELU", "GELU", "Hardsigmoid", "Hardshrink", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid",
-    "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "RReLU", "SELU", "SiLU", "Sigmoid", "Softmax", "Softmin",
-    "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
-)
+_ACTIVATION_LAYERS = sorted(set(torch.nn.modules.activation.__all__) - {"GLU", "MultiheadAttention", "Softmax2d"})
 _ACTIVATIONS = (
-    "abs", "celu", "elu", "erf", "exp", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log", "log1p",
-    "log_softmax", "logsigmoid", "mish", "pow", "prelu", "reciprocal", "relu", "relu6", "rrelu", "rsqrt", "selu",
-    "sigmoid", "silu", "sin", "softmax", "softmin", "softplus", "softsign", "sqrt", "square", "tanh", "threshold",
-    "clamp", "clip",
+    *map(str.lower, _ACTIVATION_LAYERS), "leaky_relu", "log_softmax",
+    "abs", "clamp", "clip", "erf", "exp", "log", "log1p", "pow", "reciprocal", "rsqrt", "sin", "sqrt", "square",
 )
 _SAME = (
     "contiguous", "clone", "detach", "to", "type", "type_as", "float", "double", "cpu", "cuda", "requires_grad_",

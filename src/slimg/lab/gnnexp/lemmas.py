@@ -124,11 +124,6 @@ def repeated(step: Callable[[Array], Array], h: Array, times: int = K) -> Array:
     return h
 
 
-def attention(loops: Array, x: Array, to: Array, source: Array) -> Array:
-    """diag(X w₁)Ã + Ã diag(X w₂) for Ã = A + I."""
-    return np.diag(x @ to) @ loops + loops @ np.diag(x @ source)
-
-
 # linear models ------------------------------------------------------------------------------------------------------
 
 
@@ -289,23 +284,13 @@ def h2gcn_squared(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, 
 @lemma("gat", "[diag(X w₁) Ã + Ã diag(X w₂)] X", "partial")
 def gat(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """One layer: e_ij = a_dst·W x_i + a_src·W x_j over the edges and loops; H = e X W."""
-    loops, weight = a + np.eye(len(a)), _weight(rng, x.shape[1], CLASSES)
-    to, source = _weight(rng, CLASSES), _weight(rng, CLASSES)
-    scores = (x @ weight @ to)[:, None] + (x @ weight @ source)[None, :]
-    return (loops * scores) @ x @ weight, {"P": attention(loops, x, weight @ to, weight @ source) @ x}
+    return _gat(a, x, rng, CLASSES)
 
 
 @lemma("gat with two layers", "Π_k [diag(X w_k1) Ã + Ã diag(X w_k2)] X", "inexact")
 def gat_of_two_layers(a: Array, x: Array, rng: np.random.Generator) -> tuple[Array, Blocks]:
     """The second layer attends to H; in P it attends to X, with the vectors W₁W₂a in their place."""
-    loops, h, p, through = a + np.eye(len(a)), x, x, np.eye(x.shape[1])
-    for size in (HIDDEN, CLASSES):
-        weight, to, source = _weight(rng, h.shape[1], size), _weight(rng, size), _weight(rng, size)
-        scores = (h @ weight @ to)[:, None] + (h @ weight @ source)[None, :]
-        through = through @ weight
-        p = attention(loops, x, through @ to, through @ source) @ p
-        h = (loops * scores) @ h @ weight
-    return h, {"P": p}
+    return _gat(a, x, rng, HIDDEN, CLASSES)
 
 
 @lemma("dagnn", "Σ_(k=0..K) diag(Ã_sym^k X w) Ã_sym^k X", "partial")
@@ -327,6 +312,18 @@ def _weight(rng: np.random.Generator, *shape: int) -> Array:
 def _perceptron(x: Array, rng: np.random.Generator) -> Array:
     """Two layers without an activation."""
     return x @ _weight(rng, x.shape[1], HIDDEN) @ _weight(rng, HIDDEN, CLASSES)
+
+
+def _gat(a: Array, x: Array, rng: np.random.Generator, *sizes: int) -> tuple[Array, Blocks]:
+    """Layers of these sizes, and the product of diag(X w₁)Ã + Ã diag(X w₂) for Ã = A + I and the vectors of each layer."""
+    loops, h, p, through = a + np.eye(len(a)), x, x, np.eye(x.shape[1])
+    for size in sizes:
+        weight, to, source = _weight(rng, h.shape[1], size), _weight(rng, size), _weight(rng, size)
+        scores = (h @ weight @ to)[:, None] + (h @ weight @ source)[None, :]
+        through = through @ weight
+        p = (np.diag(x @ (through @ to)) @ loops + loops @ np.diag(x @ (through @ source))) @ p
+        h = (loops * scores) @ h @ weight
+    return h, {"P": p}
 
 
 def _h2gcn(a: Array, x: Array, rng: np.random.Generator, two_hops: Array) -> tuple[Array, Blocks]:

@@ -10,6 +10,7 @@ import argparse
 import sys
 from typing import Any
 
+from slimg.cli import add_command
 from slimg.lab.sanity.adapters import as_adapter
 from slimg.lab.sanity.report import PAPER_NODES, PAPER_SEEDS, Cell
 from slimg.lab.sanity.runner import SMALL, check
@@ -26,8 +27,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     -------
     ArgumentParser
     """
-    parser = subparsers.add_parser("sanity", help="run the sanity checks on models, or on your own", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = add_command(subparsers, "sanity", __doc__, run)
     add = parser.add_argument
     add("--models", metavar="NAMES", help="models by name, separated by commas (default: slimg)")
     add("--model", metavar="FILE.py:NAME", action="append", default=[],
@@ -40,7 +40,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--markdown", action="store_true", help="print Markdown")
     add("--strict", action="store_true", help="exit with 1 unless every model passes every case")
-    parser.set_defaults(run=run)
     return parser
 
 
