@@ -13,7 +13,7 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import add_self_loops, degree
 
 from slimg.lab.gnnexp import linearize
-from slimg.lab.gnnexp.verify import residual
+from slimg.lab.gnnexp.lemmas import residual
 
 HIDDEN, CLASSES = 8, 4
 

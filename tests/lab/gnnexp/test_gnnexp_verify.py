@@ -7,8 +7,7 @@ import pytest
 
 from slimg.errors import InputError
 from slimg.lab.gnnexp import lemmas
-from slimg.lab.gnnexp.lemmas import LEMMAS, Lemma
-from slimg.lab.gnnexp.verify import CONTAINED, FEATURES, KINDS, SIZES, TIGHT, cases, residual, verify
+from slimg.lab.gnnexp.lemmas import CONTAINED, FEATURES, KINDS, LEMMAS, SIZES, TIGHT, Lemma, cases, residual, verify
 
 
 @pytest.fixture(scope="module")

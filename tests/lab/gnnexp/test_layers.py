@@ -16,9 +16,9 @@ from torch_geometric.utils import add_self_loops, degree, dropout_edge, remove_s
 from slimg.errors import InputError
 from slimg.lab.gnnexp import linearize
 from slimg.lab.gnnexp.layers import loop_strength
+from slimg.lab.gnnexp.lemmas import residual
 from slimg.lab.gnnexp.rules import FOLLOWED, supported_layers
 from slimg.lab.gnnexp.values import Edges
-from slimg.lab.gnnexp.verify import residual
 
 LAYERS = {
     "GCNConv": (lambda: pyg.GCNConv(D, C), "Ã_sym X"),

@@ -7,7 +7,7 @@ from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.lab import propagators as propagate
 from slimg.lab.gnnexp import lemmas
-from slimg.lab.gnnexp.verify import cases
+from slimg.lab.gnnexp.lemmas import cases
 
 LINEAR = ("lr", "sgc", "dgc", "s2gc", "g2cn")
 DECOUPLED = ("ppnp", "appnp", "gdc", "gprgnn")

@@ -13,7 +13,7 @@ from torch_geometric import nn as pyg
 
 from slimg.errors import InputError
 from slimg.lab.gnnexp import linearize
-from slimg.lab.gnnexp.verify import residual
+from slimg.lab.gnnexp.lemmas import residual
 
 TOLERANCE = 1e-8
 VISIBLE = 1e-6

@@ -8,7 +8,7 @@ from torch import nn
 from torch_geometric import nn as pyg
 
 from slimg.lab.gnnexp import linearize
-from slimg.lab.gnnexp.verify import residual
+from slimg.lab.gnnexp.lemmas import residual
 
 H = 5
 STEPS = {

@@ -4,8 +4,8 @@ Public: `linearize` with its `Linearization`, `rule` for layers of your own, `ve
 is internal.
 """
 
+from slimg.lab.gnnexp.lemmas import Record, verify
 from slimg.lab.gnnexp.linearize import Linearization, linearize
 from slimg.lab.gnnexp.rules import rule
-from slimg.lab.gnnexp.verify import Record, verify
 
 __all__ = ["Linearization", "Record", "linearize", "rule", "verify"]

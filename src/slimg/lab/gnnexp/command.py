@@ -62,7 +62,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from slimg.lab.gnnexp.verify import verify
+    from slimg.lab.gnnexp.lemmas import verify
 
     records = verify(args.lemmas or None)
     if args.json:

@@ -33,7 +33,6 @@ from torch.fx.node import map_aggregate, map_arg
 from torch_geometric import utils
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-import slimg.lab.gnnexp.functions
 import slimg.lab.gnnexp.layers
 from slimg.errors import InputError
 from slimg.lab.gnnexp.rules import LocatedError, Note, Rule, Site, SourceLine, bind, dotted, failure, rule_for, unknown_layer
