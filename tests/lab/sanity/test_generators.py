@@ -9,8 +9,8 @@ from scipy.stats import kstest
 from slimg.engine import MemoryEngine
 from slimg.errors import InputError
 from slimg.graph import Adjacency
-from slimg.lab.sanity import generators, make
-from slimg.lab.sanity.generators import (
+from slimg.lab.sanity import case as generators
+from slimg.lab.sanity.case import (
     block_densities,
     draw_clusters,
     draw_edges,

@@ -13,7 +13,7 @@ from slimg.lab import baselines
 from slimg.lab.baselines import LINEAR
 from slimg.lab.baselines.linear_gnn import LinearGNN
 from slimg.lab.sanity import check, from_sklearn, make, scaled
-from slimg.lab.sanity.adapters import ModelAdapter, as_adapter, as_adapters
+from slimg.lab.sanity.runner import ModelAdapter, as_adapter, as_adapters
 
 CASE = make("semantic", "uniform", **scaled(120))
 SPLIT = CASE.split(0)

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from slimg.errors import InputError
 from slimg.lab.sanity import check, from_sklearn, from_torch, make, scaled
-from slimg.lab.sanity.adapters import _data
+from slimg.lab.sanity.runner import _data
 
 torch = pytest.importorskip("torch")
 GCNConv = pytest.importorskip("torch_geometric.nn").GCNConv

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from slimg.lab.sanity.case import STRUCTURES, scaled
-from slimg.lab.sanity.generators import block_densities, draw_clusters, draw_edges
+from slimg.lab.sanity.case import STRUCTURES, block_densities, draw_clusters, draw_edges, scaled
 from slimg.report.plots import INK, MAIN, SECOND, THIRD, new_figure, save_figure
 
 OURS, OTHERS, CURVES = SECOND, MAIN, (MAIN, SECOND, THIRD)

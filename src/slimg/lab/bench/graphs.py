@@ -30,8 +30,7 @@ from slimg.errors import InputError, check_names
 from slimg.graph import Adjacency, Graph
 from slimg.lab.datasets import files
 from slimg.lab.datasets.loader import find
-from slimg.lab.sanity.case import make, parts, scaled
-from slimg.lab.sanity.generators import draw_clusters
+from slimg.lab.sanity.case import draw_clusters, make, parts, scaled
 
 ROUNDS = 50
 KINDS = ("name", "case", "synthetic")

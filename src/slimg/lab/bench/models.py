@@ -3,7 +3,7 @@
     slimg                     SlimG with its parameters; components "default" are those of `SlimG()`, else the paper's
     lr, sgc, dgc, …           LinearGNN with that propagator and its parameters
     gcn, gat, …               other models of `slimg.lab.baselines`, with their parameters
-    FILE.py:NAME              a user's own, as `slimg.lab.sanity.adapters` accepts it
+    FILE.py:NAME              a user's own, as `slimg.lab.sanity.runner` accepts it
 
 A kind is begun once per graph with the settings of all cells of a batch, so that they share what does not depend on labels;
 then it runs cell by cell. A model sees the labels of train and validation rows and no others.
@@ -37,7 +37,7 @@ from slimg.lab.baselines.ablations import DEFAULT, NAMES, SHARED, slimg_params
 from slimg.lab.baselines.base import best_of
 from slimg.lab.baselines.network import EPOCHS, PATIENCE, current_names, grid_settings
 from slimg.lab.baselines.network import PAPER as PAPER_GRIDS
-from slimg.lab.sanity.adapters import as_adapter
+from slimg.lab.sanity.runner import as_adapter
 from slimg.lab.shared.user_code import load_object
 
 Settings: TypeAlias = dict[str, Any]

@@ -27,10 +27,8 @@ from slimg.lab.bench.grid import Grid, accuracy_table, column_title, legend, mar
 from slimg.lab.bench.store import Record
 from slimg.lab.gnnexp.table import MARKS, properties
 from slimg.lab.propagators.registry import names
-from slimg.lab.sanity.case import helps, scaled
-from slimg.lab.sanity.findings import differences_from_paper
-from slimg.lab.sanity.generators import draw_clusters
-from slimg.lab.sanity.report import CaseFacts, SanityReport, mean_and_sd
+from slimg.lab.sanity.case import draw_clusters, helps, scaled
+from slimg.lab.sanity.report import CaseFacts, SanityReport, differences_from_paper, mean_and_sd
 from slimg.lab.shared.paper import tables
 from slimg.lab.shared.tables import Entry, Page, Picture, Table
 

@@ -6,10 +6,9 @@ for any size; `CASES` and `EMPTY` name the informative and the empty cases. ``sl
 Everything else in this package is internal.
 """
 
-from slimg.lab.sanity.adapters import from_sklearn, from_torch
 from slimg.lab.sanity.case import CASES, EMPTY, SanityCase, make, scaled
 from slimg.lab.sanity.report import Cell, SanityReport
-from slimg.lab.sanity.runner import assert_passes, check
+from slimg.lab.sanity.runner import assert_passes, check, from_sklearn, from_torch
 
 __all__ = [
     "CASES", "EMPTY", "Cell", "SanityCase", "SanityReport", "assert_passes", "check", "from_sklearn", "from_torch", "make",

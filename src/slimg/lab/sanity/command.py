@@ -11,9 +11,8 @@ import sys
 from typing import Any
 
 from slimg.cli import add_command
-from slimg.lab.sanity.adapters import as_adapter
 from slimg.lab.sanity.report import PAPER_NODES, PAPER_SEEDS, Cell
-from slimg.lab.sanity.runner import SMALL, check
+from slimg.lab.sanity.runner import SMALL, as_adapter, check
 from slimg.lab.shared.user_code import load_object
 
 FULL = {"n": PAPER_NODES, "seeds": PAPER_SEEDS}
