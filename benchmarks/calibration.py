@@ -20,7 +20,7 @@ from records import read, write
 from slimg import Graph, SlimG
 from slimg.inference.predictions import Calibration, abstention_curve, calibration_error
 from slimg.lab import datasets
-from slimg.lab.bench.environment import environment
+from slimg.lab.bench.store import environment
 from slimg.learn.objective import softmax
 
 GRAPHS = ("cora", "citeseer", "pubmed", "photo", "computers", "chameleon", "squirrel", "actor", "reddit")

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from slimg.lab.bench.environment import environment
+from slimg.lab.bench.store import environment
 from slimg.system import atomic_write
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -375,7 +375,7 @@ def _answer(queue: Any, child: Any) -> Any:
 def record(name: str, counts: Counter[str], wrong: list[tuple[int, str]], slowest: float, seed: int, afresh: bool) -> None:
     """Put the counts of a reader among the recorded ones."""
     from benchmarks import records
-    from slimg.lab.bench.environment import environment
+    from slimg.lab.bench.store import environment
 
     told = {each: records.read("fuzz").get(each, {}) for each in ("readers", "model file")}
     kinds = Counter(re.sub(r"\d+|'.*?'|\(.*", "#", what)[:90] for _, what in wrong)

@@ -25,7 +25,7 @@ from scale import rivals
 
 from slimg import SlimG
 from slimg.io.disk import open_graph
-from slimg.lab.bench.environment import peak_memory
+from slimg.lab.bench.store import peak_memory
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ from slimg import SlimG
 from slimg.graph import Graph
 from slimg.graph.adjacency import Adjacency
 from slimg.io.disk import open_graph
-from slimg.lab.bench.environment import peak_memory
+from slimg.lab.bench.store import peak_memory
 
 PAPER = "scalability_products_seconds"
 

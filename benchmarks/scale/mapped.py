@@ -36,7 +36,7 @@ from slimg.engine.base import Engine
 from slimg.engine.mapped import MappedEngine
 from slimg.engine.memory import MemoryEngine
 from slimg.io.disk import open_graph
-from slimg.lab.bench.environment import peak_memory
+from slimg.lab.bench.store import peak_memory
 
 ROWS = 1 << 16
 LABELLED = 50_000

@@ -38,7 +38,7 @@ from slimg import SlimG
 from slimg.graph import Graph
 from slimg.io.disk import open_graph
 from slimg.lab.baselines.linear_gnn import LinearGNN
-from slimg.lab.bench.environment import peak_memory
+from slimg.lab.bench.store import peak_memory
 from slimg.lab.propagators.catalog import DGC
 from slimg.system import available_memory
 

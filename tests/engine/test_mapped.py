@@ -25,7 +25,7 @@ from slimg.graph.graph import Graph
 RUN = textwrap.dedent("""
     import hashlib, json, sys
     import numpy as np
-    from slimg.lab.bench.environment import peak_memory
+    from slimg.lab.bench.store import peak_memory
     from slimg.engine.mapped import MappedEngine
     from slimg.io.disk import open_graph
     from slimg.components import EnergyRank, compute_components, paper_components

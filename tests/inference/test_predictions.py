@@ -133,7 +133,7 @@ def test_writing_keeps_the_budget(tmp_path):
     program = textwrap.dedent("""
         import json, sys
         import numpy as np
-        from slimg.lab.bench.environment import peak_memory
+        from slimg.lab.bench.store import peak_memory
         from slimg.engine.mapped import MappedEngine
         from slimg.inference.predictions import write_predictions
         import pyarrow.parquet, slimg.learn.sparse_group

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from slimg.errors import InputError
-from slimg.lab.shared.user_code import load_object
+from slimg.lab.shared.process import load_object
 
 
 def test_an_object_and_what_its_file_imports(tmp_path):

@@ -11,8 +11,11 @@ from slimg.components import Structure, compute_components, paper_components  # 
 from slimg.engine import MemoryEngine  # noqa: E402
 from slimg.errors import InputError  # noqa: E402
 from slimg.lab.baselines import network as grids  # noqa: E402
-from slimg.lab.baselines.architectures import Shape, build  # noqa: E402
-from slimg.lab.baselines.inputs import Inputs  # noqa: E402
+from slimg.lab.baselines.architectures import (  # noqa: E402
+    Inputs,  # noqa: E402
+    Shape,
+    build,
+)
 
 CLASSES, HIDDEN = 3, 8
 

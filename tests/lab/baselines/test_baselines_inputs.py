@@ -7,7 +7,7 @@ from baseline_graphs import dense, graph_with_isolated
 torch = pytest.importorskip("torch")
 
 from slimg.engine import MemoryEngine  # noqa: E402
-from slimg.lab.baselines.inputs import Dropout, Inputs, SparseRows  # noqa: E402
+from slimg.lab.baselines.architectures import Dropout, Inputs, SparseRows  # noqa: E402
 
 
 def test_sparse_features_stay_sparse_and_dense_ones_dense():

@@ -107,7 +107,7 @@ def test_a_class_that_only_validation_has_is_never_predicted():
 
 
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch):
-    import slimg.lab.baselines.inputs as training
+    import slimg.lab.baselines.architectures as training
 
     model = fitted("gcn", epochs=3)
     before = model.scores_

@@ -7,8 +7,8 @@ from baseline_graphs import communities
 torch = pytest.importorskip("torch")
 
 from slimg.engine import MemoryEngine  # noqa: E402
+from slimg.lab.baselines.architectures import Inputs, isolated, train  # noqa: E402
 from slimg.lab.baselines.base import Targets  # noqa: E402
-from slimg.lab.baselines.inputs import Inputs, isolated, train  # noqa: E402
 
 GRAPH = communities()
 INPUTS = Inputs(GRAPH, MemoryEngine(1))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from slimg import __version__
-from slimg.lab.bench import environment as module
+from slimg.lab.bench import store as module
 
 
 def test_versions_commit_and_machine():

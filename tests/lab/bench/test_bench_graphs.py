@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from slimg.errors import InputError
-from slimg.lab.bench.graphs import make_synthetic
+from slimg.lab.bench.recipe import make_synthetic
 
 
 def test_sizes_homophily_skew_and_features_are_as_asked_for():

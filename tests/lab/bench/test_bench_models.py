@@ -9,8 +9,8 @@ from slimg.components import default_components
 from slimg.graph import splits
 from slimg.lab.baselines import LINEAR
 from slimg.lab.baselines.network import PAPER
-from slimg.lab.bench import graphs
 from slimg.lab.bench.models import is_reduced, kind, protocol
+from slimg.lab.bench.recipe import load_graph
 
 
 @pytest.mark.parametrize("name", [*PAPER, *LINEAR])
@@ -53,7 +53,7 @@ def test_the_earlier_name_of_the_weight_decay_is_read():
 
 
 def test_the_default_list_of_a_cell_follows_the_labels_of_its_split():
-    graph = graphs.load({"synthetic": "blocks", "nodes": 300, "edges": 1500, "features": 70, "classes": 2})
+    graph = load_graph({"synthetic": "blocks", "nodes": 300, "edges": 1500, "features": 70, "classes": 2})
     run, found = kind("slimg").begin(graph.with_labels(None), None, [{"components": "default"}]), []
     for share in (0.2, 0.5):
         split = splits.stratified(graph, (share, 0.1, 0.9 - share), 0)

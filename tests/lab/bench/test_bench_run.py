@@ -17,7 +17,7 @@ from slimg import SlimG
 from slimg.cli import main
 from slimg.components import paper_components
 from slimg.graph import splits
-from slimg.lab.bench import graphs
+from slimg.lab.bench import run as run_module
 from slimg.lab.bench.command import _run_missing
 from slimg.lab.bench.recipe import Recipe
 from slimg.lab.bench.run import _Batch, failure, progress_bar, run, run_batch
@@ -278,7 +278,7 @@ def cells(model, seeds=(0,), data=CASE):
 
 def test_accuracy_is_that_of_the_model_fitted_by_hand_on_the_same_split():
     records = ran(cells({"kind": "slimg", "grid": "paper"}, (0, 1)))
-    graph = graphs.load(CASE)
+    graph = run_module.load_graph(CASE)
     for seed, record in enumerate(records):
         split = splits.stratified(graph, SPLIT, seed)
         model = SlimG(grid="paper", components=paper_components(normalize=None), random_state=seed)
@@ -290,7 +290,7 @@ def test_accuracy_is_that_of_the_model_fitted_by_hand_on_the_same_split():
 
 def test_a_graph_that_cannot_be_loaded_fails_every_cell_of_it(monkeypatch, tmp_path):
     monkeypatch.setenv("SLIMG_DATA", str(tmp_path))
-    monkeypatch.setattr(graphs, "load", lambda data: (_ for _ in ()).throw(OSError("the disk is gone\nfor good")))
+    monkeypatch.setattr(run_module, "load_graph", lambda data: (_ for _ in ()).throw(OSError("the disk is gone\nfor good")))
     records = ran(cells({"kind": "lr"}, (0, 1)))
     assert {(each["status"], each["error"]) for each in records} == {("failed", "OSError: the disk is gone")}
 
@@ -310,7 +310,7 @@ def test_the_words_of_torch_are_out_of_memory_and_other_errors_are_failures():
 
 
 def test_models_of_several_kinds_share_the_graph_of_a_batch(monkeypatch):
-    loaded, load = [], graphs.load
-    monkeypatch.setattr(graphs, "load", lambda data: loaded.append(data) or load(data))
+    loaded, load = [], run_module.load_graph
+    monkeypatch.setattr(run_module, "load_graph", lambda data: loaded.append(data) or load(data))
     records = ran([*cells({"kind": "lr"}), *cells({"kind": "sgc"})])
     assert len(loaded) == 1 and all(each["status"] == "ok" for each in records)

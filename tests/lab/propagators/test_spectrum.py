@@ -9,6 +9,15 @@ from propagate_oracles import GRAPHS, dense_a, laplacian, sym, tilde_sym
 from slimg.engine import MemoryEngine
 from slimg.graph import Graph
 from slimg.lab.propagators import get, names
+from slimg.lab.propagators.evaluation import (
+    INTERVALS,
+    chebyshev_coefficients,
+    coefficients,
+    combination,
+    functions_of,
+    response,
+    stable_powers,
+)
 from slimg.lab.propagators.expressions import (
     A_row,
     A_sym,
@@ -23,15 +32,6 @@ from slimg.lab.propagators.expressions import (
     identity,
     summation,
     walk,
-)
-from slimg.lab.propagators.spectrum import (
-    INTERVALS,
-    chebyshev_coefficients,
-    coefficients,
-    combination,
-    functions_of,
-    response,
-    stable_powers,
 )
 
 MATRICES = {"A_sym": sym, "Ã_sym": tilde_sym, "L": laplacian}

@@ -176,7 +176,7 @@ def test_two_features_cannot_tell_four_classes():
 @pytest.mark.parametrize("threads", [1, 2])
 def test_structural_features_are_those_of_a_dense_svd(threads):
     """ReLU of singular vectors up to their sign, then standardised; columns of distinct singular values."""
-    graph = make("random", "homophily", n=240, d=5, density=0.2).graph
+    graph = generators.make("random", "homophily", n=240, d=5, density=0.2).graph
     ours = structural_features(graph.adjacency, 20, MemoryEngine(threads))
     left = np.linalg.svd(graph.adjacency.to_scipy().toarray().astype(float))[0][:, :20]
 
@@ -194,7 +194,7 @@ def test_structural_features_are_those_of_a_dense_svd(threads):
 
 
 def test_structural_features_of_full_rank_keep_every_column():
-    graph = make("random", "homophily", n=60, d=5, density=0.3).graph
+    graph = generators.make("random", "homophily", n=60, d=5, density=0.3).graph
     assert structural_features(graph.adjacency, 60).shape == (60, 60)
 
 

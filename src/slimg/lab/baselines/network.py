@@ -29,7 +29,7 @@ from slimg.graph.graph import Graph
 from slimg.lab.baselines.base import Baseline, Learned, Targets, WithHyperparameters
 
 if TYPE_CHECKING:
-    from slimg.lab.baselines.inputs import Inputs
+    from slimg.lab.baselines.architectures import Inputs
 
 EPOCHS, PATIENCE = 1000, 200
 HIDDEN, DROPOUT = 64, 0.5
@@ -92,14 +92,14 @@ class Network(WithHyperparameters, Baseline):
     def _prepare(self, graph: Graph, targets: Targets) -> Inputs:
         for module in ("torch", "torch_geometric"):
             require(module, "gnn", f"the network {self.network}")
-        from slimg.lab.baselines.inputs import Inputs, warm_up
+        from slimg.lab.baselines.architectures import Inputs, warm_up
 
         inputs = Inputs(graph, self._engine(), self.normalize_features, self.random_state)
         warm_up(lambda: self._build(inputs, self.settings()[0], targets), inputs)
         return inputs
 
     def _learn(self, inputs: Inputs, setting: dict[str, Any], targets: Targets) -> Learned:
-        from slimg.lab.baselines.inputs import train
+        from slimg.lab.baselines.architectures import train
 
         adam = {key: setting[key] for key in ("lr", "weight_decay")}
         limits = {"epochs": self.epochs, "patience": self.patience, "random_state": int(self.random_state)}

@@ -38,7 +38,7 @@ from slimg.lab.baselines.base import best_of
 from slimg.lab.baselines.network import EPOCHS, PATIENCE, current_names, grid_settings
 from slimg.lab.baselines.network import PAPER as PAPER_GRIDS
 from slimg.lab.sanity.runner import as_adapter
-from slimg.lab.shared.user_code import load_object
+from slimg.lab.shared.process import load_object
 
 Settings: TypeAlias = dict[str, Any]
 Result = TypeVar("Result")

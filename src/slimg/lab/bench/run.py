@@ -29,10 +29,9 @@ import numpy as np
 
 from slimg.classifier import SlimG
 from slimg.graph import Graph, splits
-from slimg.lab.bench import graphs
-from slimg.lab.bench.environment import environment, peak_memory, reset_peak
 from slimg.lab.bench.models import Run, kind, protocol
-from slimg.lab.bench.store import Cell, Record, Store, canonical
+from slimg.lab.bench.recipe import column_of, load_graph, normalization
+from slimg.lab.bench.store import Cell, Record, Store, canonical, environment, peak_memory, reset_peak
 from slimg.lab.sanity.runner import accuracy
 from slimg.lab.shared.process import POLL_SECONDS, MonitoredProcess, end_with_parent, ran_out_of_memory, reason
 from slimg.progress import rich_bars
@@ -109,7 +108,7 @@ def progress_bar(what: str = "cells") -> Iterator[Report]:
 
         def report(cell: Cell, record: Record, total: int) -> None:
             found = f"{100 * record['accuracy']:.1f} %" if record["status"] == "ok" else record["status"]
-            description = f"{graphs.column(cell.data)} {cell.model['kind']} {found}"
+            description = f"{column_of(cell.data)} {cell.model['kind']} {found}"
             bars.update(task, total=total, advance=1, description=description)
 
         yield report
@@ -187,11 +186,11 @@ def run_batch(cells: list[Cell]) -> Iterator[Record]:
         The record of each cell.
     """
     try:
-        graph = graphs.load(cells[0].data)
+        graph = load_graph(cells[0].data)
     except Exception as error:  # a file may be wrong in any way
         yield from (failure(cell, error) for cell in cells)
         return
-    normalize = graphs.normalization(cells[0].data)
+    normalize = normalization(cells[0].data)
     for name in dict.fromkeys(cell.model["kind"] for cell in cells):
         own = [cell for cell in cells if cell.model["kind"] == name]
         begun = time.process_time()
@@ -256,7 +255,7 @@ def _plain(value: Any) -> Any:
 
 def _warm_up() -> None:
     """Fit SlimG to a small graph, so that the first cell of a process does not bear the loading of compiled kernels."""
-    graph = graphs.load({"case": "semantic-homophily", "n": 400})
+    graph = load_graph({"case": "semantic-homophily", "n": 400})
     split = splits.stratified(graph, (0.2, 0.2, 0.6), 0)
     SlimG().fit(graph, train=split.train, val=split.val).predict()
 

@@ -8,6 +8,8 @@ SHA-256 of this as canonical JSON. How a table names it does not: SlimG is the s
 
 A process that is killed leaves at most one line without its end: it is noted, left out, and cut off before the
 next line is written. One process writes at a time. Of two records of a cell (it was run again) the later one counts.
+
+The environment in which a cell was run: versions, commit, processor, memory.
 """
 
 from __future__ import annotations
@@ -15,15 +17,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
+import resource
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from slimg.errors import InputError
-from slimg.system import lock
+from slimg.system import cores, lock
 
 FORMAT, VERSION = "slimg-bench", 1
 HEADER: dict[str, Any] = {"format": FORMAT, "version": VERSION}
@@ -38,7 +44,7 @@ class Cell:
     Attributes
     ----------
     data : dict
-        The graph, see `slimg.lab.bench.graphs`: {"name": "cora"}, {"case": "semantic-uniform", "n": 6000}, …
+        The graph, see `slimg.lab.bench.recipe`: {"name": "cora"}, {"case": "semantic-uniform", "n": 6000}, …
     split : tuple of three float
         Shares of train, validation and test.
     model : dict
@@ -202,3 +208,71 @@ class Store:
         except (ValueError, KeyError, TypeError):
             pass
         raise InputError(f"{self.path}, line {number} is not a record: remove the line, its cell will be run again")
+
+
+PACKAGES = ("slimg", "numpy", "scipy", "scikit-learn", "numba", "torch", "torch-geometric")
+_STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+@cache
+def environment() -> dict[str, Any]:
+    """Describe the environment, as every record has it; packages that are not installed are left out.
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "commit": _commit(),
+        "cpu": _cpu(),
+        "cores": cores(),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in PACKAGES if any(distributions(name=name))},
+    }
+
+
+def reset_peak() -> None:
+    """Reset the peak of resident memory, where the system can."""
+    try:
+        _RESET.write_text("5")
+    except OSError:
+        return  # the peak of the whole process is an upper bound
+
+
+def peak_memory() -> int:
+    """Largest resident size of this process since `reset_peak`.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
+    if _STATUS.exists():
+        lines = _STATUS.read_text().splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _commit() -> str | None:
+    """The commit of the checkout that slimg is imported from, with "+" when files differ from it; None if installed."""
+    here = Path(__file__).resolve().parent
+    shown = _git(here, "rev-parse", "--short", "HEAD")
+    if not shown or not _git(here, "ls-files", "__init__.py"):
+        return None
+    return shown + ("+" if _git(here, "status", "--porcelain", "--untracked-files=no", "--", "..") else "")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    for line in info.read_text().splitlines() if info.exists() else ():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()

@@ -76,7 +76,7 @@ def _verify(args: argparse.Namespace) -> int:
 
 def _linearize(args: argparse.Namespace) -> int:
     from slimg.lab.gnnexp.linearize import linearize
-    from slimg.lab.shared.user_code import load_object
+    from slimg.lab.shared.process import load_object
 
     derived = linearize(_built(load_object(args.address), args.address))
     print(derived)

@@ -54,8 +54,8 @@ from slimg.errors import InputError, check_names, require
 from slimg.lab.gnnexp import writing
 from slimg.lab.gnnexp.algebra import Polynomial, Word, rational
 from slimg.lab.propagators import expressions as ex
+from slimg.lab.propagators.evaluation import INTERVALS, coefficients, response
 from slimg.lab.propagators.registry import Propagator, get, kind_of, names
-from slimg.lab.propagators.spectrum import INTERVALS, coefficients, response
 from slimg.lab.sanity.case import CASES
 from slimg.lab.shared.tables import Entry, Table
 from slimg.report.plots import figure_style, new_figure, save_figure

@@ -6,7 +6,7 @@ An expression E is built from the identity and the operators of a graph by sums,
 and the few further forms of the paper's table. It is never multiplied out to an n × n matrix. Its readings:
 
     on row matrices, by an engine                  `slimg.lab.propagators.evaluation`
-    on an eigenvalue λ, as a polynomial     `slimg.lab.propagators.spectrum`
+    on an eigenvalue λ, as a polynomial     `slimg.lab.propagators.evaluation`
     in writing                              `slimg.lab.gnnexp.table`
 
 Numbers are opaque here: a hyperparameter may stand for itself, so that formulas are printed by the code that computes.

@@ -13,7 +13,7 @@ from typing import Any
 from slimg.cli import add_command
 from slimg.lab.sanity.report import PAPER_NODES, PAPER_SEEDS, Cell
 from slimg.lab.sanity.runner import SMALL, as_adapter, check
-from slimg.lab.shared.user_code import load_object
+from slimg.lab.shared.process import load_object
 
 FULL = {"n": PAPER_NODES, "seeds": PAPER_SEEDS}
 QUICK = {"n": SMALL, "seeds": 2}

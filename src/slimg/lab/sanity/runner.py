@@ -26,7 +26,7 @@ A function or class is called for each split, with ``random_state=seed`` if it a
 
     from_sklearn   ŷ = clone(estimator).fit(X[train], y[train]).predict(X): only the features are used
     from_torch     full-batch Adam on the cross-entropy of train; the epoch of the best validation accuracy predicts
-                   (the training loop of the networks, `slimg.lab.baselines.inputs`)
+                   (the training loop of the networks, `slimg.lab.baselines.architectures`)
 """
 
 from __future__ import annotations
@@ -321,8 +321,8 @@ def from_torch(
     options: dict[str, Any] = {"lr": learning_rate, "weight_decay": weight_decay, "epochs": epochs, "patience": patience}
 
     def predict(graph: Graph, train: np.ndarray, val: np.ndarray, seed: int) -> Any:
+        from slimg.lab.baselines.architectures import train as learn
         from slimg.lab.baselines.base import Targets
-        from slimg.lab.baselines.inputs import train as learn
 
         classes = len(graph.classes)
         data, targets = _data(graph, train, val), Targets(graph.codes, classes, train, val)
