@@ -12,7 +12,7 @@ from slimg.engine import MemoryEngine  # noqa: E402
 from slimg.errors import InputError  # noqa: E402
 from slimg.lab.baselines import network as grids  # noqa: E402
 from slimg.lab.baselines.architectures import (  # noqa: E402
-    Inputs,  # noqa: E402
+    Inputs,
     Shape,
     build,
 )

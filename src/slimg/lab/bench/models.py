@@ -67,34 +67,44 @@ Run: TypeAlias = Callable[[Settings, Graph, Split, int], RunResult]
 
 @dataclass(frozen=True)
 class Kind:
-    """A family of models; kinds of one family that share a graph run in one process."""
+    """A family of models; kinds of one family that share a graph run in one process.
+
+    This one is a user's own object with fit and predict, by its address, which takes no settings from a recipe.
+    """
 
     name: str
-
-    @property
-    def family(self) -> str:
-        """Name of the family."""
-        raise NotImplementedError
+    family: str = "user"
 
     def check(self, settings: Settings) -> None:
         """`InputError` when it has no such setting."""
-        raise NotImplementedError
+        if settings:
+            raise InputError(f"{self.name} takes no settings from a recipe: set {next(iter(settings))!r} in the file")
 
     def sharing(self, settings: Settings) -> Settings:
         """Cells of a graph for which this is equal share features."""
-        return {}
+        return {"address": self.name}
 
     def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
         """Compute what the cells share, from edges and features alone."""
-        raise NotImplementedError
+        short_name = self.name.rpartition(":")[2]
+        predict, features = _timed(lambda: as_adapter(load_object(self.name), short_name).prepare(graph))
+
+        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
+            predicted, training = _timed(lambda: predict(seen, split.train.copy(), split.val.copy(), seed))
+            return RunResult(predicted, {"features": features, "training": training})
+
+        return run
 
 
 def kind(name: str) -> Kind:
     """The kind of that name, or of a user's file."""
-    known: dict[str, type[Kind]] = {**dict.fromkeys(baselines.names(), EstimatorKind), "slimg": SlimGKind}
-    if name not in known and ":" not in name:
-        raise choices("model", name, {*known, "FILE.py:NAME"})
-    return known.get(name, UserKind)(name)
+    if name == "slimg":
+        return SlimGKind(name, "slimg")
+    if name in baselines.names():
+        return EstimatorKind(name, "linear" if name in LINEAR else "baselines")
+    if ":" not in name:
+        raise choices("model", name, {*baselines.names(), "FILE.py:NAME"})
+    return Kind(name)
 
 
 class SlimGKind(Kind):
@@ -103,8 +113,6 @@ class SlimGKind(Kind):
     Its default list depends on the labels, so that each split computes its own. ``"timed": true`` trains once more with the
     chosen pair alone, to know what that takes without a warm start.
     """
-
-    family = "slimg"
 
     def check(self, settings: Settings) -> None:
         check_names("setting of the model slimg", settings, {*SlimG().get_params(), "timed", "sparsity", *SHARED})
@@ -145,10 +153,6 @@ class EstimatorKind(Kind):
     torch takes long.
     """
 
-    @property
-    def family(self) -> str:
-        return "linear" if self.name in LINEAR else "baselines"
-
     def check(self, settings: Settings) -> None:
         baselines.get(self.name, **settings)
 
@@ -168,29 +172,6 @@ class EstimatorKind(Kind):
         def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
             model = make(settings, seed).fit(seen, train=split.train, val=split.val, **shared)
             return _result(model, features or model.seconds_["features"])
-
-        return run
-
-
-class UserKind(Kind):
-    """A user's own object with fit and predict, by its address; it takes no settings from a recipe."""
-
-    family = "user"
-
-    def sharing(self, settings: Settings) -> Settings:
-        return {"address": self.name}
-
-    def check(self, settings: Settings) -> None:
-        if settings:
-            raise InputError(f"{self.name} takes no settings from a recipe: set {next(iter(settings))!r} in the file")
-
-    def begin(self, graph: Graph, normalize: str | None, several: list[Settings]) -> Run:
-        short_name = self.name.rpartition(":")[2]
-        predict, features = _timed(lambda: as_adapter(load_object(self.name), short_name).prepare(graph))
-
-        def run(settings: Settings, seen: Graph, split: Split, seed: int) -> RunResult:
-            predicted, training = _timed(lambda: predict(seen, split.train.copy(), split.val.copy(), seed))
-            return RunResult(predicted, {"features": features, "training": training})
 
         return run
 

@@ -1,7 +1,7 @@
 """Expressions on row matrices: E X by an engine, without forming E.
 
-Functions of one operator are sums over its recurrence, which all blocks in that operator share; inverses are solved by conjugate gradients and diffusions are sparse matrices; all other
-forms are applied from the inside out.
+Functions of one operator are sums over its recurrence, which all blocks in that operator share; inverses are solved by
+conjugate gradients and diffusions are sparse matrices; all other forms are applied from the inside out.
 
 M⁻¹ B for a symmetric positive definite M that is only ever applied: conjugate gradients, all columns side by side.
 
