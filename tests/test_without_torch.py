@@ -7,7 +7,7 @@ FORBID = """
 import sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("torch", "torch_geometric"):
+        if name.split(".")[0] in ("torch", "torch_geometric", "sknetwork"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 from slimg.cli import main
@@ -25,7 +25,7 @@ def test_everything_but_networks(tmp_path):
     run = python(
         """
 from slimg import SlimG
-from slimg.lab import LinearGNN, sanity
+from slimg.lab import LinearGNN, baselines, sanity
 from slimg.lab.propagators import get, names
 case = sanity.make("semantic", "homophily", n=200, d=10, seed=0, density=0.1)
 for name in names():
@@ -34,7 +34,11 @@ for model in SlimG(), LinearGNN("sgc", K=2):
     assert len(model.fit(case.graph).predict()) == 200
 for words in ["table"], ["show", "gcnii"], ["verify"], ["linearize", sys.argv[1]]:
     print("exit code", main(["gnnexp", *words]))
-assert "torch" not in sys.modules
+try:
+    baselines.get("gcn").fit(case.graph)
+except ImportError as error:
+    assert str(error) == "the network gcn needs torch: install it with `pip install slimg[gnn]`"
+assert not {"torch", "sknetwork"} & set(sys.modules)
 """,
         f"{file}:Network",
     )

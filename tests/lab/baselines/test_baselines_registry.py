@@ -2,14 +2,13 @@
 
 import inspect
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from baseline_graphs import communities
 
 from slimg import SlimG
+from slimg.cli import main
 from slimg.errors import InputError
 from slimg.graph import splits
 from slimg.lab import baselines
@@ -77,25 +76,9 @@ def test_unknown_names_and_parameters_list_the_choices(name, params, said):
     assert str(error.value).startswith(said)
 
 
-def test_importing_needs_neither_torch_nor_scikit_network():
-    program = (
-        "import sys\n"
-        "class Absent:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.split('.')[0] in ('torch', 'torch_geometric', 'sknetwork'): raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, Absent())\n"
-        "from slimg.lab import baselines; model = baselines.get('gcn')\n"
-        "from slimg.lab.sanity import make, scaled; case = make('semantic', 'homophily', **scaled(120))\n"
-        "try: model.fit(case.graph)\nexcept ImportError as error: print(error)"
-    )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert run.stdout.strip() == "the network gcn needs torch: install it with `pip install slimg[gnn]`", run.stderr
-
-
-def test_slimg_sanity_runs_baselines(capsys):
-    from slimg.cli import main
-
+def test_slimg_sanity_runs_baselines(capsys, monkeypatch):
     pytest.importorskip("torch_geometric")
+    monkeypatch.setitem(Network.__init__.__kwdefaults__, "epochs", 30)
     names = "label_propagation,gcn-quick"
     assert main(["sanity", "--models", names, "--cases", "semantic-homophily", "--n", "240", "--seeds", "1", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)

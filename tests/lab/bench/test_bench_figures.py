@@ -16,18 +16,22 @@ DRAW = {
     "speed": lambda path: figures.accuracy_against_time(path, MODELS, "a graph"),
     "weights": lambda path: figures.component_weights(path, {"useless features": {"U": 0.9, "X": 0.1, "A_row^2 X": 0.0}}),
     "polynomials": figures.polynomials,
-    "structures": lambda path: figures.structures(path, 200),
+    "structures": lambda path: figures.structures(path, 60),
     "growth": lambda path: figures.growth(path, {"edges": (np.array([1e5, 2e5]), np.array([1.0, 2.5]))}),
 }
 
 
 @pytest.mark.parametrize("name", DRAW)
 def test_each_figure_is_written_whole_and_again_the_same(tmp_path, name):
-    svg, again, png = (DRAW[name](tmp_path / file) for file in ("a.svg", "b.svg", "a.png"))
+    svg, again = (DRAW[name](tmp_path / file) for file in ("a.svg", "b.svg"))
     assert ElementTree.parse(svg).getroot().tag.endswith("svg") and svg.stat().st_size > 5000
     assert svg.read_bytes() == again.read_bytes()
-    assert png.read_bytes().startswith(b"\x89PNG") and png.stat().st_size > 5000
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_figure_may_be_a_png(tmp_path):
+    png = DRAW["growth"](tmp_path / "a.png")
+    assert png.read_bytes().startswith(b"\x89PNG") and png.stat().st_size > 5000
 
 
 def test_a_model_that_failed_is_named_and_has_no_point(tmp_path):

@@ -82,7 +82,7 @@ def fits(mine: Path) -> int:
 def test_killed_in_the_middle_a_run_continues_where_it_stopped(mine, tmp_path, in_process, capsys):
     path = recipe_file(tmp_path, {"most": {"kind": f"{mine}:Majority"}}, seeds=6)
     typed = ["bench", "recipe", str(path), "--out", str(tmp_path / "out")]
-    slow = {**os.environ, "SLIMG_TEST_SLEEP": "0.4"}
+    slow = {**os.environ, "SLIMG_TEST_SLEEP": "0.25"}
     first = subprocess.Popen([sys.executable, "-m", "slimg", *typed], env=slow, stdout=subprocess.DEVNULL)
     store = tmp_path / "out" / "records.jsonl"
     _until(lambda: store.exists() and store.read_bytes().count(b"\n") >= 3)
@@ -184,7 +184,7 @@ def _until(holds, seconds: float = 60) -> None:
 
 def _still(count, *arguments) -> bool:
     before = count(*arguments)
-    time.sleep(1.0)
+    time.sleep(0.6)
     return count(*arguments) == before
 
 

@@ -36,7 +36,8 @@ def call(*arguments):
     return args.run(args)
 
 
-def test_a_users_model_gets_its_matrix_and_its_verdict(mine, capsys):
+def test_a_users_model_gets_its_matrix_and_its_verdict(mine, capsys, monkeypatch):
+    monkeypatch.setitem(command.QUICK, "n", 240)
     assert call("--model", f"{mine}:make_model", "--cases", "semantic-uniform,random-homophily", "--quick") == 0
     out, err = capsys.readouterr()
     assert "make_model passes 1 of the 2 checks" in out and "✓" in out and "✗" in out
@@ -45,7 +46,7 @@ def test_a_users_model_gets_its_matrix_and_its_verdict(mine, capsys):
 
 
 def test_strict_turns_a_failure_into_an_exit_code(mine, capsys):
-    arguments = ["--model", f"{mine}:model", "--n", 600, "--seeds", 1, "--json", "--strict"]
+    arguments = ["--model", f"{mine}:model", "--n", 240, "--seeds", 1, "--json", "--strict"]
     assert call(*arguments, "--cases", "random-homophily") == 1
     assert call(*arguments, "--cases", "random-uniform") == 0
     read = json.loads(capsys.readouterr().out.split("\n}\n")[0] + "\n}")
@@ -136,7 +137,7 @@ def test_a_users_gcn_and_a_wrapped_sklearn_classifier_as_typed(tmp_path, typed):
     (tmp_path / "wrapped.py").write_text(WRAPPED)
     models = "--model", "gcn.py:GCN", "--model", "wrapped.py:wrapped"
     cases = "random-homophily,semantic-uniform,semantic-homophily"
-    said = typed(*models, "--n", 360, "--seeds", 1, "--cases", cases)
+    said = typed(*models, "--n", 240, "--seeds", 1, "--cases", cases)
     assert "✓" in said and "✗" in said and "GCN passes" in said  # matrix and verdict
     assert "It does not use the edges" in said.split("wrapped passes")[1]
 

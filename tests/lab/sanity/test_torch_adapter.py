@@ -11,7 +11,7 @@ from slimg.lab.sanity.runner import _data
 torch = pytest.importorskip("torch")
 GCNConv = pytest.importorskip("torch_geometric.nn").GCNConv
 
-CASE = make("semantic", "homophily", **scaled(480))
+CASE = make("semantic", "homophily", **scaled(240))
 SPLIT = CASE.split(0)
 SEEN = CASE.graph.mask_labels(np.concatenate([SPLIT.train, SPLIT.val]))
 
@@ -34,7 +34,7 @@ def run(adapter, seed=0):
 
 def test_a_gcn_uses_edges_where_they_help():
     found = check(
-        {"gcn": from_torch(GCN, epochs=150), "lr": from_sklearn(LogisticRegression(max_iter=500))}, [CASE], seeds=2
+        {"gcn": from_torch(GCN, epochs=100), "lr": from_sklearn(LogisticRegression(max_iter=500))}, [CASE], seeds=1
     )
     assert found.cell("gcn", CASE.name).mean > found.cell("lr", CASE.name).mean + 0.03
 
@@ -49,7 +49,7 @@ def test_same_seed_same_answers_and_the_callers_random_numbers_go_on():
 
 def test_data_holds_the_graph_and_no_label_to_be_judged():
     data = _data(SEEN, SPLIT.train, SPLIT.val)
-    dense = torch.zeros(480, 480)
+    dense = torch.zeros(240, 240)
     dense[data.edge_index[0], data.edge_index[1]] = 1
     assert np.array_equal(dense.numpy(), CASE.graph.adjacency.to_scipy().toarray())
     assert np.array_equal(data.x.numpy(), CASE.graph.features)
