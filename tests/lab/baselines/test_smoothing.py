@@ -13,8 +13,7 @@ from slimg import Graph
 from slimg.engine import MemoryEngine
 from slimg.errors import InputError, MissingExtra
 from slimg.graph import splits
-from slimg.lab.baselines.linear_gnn import LinearGNN
-from slimg.lab.baselines.smoothing import (
+from slimg.lab.baselines.classical import (
     CLASSIFIERS,
     CorrectAndSmooth,
     LabelPropagation,
@@ -23,6 +22,7 @@ from slimg.lab.baselines.smoothing import (
     one_hot,
     spread,
 )
+from slimg.lab.baselines.linear_gnn import LinearGNN
 
 ENGINE = MemoryEngine(1)
 

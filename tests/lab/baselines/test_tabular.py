@@ -13,7 +13,7 @@ from slimg import Graph
 from slimg.errors import InputError, MissingExtra
 from slimg.graph import splits
 from slimg.lab import baselines
-from slimg.lab.baselines.tabular import BASIS, BoostedTrees, GraphAnyBasis, GraphLogisticRegression
+from slimg.lab.baselines.classical import BASIS, BoostedTrees, GraphAnyBasis, GraphLogisticRegression
 
 TRAIN, VAL = np.arange(9), np.arange(9, 12)
 MODELS = {"glr": GraphLogisticRegression, "graphany": GraphAnyBasis, "trees": BoostedTrees}

@@ -31,10 +31,17 @@ from slimg.classifier import SlimG
 from slimg.components.compute import PAPER_COMPONENTS
 from slimg.errors import InputError, check_names
 from slimg.lab.baselines.ablations import with_normalize
+from slimg.lab.baselines.classical import (
+    CLASSIFIERS,
+    BoostedTrees,
+    CorrectAndSmooth,
+    GraphAnyBasis,
+    GraphLogisticRegression,
+    LabelPropagation,
+    ScikitNetwork,
+)
 from slimg.lab.baselines.linear_gnn import LinearGNN
 from slimg.lab.baselines.network import PAPER, Network, current_names
-from slimg.lab.baselines.smoothing import CLASSIFIERS, CorrectAndSmooth, LabelPropagation, ScikitNetwork
-from slimg.lab.baselines.tabular import BoostedTrees, GraphAnyBasis, GraphLogisticRegression
 from slimg.lab.propagators import names as propagators
 from slimg.lab.propagators.registry import kind_of
 
