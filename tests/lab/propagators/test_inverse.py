@@ -62,7 +62,7 @@ def page_rank(graph, alpha):
     return alpha * np.linalg.inv(np.eye(graph.n) - (1 - alpha) * tilde_sym(dense_a(graph)))
 
 
-@pytest.mark.parametrize("graph", GRAPHS, ids=range(10))
+@pytest.mark.parametrize("graph", GRAPHS[:3], ids=range(3))
 @pytest.mark.parametrize(("alpha", "threshold"), [(0.15, 1e-2), (0.05, 1e-3)])
 def test_it_keeps_the_entries_from_the_threshold_on(graph, alpha, threshold):
     s = diffused(MemoryEngine(), graph.adjacency, Diffused(alpha, threshold).base, threshold)
