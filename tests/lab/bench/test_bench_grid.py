@@ -1,5 +1,6 @@
 """The grid and its table: ranks, medals and red cells by hand and from the paper's table; titles; sentences."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from slimg.lab.bench.command import EXPERIMENTS
 from slimg.lab.bench.grid import OOM, Grid, accuracy_table, column_title, legend, marked_title, row_title, signed
 from slimg.lab.bench.recipe import Recipe
-from slimg.lab.bench.store import Store
+from slimg.lab.bench.store import HEADER, Store
 from slimg.lab.datasets import names
 from slimg.lab.sanity.case import CASES
 from slimg.lab.shared import paper
@@ -24,16 +25,17 @@ def recipe(rows, columns, **options):
 
 def filled(tmp_path, which, values):
     """A store with the accuracies of values[row, column] (a list over seeds, "OOM" or an error)."""
-    with Store(tmp_path / "s.jsonl").writing() as store:
-        for (row, column), found in values.items():
-            for seed in range(which.seeds) if isinstance(found, str) else range(len(found)):
-                record = {"key": which.cell(row, column, seed).key, "status": "ok", "wall": 1.0}
-                if isinstance(found, str):
-                    record |= {"status": "oom" if found == "OOM" else "failed", "error": found}
-                else:
-                    record["accuracy"] = found[seed]
-                store.append(record)
-    return Grid.of(which, store)
+    lines = [HEADER]
+    for (row, column), found in values.items():
+        for seed in range(which.seeds) if isinstance(found, str) else range(len(found)):
+            record = {"key": which.cell(row, column, seed).key, "status": "ok", "wall": 1.0}
+            if isinstance(found, str):
+                record |= {"status": "oom" if found == "OOM" else "failed", "error": found}
+            else:
+                record["accuracy"] = found[seed]
+            lines.append(record)
+    (tmp_path / "s.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))  # append would flush each to the disk
+    return Grid.of(which, Store(tmp_path / "s.jsonl"))
 
 
 @pytest.mark.parametrize("experiment, columns", [("real", names()[:13]), ("sanity", CASES)])

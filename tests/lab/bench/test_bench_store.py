@@ -35,7 +35,7 @@ def test_an_absent_file_is_an_empty_store_and_is_not_made(tmp_path):
     assert Store(tmp_path / "none.jsonl").records == {} and not (tmp_path / "none.jsonl").exists()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(cut=st.integers(1, 200))
 def test_wherever_the_file_is_cut_whole_lines_are_kept_and_the_next_line_is_whole(tmp_path_factory, cut):
     path = tmp_path_factory.mktemp("cut") / "records.jsonl"
@@ -128,6 +128,7 @@ def turned(value):
     return [turned(each) for each in value] if isinstance(value, list) else value
 
 
+@settings(max_examples=40, deadline=None)
 @given(VALUES)
 def test_equal_values_have_equal_text_and_come_back_from_it(value):
     assert canonical(value) == canonical(turned(value)) and json.loads(canonical(value)) == value

@@ -204,7 +204,7 @@ def test_files_that_do_not_parse_are_one_sentence(copied):
         datasets.load("actor", root, check=False)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(2, 12), st.floats(0.05, 0.6), st.integers(0, 10_000), st.booleans(), st.booleans())
 def test_against_all_pairs_and_idempotent(n, density, seed, features, sparse):
     rng = np.random.default_rng(seed)

@@ -104,9 +104,10 @@ def test_every_row_and_neighbour_against_plain_pickle(load_real, data_dir, name)
     assert (graph.features[test] != tx.astype(np.float32)).nnz == 0
     assert np.array_equal(graph.labels[: allx.shape[0]], parts["ally"].argmax(1))
     assert np.array_equal(graph.labels[test], parts["ty"].argmax(1))
-    expected = {frozenset((u, v)) for u, others in parts["graph"].items() for v in others if u != v}
+    pairs = np.array([(u, v) for u, others in parts["graph"].items() for v in others if u != v])
     found = graph.adjacency.to_scipy().tocoo()
-    assert {frozenset(pair) for pair in zip(found.row.tolist(), found.col.tolist(), strict=True)} == expected
+    expected = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
+    assert np.array_equal(np.unique(np.column_stack([found.row, found.col]), axis=0), expected)
 
 
 ADMITTED = {
@@ -119,7 +120,7 @@ ADMITTED = {
 }
 
 
-@pytest.mark.parametrize("name", ["cora", "citeseer", "pubmed"])
+@pytest.mark.parametrize("name", ["cora", "citeseer"])
 def test_the_files_name_exactly_what_is_admitted(load_real, data_dir, name):
     load_real(name)
     contents = [(data_dir / name / f"ind.{name}.{kind}").read_bytes() for kind in KINDS]

@@ -56,7 +56,7 @@ def polynomials(draw):
     return total
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(polynomials(), polynomials())
 def test_sums_and_products_are_those_of_matrices(p, q):
     np.testing.assert_allclose(matrix(p + q), matrix(p) + matrix(q), atol=1e-9)
@@ -64,7 +64,7 @@ def test_sums_and_products_are_those_of_matrices(p, q):
     np.testing.assert_allclose(matrix(p * q), matrix(p) @ matrix(q), atol=1e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(polynomials(), st.integers(0, 3))
 def test_powers_are_those_of_matrices(p, k):
     np.testing.assert_allclose(matrix(p**k), np.linalg.matrix_power(matrix(p), k), rtol=1e-9, atol=1e-6)
@@ -87,21 +87,21 @@ def rank(rows):
     return found
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(polynomials(), max_size=5))
 def test_the_basis_preserves_the_span(rows):
     basis = span_basis(rows)
     assert len(basis) == rank(rows) == rank([*rows, *basis])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(polynomials(), max_size=5))
 def test_the_basis_of_a_basis_is_itself(rows):
     basis = span_basis(rows)
     assert span_basis(basis) == basis
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(
     st.lists(polynomials(), max_size=5), st.randoms(use_true_random=False), st.lists(numbers, min_size=5, max_size=5)
 )
@@ -113,7 +113,7 @@ def test_the_basis_depends_on_the_span_alone(rows, random, scales):
     assert span_basis(changed) == span_basis(rows)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(polynomials(), min_size=1, max_size=5))
 def test_a_word_in_the_span_stands_alone(rows):
     basis = span_basis(rows)
@@ -122,7 +122,7 @@ def test_a_word_in_the_span_stands_alone(rows):
         assert (alone in basis) == (rank([*basis, alone]) == len(basis))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(polynomials(), min_size=1, max_size=5))
 def test_coordinates_give_the_polynomials_back(rows):
     basis = span_basis(rows)

@@ -81,7 +81,7 @@ weights = st.lists(st.sampled_from(["W", "V", "U"]), max_size=2)
 operators = st.sampled_from([IDENTITY, S, T, S * T, S * S + IDENTITY * 2])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.tuples(weights, operators, st.integers(-3, 3)), max_size=8), st.booleans())
 def test_rewriting_changes_nothing(parts, with_bias):
     """Σ_b b X N_b with the numbers of its weights put in equals Σ_t p_t X M_t."""
