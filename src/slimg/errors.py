@@ -99,7 +99,8 @@ def choices(kind: str, given: object, options: Iterable[str]) -> InputError:
     >>> choices("rule", "mean", ["sum", "max"])
     InputError("unknown rule 'mean': choose one of max, sum")
     """
-    return InputError(f"unknown {kind} {given!r}: choose one of {', '.join(sorted(options))}")
+    known = ", ".join(sorted(options))
+    return InputError(f"unknown {kind} {given!r}: {f'choose one of {known}' if known else 'there is none'}")
 
 
 def check_names(kind: str, names: Iterable[str], options: Iterable[str]) -> None:

@@ -64,10 +64,10 @@ def test_only_known_parameters_are_set():
     ("name", "params", "said"),
     [
         ("gnc", {}, "unknown model 'gnc': choose one of appnp, "),
-        ("gcn", {"depth": 2}, "gcn has no parameter 'depth': choose one of grid, hidden, dropout, epochs, "),
-        ("sgc", {"depth": 2}, "sgc has no parameter 'depth': choose one of weight_decay, epochs, "),
-        ("label_propagation", {"depth": 2}, "label_propagation has no parameter 'depth': choose one of alpha, "),
-        ("slimg", {"depth": 2}, "slimg has no parameter 'depth': choose one of "),
+        ("gcn", {"depth": 2}, "unknown parameter of gcn 'depth': choose one of K, cv, dropout, engine, "),
+        ("sgc", {"depth": 2}, "unknown parameter of sgc 'depth': choose one of K, cv, engine, "),
+        ("label_propagation", {"depth": 2}, "unknown parameter of label_propagation 'depth': choose one of alpha, "),
+        ("slimg", {"depth": 2}, "unknown parameter of slimg 'depth': choose one of "),
     ],
 )
 def test_unknown_names_and_parameters_list_the_choices(name, params, said):

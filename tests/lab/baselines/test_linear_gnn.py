@@ -167,7 +167,7 @@ def test_notes_tell_of_random_attention():
     ("options", "said"),
     [
         ({"propagator": "gnc"}, "unknown propagator 'gnc': choose one of"),
-        ({"propagator": "sgc", "T": 3}, "sgc has no hyperparameter 'T': choose one of K"),
+        ({"propagator": "sgc", "T": 3}, "unknown hyperparameter of sgc 'T': choose one of K"),
         ({"propagator": "sgc", "K": -2}, "sgc: K must be a whole number of at least 0, not -2"),
         ({"propagator": get("sgc"), "K": 3}, "sgc is given with its hyperparameters: K cannot be set again"),
         ({"weight_decay": -1.0}, "weight_decay must be None, a number of at least 0, or several of them, not -1.0"),

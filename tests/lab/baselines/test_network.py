@@ -130,7 +130,7 @@ def test_parameters_are_those_of_scikit_learn():
         ({"epochs": 0}, "epochs must be a whole number of at least 1, not 0"),
         ({"dropout": 1.0}, "dropout must be a share from 0 to below 1, not 1.0"),
         ({"random_state": -1}, "random_state must be a whole number"),
-        ({"depth": 3}, "gcn has no hyperparameter 'depth': choose one of weight_decay, lr, K"),
+        ({"depth": 3}, "unknown hyperparameter of gcn 'depth': choose one of K, lr, weight_decay"),
         ({"normalize_features": "unit"}, "unknown normalize_features 'unit'"),
         ({"engine": "gpu"}, "unknown engine 'gpu'"),
     ],
@@ -229,7 +229,7 @@ def test_records_of_earlier_versions_say_wd():
     ("name", "grid", "fixed", "said"),
     [
         ("gcn", "big", {}, "unknown grid 'big': choose one of a list of settings, paper, quick"),
-        ("gcn", "paper", {"alpha": 0.1}, "gcn has no hyperparameter 'alpha': choose one of weight_decay, lr, K"),
+        ("gcn", "paper", {"alpha": 0.1}, "unknown hyperparameter of gcn 'alpha': choose one of K, lr, weight_decay"),
         ("gcn", [{"K": 0}], {}, "gcn: K = 0 cannot be used: a whole number of at least 1 is needed"),
         ("gcn", "paper", {"lr": math.nan}, "gcn: lr = nan cannot be used: a number above 0 is needed"),
         ("gcn", "paper", {"weight_decay": math.inf}, "gcn: weight_decay = inf cannot be used: a number of"),

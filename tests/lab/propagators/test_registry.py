@@ -84,7 +84,7 @@ def test_without_edges_every_node_stands_alone(name):
 
 @every
 def test_wrong_names_and_parameters_list_the_choices(name):
-    with pytest.raises(InputError, match=rf"{name} has no hyperparameter 'depth': (choose one of|it has none)"):
+    with pytest.raises(InputError, match=rf"unknown hyperparameter of {name} 'depth': (choose one of|there is none)"):
         get(name, depth=3)
     for option in (each.name for each in fields(type(get(name)))):
         with pytest.raises(InputError, match=option):
@@ -155,7 +155,7 @@ def test_a_function_of_hyperparameters_is_a_propagator(own_registry):
     np.testing.assert_allclose(mine(graph).blocks["P"], np.linalg.matrix_power(step, 3) @ dense_x(graph), atol=1e-6)
     assert names()[-1] == "lazy" and mine.title == "Lazy walk"
     assert mine.hyperparameters() == {"K": 2, "alpha": 0.5}
-    with pytest.raises(InputError, match="lazy has no hyperparameter 'beta': choose one of K, alpha"):
+    with pytest.raises(InputError, match="unknown hyperparameter of lazy 'beta': choose one of K, alpha"):
         get("lazy", beta=1)
 
 

@@ -159,9 +159,8 @@ def current_names(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_unknown(name: str, given: Mapping[str, Any], known: list[str]) -> None:
+    check_names(f"hyperparameter of {name}", given, known)
     for key, value in given.items():
-        if key not in known:
-            raise InputError(f"{name} has no hyperparameter {key!r}: choose one of {', '.join(known)}")
         if key == "norm":
             check_names(f"norm of {name}", [value], ("layer", "batch", "none"))
             continue

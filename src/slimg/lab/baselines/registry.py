@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 from slimg._sklearn import BaseEstimator
 from slimg.classifier import SlimG
 from slimg.components.compute import PAPER_COMPONENTS
-from slimg.errors import InputError, check_names
+from slimg.errors import check_names
 from slimg.lab.baselines.ablations import with_normalize
 from slimg.lab.baselines.classical import (
     CLASSIFIERS,
@@ -109,9 +109,7 @@ def get(name: str, **params: Any) -> Any:
     make, own = makers[full]
     hidden = ("propagator", "network", "classifier", "hyperparameters")
     known = [each for each in (*inspect.signature(make).parameters, *own) if each not in hidden]
-    for given in params:
-        if given not in known:
-            raise InputError(f"{name} has no parameter {given!r}: choose one of {', '.join(known)}")
+    check_names(f"parameter of {name}", params, known)
     return make(**params) if full == name else make(**{"grid": "quick", **params})
 
 

@@ -329,11 +329,7 @@ def get(name: str, **hyperparameters: Any) -> Propagator:
     ['Ã_sym^2 X']
     """
     kind = kind_of(name)
-    known = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    for given in hyperparameters:
-        if given not in known:
-            options = f"choose one of {', '.join(known)}" if known else "it has none"
-            raise InputError(f"{name} has no hyperparameter {given!r}: {options}")
+    check_names(f"hyperparameter of {name}", hyperparameters, [each.name for each in fields(kind)])  # type: ignore[arg-type]
     propagator = kind(**hyperparameters)
     propagator.validate()
     return propagator
