@@ -78,7 +78,7 @@ def test_unknown_names_and_parameters_list_the_choices(name, params, said):
 
 def test_slimg_sanity_runs_baselines(capsys, monkeypatch):
     pytest.importorskip("torch_geometric")
-    monkeypatch.setitem(Network.__init__.__kwdefaults__, "epochs", 30)
+    monkeypatch.setitem(Network.__init__.__kwdefaults__, "epochs", 60)
     names = "label_propagation,gcn-quick"
     assert main(["sanity", "--models", names, "--cases", "semantic-homophily", "--n", "240", "--seeds", "1", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)

@@ -37,7 +37,7 @@ def call(*arguments):
 
 
 def test_a_users_model_gets_its_matrix_and_its_verdict(mine, capsys, monkeypatch):
-    monkeypatch.setitem(command.QUICK, "n", 240)
+    monkeypatch.setitem(command.QUICK, "n", 600)
     assert call("--model", f"{mine}:make_model", "--cases", "semantic-uniform,random-homophily", "--quick") == 0
     out, err = capsys.readouterr()
     assert "make_model passes 1 of the 2 checks" in out and "✓" in out and "✗" in out
