@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks import records
 from benchmarks.faults.suite import FIT, Disk, prepare
-from slimg.lab.bench.environment import environment
+from slimg.lab.bench.store import environment
 
 GRAPH = FIT[:4]
 COMMANDS = {
