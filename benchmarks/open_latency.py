@@ -23,10 +23,12 @@ import numpy as np
 import pandas as pd
 from records import ROOT, SHARED, write
 
-from examples.debian.run import main as run_debian
 from slimg import SlimG, cli
 
+sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "tests"))
+
+from examples.debian.run import main as run_debian
 from served import Served
 
 LIMITS = {"debian": 200, "wordnet": 1000}

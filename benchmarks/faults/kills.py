@@ -1,6 +1,6 @@
 """SIGKILL at random moments of ``slimg fit --force`` into a folder with an earlier result: is the folder whole?
 
-    python -m benchmarks.faults.kills [--kills 100] [--seed 0]
+    python -m benchmarks.faults.kills [--kills 100] [--seed 0] [--record]
 
 Two fits of the same people differ in the name of the node table, which all four files hold: predictions in a column, model
 and record and page among what was read. After each kill the four must tell the same name. At the end one more fit runs to
@@ -103,12 +103,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", action="store_true")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     try:
         found = run(folder, args.kills, args.seed)
     finally:
         shutil.rmtree(folder)
+    if args.record:
+        from benchmarks import records
+
+        kept = {**found, "seed": args.seed, "commit": records.environment()["commit"]}
+        records.write("faults", {**records.read("faults"), "kills of fit --force": kept})
     print("| what | fits |\n|---|---|")
     print("\n".join(f"| {what} | {number} |" for what, number in found.items()))
 

@@ -1,13 +1,14 @@
 """Products size from Parquet files through `slimg fit`, beside the fit of the same arrays in Python.
 
     python benchmarks/scale/generate.py products /data/products
-    python benchmarks/scale/products_files.py /data/products [--ways arrays,files,budget,killed]
+    python benchmarks/scale/products_files.py /data/products [--ways arrays,files,budget,killed] [--folder DIR]
 
 The graph becomes two Parquet files: edges once each, nodes with an id, 100 numbers and the class of 5 % of them (stratified).
 arrays: the graph on disk is opened and fitted in Python, five folds, predictions of all nodes; files: the whole command, page
 and predictions included; budget: the same with ``--memory 3GB``; killed: the same, killed by SIGKILL at three random moments
 (seed 0, within the time that budget took) and started again, with the predictions compared to those of budget. Peaks are
-resident memory, of the whole process tree where there is a budget. The record is in results/scale.json under "products_files".
+resident memory, of the whole process tree where there is a budget. Files and results stay in --folder, if one is given, and
+are taken from there the next time; without ways it is only filled. The record is in results/scale.json under "products_files".
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ ROWS = 1 << 20
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("graph", type=Path)
-    parser.add_argument("--ways", type=lambda text: text.split(","), default=list(WAYS))
+    parser.add_argument("--ways", type=lambda text: list(filter(None, text.split(","))), default=list(WAYS))
+    parser.add_argument("--folder", type=Path)
     parser.add_argument("--memory", default="3GB")
     parser.add_argument("--child", action="store_true")
     options = parser.parse_args()
@@ -52,11 +54,12 @@ def main() -> None:
         return print(json.dumps(arrays(options.graph)))
     found = records.read("scale").get("products_files", {})
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_files(options.graph, folder)
+        folder = options.folder or Path(name)
+        if not (folder / "edges.parquet").exists():
+            write_files(options.graph, folder)
         found |= {"load average before": os.getloadavg()[0], "memory": options.memory}
         words = ["--edges", "edges.parquet", "--nodes", "nodes.parquet", "--id", "id", "--label", "label", "--json"]
-        command = [sys.executable, "-m", "slimg", "fit", *words]
+        command = [sys.executable, "-m", "slimg", "fit", *words, "--force"]
         for way in options.ways:
             if way == "arrays":
                 found[way] = watched([sys.executable, __file__, str(options.graph), "--child"], folder)

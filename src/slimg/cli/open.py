@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"{folder / MODEL} does not keep its graph, which questions need: fit again, in memory")
     frame: Any = read(Source(table, header=True)).frame
     answers = Answers(model, frame, partial(read_new_rows, model))
+    answers.node({"id": answers.ids[0]})  # weights of features, which all explanations share, are made now
     with Server(answers, record, (folder / PAGE).read_bytes(), args.port) as server:
         echo(f"Serving {folder} at {server.address}", "Only this computer can reach it. Stop with Ctrl-C.")
         try:
