@@ -95,6 +95,13 @@ def test_bad_files_are_one_sentence(tmp_path, name, content, told):
     assert "\n" not in str(caught.value)
 
 
+def test_lines_with_fewer_values_are_told(tmp_path):
+    (tmp_path / "short.csv").write_text("id,age,city\n1,5,rome\n2,6\n3,,oslo\n4\n")
+    found = read(Source(tmp_path / "short.csv"))
+    assert found.frame.to_numpy().tolist() == [["1", "5", "rome"], ["2", "6", ""], ["3", "", "oslo"], ["4", "", ""]]
+    assert "2 lines have fewer values" in found.notes[0] and "'2,6', '4'" in found.notes[0]
+
+
 def test_an_encoding_that_does_not_exist(tmp_path):
     path = write(tmp_path / "a.csv", "id,x\n1,2\n").path
     with pytest.raises(InputError, match="there is no encoding 'klingon'"):

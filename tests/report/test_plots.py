@@ -24,6 +24,8 @@ PAIRS = [{"l1": l1, "group": group, **PLAIN} for l1 in (0.0, 1e-4) for group in 
 DRAWN = {
     "bars": lambda: bar_chart({"<b>a</b>": 1.0, "b & c": 0.0}, "weights", "norm"),
     "intervals": lambda: interval_chart(SHARES, "parts", "accuracy"),
+    "long names": lambda: interval_chart({"orders.customer_id ← " * 8 + k: each for k, each in SHARES.items()}, "paths", ""),
+    "long bars": lambda: bar_chart({"orders.customer_id → " * 8 + k: 1.0 for k in "ab"}, "paths of bars", "norm"),
     "reliability": lambda: reliability_chart(BINS, "reliability"),
     "path": lambda: path_chart(PAIRS, PAIRS[0], 'path "of" penalties'),
 }
@@ -94,6 +96,7 @@ def test_the_colours_are_those_of_the_style_sheet():
 
 
 @pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.filterwarnings("error:constrained_layout")
 def test_colours_are_the_pages(name):
     svg = DRAWN[name]()
     ElementTree.fromstring(svg)

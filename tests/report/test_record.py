@@ -10,7 +10,7 @@ from slimg import Graph, SlimG
 from slimg.components import Structure
 from slimg.inference.predictions import Chances
 from slimg.report import record as records
-from slimg.report.record import codes_in_model, diagnosis, fit_record, json_values, lines_of, nodes_worth_explaining
+from slimg.report.record import codes_in_model, diagnosis, findings, fit_record, json_values, lines_of, nodes_worth_explaining
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +164,20 @@ def test_the_structure_along_a_relation_counts_as_its_weight():
     assert "likes →" in record["findings"][1]["text"] and "no weight" not in record["findings"][1]["text"]
     zero = SlimG(components=[Structure(), Structure(step="likes →")], grid=[(0.0, 10.0)]).fit(graph)
     assert "direction" in fit_record(zero, graph)["findings"][1]["text"]
+
+
+def test_a_check_comes_first_and_relations_without_weight_count_together(collected, typed):
+    notes = ["Check the labels: 'NA' (3).", "Guessed for the nodes.", "Check column 'x': a code."]
+    careful = findings({**collected, "read": {**collected["read"], "notes": notes}})[2]
+    assert careful["text"] == "Check the labels: 'NA' (3). 1 more thing to check: see the page."
+    assert careful["evidence"] == "inputs"
+    record = typed[2]
+    bare = [{**each, "weight": 0.0} for each in record["read"]["relations"]]
+    told = findings({**record, "read": {**record["read"], "relations": bare}})[1]["text"]
+    assert "No relation has a weight of its own" in told and "Relations without" not in told
+    parts = [{**each, "share": 0.001, "norm": 1.0, "removed": False} for each in record["model"]["overview"]["components"]]
+    model = {**record["model"], "overview": {**record["model"]["overview"], "components": parts}}
+    assert "under 1%" in findings({**record, "model": model})[1]["text"]
 
 
 def test_the_first_line_names_guesses_or_their_number(collected):

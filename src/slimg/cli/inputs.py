@@ -351,7 +351,7 @@ def rows_of_nodes(graph: Graph, names: Sequence[Any]) -> list[int]:
     by_text = {str(value): row for row, value in enumerate(graph.ids)} if names else {}
     unknown = [name for name in names if str(name) not in by_text]
     if unknown:
-        raise InputError(f"there is no node with id {show(unknown)}: {hint_of_ids(unknown[0], by_text)}")
+        raise InputError(f"there is no node with id {show(unknown)}: {hint_of_ids(unknown[0], graph.ids.tolist())}")
     return [by_text[str(name)] for name in names]
 
 

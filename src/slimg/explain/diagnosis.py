@@ -404,7 +404,7 @@ def _of_edges(relation: str, edges: Agreement | None, evidence: Evidence) -> str
 
 def _of_features(features: str, evidence: Evidence) -> str:
     if features == "absent":
-        return "The nodes have no features."
+        return "The nodes have no features, or all the same."
     own = evidence.by_source["features"]
     some = own.is_above or own.value - own.by_chance >= GAIN
     words = "predict" if own.is_informative else "hardly predict" if some else "do not predict"

@@ -14,6 +14,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -291,25 +292,31 @@ def _parsed(data: bytes, layout: Layout) -> tuple[pd.DataFrame, bool]:
     body = memoryview(data)[layout.start :]
     if layout.separator == " ":  # any number of blanks and tabs
         body = memoryview(single_blanks(body))
+    file, options, short = pa.py_buffer(body), layout.options(b'"' in data, 1 << 23), list[str]()
     try:
-        table = csv_reader.read_csv(pa.BufferReader(pa.py_buffer(body)), **layout.options(b'"' in data, 1 << 23))
+        table = csv_reader.read_csv(pa.BufferReader(file), **options)
     except (pa.ArrowInvalid, ValueError):
+
+        def skipped(row: Any) -> str:
+            short.append(row.text)
+            return "skip"
+
+        options["parse_options"].invalid_row_handler = skipped
+        with suppress(pa.ArrowInvalid, ValueError):
+            csv_reader.read_csv(pa.BufferReader(file), **options)
+        if short:
+            lines = number_of(len(short), "line has", "lines have")
+            layout.notes.append(f"{lines} fewer values than there are columns ({show(short)}), the rest is read as missing")
         above = data[: layout.start].count(b"\n")
-        return _parsed_slowly(bytes(body), layout.separator, layout.names, layout.header, above), False
+        return _parsed_slowly(bytes(body), layout, above), False
     return frame_of(table), True
 
 
-def _parsed_slowly(body: bytes, separator: str, names: Sequence[str], header: bool, above: int) -> pd.DataFrame:
+def _parsed_slowly(body: bytes, layout: Layout, above: int) -> pd.DataFrame:
+    _, separator, names, header, _ = layout
+    rules: Any = {"dtype": str, "keep_default_na": False, "na_filter": False, "index_col": False}
     try:
-        frame = pd.read_csv(
-            io.BytesIO(body),
-            sep=separator,
-            header=0 if header else None,
-            dtype=str,
-            keep_default_na=False,
-            na_filter=False,
-            index_col=False,
-        )
+        frame = pd.read_csv(io.BytesIO(body), sep=separator, header=0 if header else None, **rules)
     except pd.errors.ParserError as error:
         message = str(error).strip().rsplit("error: ", 1)[-1]
         more = f" (after {above} lines of comments)" if above else ""

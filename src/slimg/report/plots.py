@@ -43,7 +43,7 @@ STYLE: dict[str, Any] = {
     "axes.grid": True, "axes.axisbelow": True, "grid.color": LINE, "grid.linewidth": 0.6,
 }  # fmt: skip
 
-LONGEST = 36
+LONGEST = 44
 """Characters of a line of a name beside an axis."""
 Svg = str
 
@@ -261,14 +261,15 @@ def precision_recall_chart(told: Mapping[str, Any], title: str) -> Svg:
 
 
 def _wrapped(names: Iterable[str]) -> list[str]:
-    """Names in lines short enough to leave room for the chart, as those of paths are not."""
-    return [textwrap.fill(name, LONGEST) for name in names]
+    """Names in two lines that leave room for the chart, as those of paths would not."""
+    return [textwrap.fill(name, LONGEST, max_lines=2, placeholder=" …") for name in names]
 
 
 def _draw_bars(axes: Axes, values: Mapping[str, float], label: str, title: str = "", zero: str = "0.0") -> Axes:
     """A horizontal bar for each name, the first on top, with its value beside it, or ``zero`` where there is none."""
     lengths = np.array(list(values.values()), float)
-    axes.barh(_wrapped(values), lengths, color=np.where(lengths >= 0, MAIN, SECOND), height=0.62)
+    colours = np.where(lengths >= 0, MAIN, SECOND)
+    axes.barh(np.arange(len(lengths)), lengths, tick_label=_wrapped(values), color=colours, height=0.62)
     for place, length in enumerate(lengths):
         shown = f"\u2009{length:.1f}\u2009" if length else f"\u2009{zero}"
         axes.text(length, place, shown, va="center", ha="right" if length < 0 else "left", color=INK)
