@@ -40,9 +40,8 @@ from slimg.graph.splits import stratified
 from slimg.learn import path
 from slimg.learn.labelled import Labelled, stratified_folds
 from slimg.learn.objective import METRICS, default_scoring, log_loss
-from slimg.learn.path import Pair, rounded, solve_path, warm_start_groups
+from slimg.learn.path import Pair, largest_penalty, rounded, solve_path, warm_start_groups
 from slimg.learn.search import SCALES
-from slimg.learn.separate import largest_penalty
 
 DRAWS = {"cora": 9, "citeseer": 9, "chameleon": 9, "squirrel": 9, "actor": 3}
 SMALL = ("cora", "citeseer", "chameleon", "squirrel", "actor", "photo", "pubmed", "debian", "reddit", "cornell5")

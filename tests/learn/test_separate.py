@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.learn.labelled import Labelled, stratified_folds
-from slimg.learn.search import SearchConfig, search
-from slimg.learn.separate import (
+from slimg.learn.path import (
     Check,
     SeparateFits,
     check_penalties_by_component,
     largest_penalty,
     solve_separately,
 )
+from slimg.learn.search import SearchConfig, search
 from slimg.learn.solver import solve
 
 PENALTIES = {"a": 0.02, "b": 0.05}

@@ -2,7 +2,7 @@
 
     rows P_L (m × p), codes y (m)  ─▶  candidates, solved loosely  ─▶  records  ─▶  a few picks, solved to ``tol``  ─▶  mean
 
-Candidates are the pairs (λ₁, λ₂) of a path (`learn.path`) and components fitted separately (`learn.separate`). To compare
+Candidates are the pairs (λ₁, λ₂) of a path and components fitted separately (both `learn.path`). To compare
 them a gap of `LOOSE` is enough. The first fold tries all of them; those that its rows show to be worse than the best are
 left, the others start on the next folds where they ended on the last one. The scores that folds give to the rows they held
 out are kept. Where labels are many, a sample of the rows to fit on is tried before the first fold: candidates that are behind
@@ -33,8 +33,12 @@ from slimg.engine.blas import one_thread
 from slimg.learn.labelled import Labelled, Problem, stratified_folds
 from slimg.learn.objective import METRICS, check_scoring, default_scoring, log_loss
 from slimg.learn.path import (
+    Candidate,
+    Check,
     Pair,
     Record,
+    SeparateFits,
+    check_penalties_by_component,
     merge,
     ranked,
     record_of,
@@ -44,7 +48,6 @@ from slimg.learn.path import (
     warm_start_groups,
     zero_groups,
 )
-from slimg.learn.separate import Candidate, Check, SeparateFits, check_penalties_by_component
 from slimg.learn.solver import Solution
 
 LOOSE = 1e-3
