@@ -24,13 +24,16 @@ SLOW = (
 )
 """Folders and files whose tests are marked ``slow``, as are all tests on real graphs; ``make check`` leaves them out."""
 LONGEST = (
-    *("test_guides.py", "engine/test_dask.py", "io/test_database_schema.py", "explain/test_rare.py", "cli/test_fit_engines.py"),
-    *("cli/test_results.py", "test_types.py", "lab/bench/test_bench_run.py", "explain/test_diagnosis.py", "report/test_page.py"),
-    *("io/test_guards.py", "test_reproducible.py", "cli/test_fit_formats.py", "engine/test_propagators_on_engines.py"),
-    *("cli/test_fit.py", "components/test_compute.py", "test_house.py", "engine/test_engines.py", "engine/test_kernels.py"),
-    *("explain/test_explainer.py", "engine/test_compiled.py", "explain/test_counterfactual.py", "cli/test_last_resorts.py"),
-    *("engine/test_leaks.py", "lab/gnnexp/test_functions.py", "lab/gnnexp/test_layers.py", "cli/test_fit_relations.py"),
-    *("test_faults.py", "report/test_contradictions.py", "lab/gnnexp/test_linearize.py", "lab/baselines/test_network.py"),
+    *("engine/test_dask.py", "lab/bench/test_bench_command.py", "test_guides.py", "lab/baselines/test_baselines_registry.py"),
+    *("cli/test_fit_engines.py", "engine/test_propagators_on_engines.py", "lab/bench/test_bench_run.py", "cli/test_results.py"),
+    *("explain/test_rare.py", "test_reproducible.py", "test_types.py", "explain/test_diagnosis.py", "io/test_database_schema.py"),
+    *("report/test_page.py", "io/test_guards.py", "cli/test_fit.py", "learn/test_solver.py", "engine/test_engines.py"),
+    *("inference/test_predictions.py", "cli/test_last_resorts.py", "test_house.py", "cli/test_fit_formats.py"),
+    *("engine/test_compiled.py", "engine/test_leaks.py", "examples/test_readme.py", "examples/test_debian_run.py"),
+    *("report/test_open_page.py", "engine/test_mapped.py", "test_faults.py", "lab/bench/test_bench_environment.py"),
+    *("explain/test_explainer.py", "explain/test_leave_one_out.py", "test_without_posix.py", "test_without_torch.py"),
+    *("components/test_compute.py", "engine/test_kernels.py", "test_classifier.py", "lab/gnnexp/test_functions.py"),
+    *("lab/gnnexp/test_layers.py", "lab/datasets/test_planetoid.py", "cli/test_fit_relations.py", "learn/test_path.py"),
 )
 """Files that take longest, as measured: they begin first, so that all workers end together (``--no-loadscope-reorder``)."""
 NO_DATA = "no folder "

@@ -42,7 +42,7 @@ def test_cora_chameleon_and_actor(load_real):
     }
     for name, (scenario, words) in expected.items():
         graph = load_real(name)
-        rows = np.random.default_rng(0).permutation(graph.n)[:800]
+        rows = np.random.default_rng(0).permutation(graph.n)[:600]
         visible = graph.mask_labels(rows)
         found = slimg.diagnose(visible, propagated=compute_components(visible, components=CAPPED))
         assert found.scenario == scenario and words in found.text(), name

@@ -44,8 +44,8 @@ def test_labels_that_help_are_asked_for():
 
 def test_labels_that_do_not_help_are_not():
     """Three features, classes that overlap: the best there is was reached with fifty labels."""
-    found = [curve_of(*drawn(400, 3, 1.5, seed)) for seed in range(40)]
-    assert sum(curve.outlook == "more" for curve in found) <= 2, "one in twenty"
+    found = [curve_of(*drawn(400, 3, 1.5, seed)) for seed in range(20)]
+    assert sum(curve.outlook == "more" for curve in found) <= 1, "one in twenty"
 
 
 def test_noise_alone_is_no_gain():

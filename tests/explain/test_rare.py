@@ -57,7 +57,7 @@ def test_draws_keep_the_classes_and_their_interval_holds_the_truth():
 def test_permutations_hold_the_level_where_a_class_is_rare():
     """Four useless components of 200 rows, six of them rare: p ≤ 0.05 of any in about one of twenty."""
     found, codes = [], (np.arange(200) < 6).astype(int)
-    for seed in range(100):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         ridges = [Ridge(rows @ rows.T) for rows in rng.standard_normal((4, 200, 5))]
         null = np.array([
@@ -65,7 +65,7 @@ def test_permutations_hold_the_level_where_a_class_is_rare():
         ])  # fmt: skip
         values = np.array([each.held_out(codes, 2, "average_precision").score for each in ridges])
         found.append(min(_p_of_any(null, values)))
-    assert sum(p <= 0.05 for p in found) <= 11
+    assert sum(p <= 0.05 for p in found) <= 7
 
 
 @pytest.mark.parametrize("informative", [True, False])
