@@ -7,6 +7,8 @@
     products      bought together: 6 neighbours mostly of a near class (five ratings), features: 100 weak numbers
     documents     long texts of 20 to 2,000 words out of 6,000, drawn from the topics of their author, edges between coauthors;
                   counts whose frequencies fall as 1/rank; label: the main topic
+    cities        places in towns, linked to their six nearest; 0/1 features: two to six words of a name, of which a quarter are
+                  those of the region; label: the region, the nearest of twelve points
     modules       the Python files of the interpreter's library and packages, linked by imports; features: counts of the words in
                   them; label: the package (real, but other on each machine)
 """
@@ -21,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial import cKDTree
 
 from slimg import Graph
 
@@ -89,6 +92,21 @@ def documents(n: int = 6_000, seed: int = 0) -> Graph:
     return _graph(np.stack([ends[0], np.where(own, inside, ends[1])]), features, labels)
 
 
+def cities(n: int = 8_000, seed: int = 0, classes: int = 12, told: float = 0.25) -> Graph:
+    rng = np.random.default_rng(seed)
+    towns, words = rng.random((n // 25, 2)), 2_000
+    places = towns[rng.choice(len(towns), n, p=rng.dirichlet(np.full(len(towns), 0.5)))] + 0.01 * rng.standard_normal((n, 2))
+    labels = cKDTree(rng.random((classes, 2))).query(places)[1]
+    near = cKDTree(places).query(places, 7)[1][:, 1:]
+    base = 1 / (10 + np.arange(words))
+    own = base * rng.gamma(0.3, size=(classes, words))
+    own = told * own / own.sum(axis=1, keepdims=True) + (1 - told) * base / base.sum()
+    drawn = [rng.choice(words, size=rng.integers(2, 7), p=own[k], replace=False) for k in labels]
+    rows = np.repeat(np.arange(n), [len(each) for each in drawn])
+    features = sp.csr_matrix((np.ones(len(rows), np.float32), (rows, np.concatenate(drawn))), (n, words))
+    return _graph(np.stack([np.repeat(np.arange(n), 6), near.ravel()]), features, labels)
+
+
 def modules(most: int = 9_000, least: int = 100) -> Graph:
     roots = [Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib"))]
     files = {_dotted(path, root): path for root in roots for path in sorted(root.rglob("*.py")) if _counts(path, root)}
@@ -131,7 +149,7 @@ def _graph(ends: np.ndarray, features: object, labels: np.ndarray) -> Graph:
     return Graph.from_arrays(edges, features=features, labels=labels, duplicates="max")
 
 
-GENERATED = {each.__name__: each for each in (minesweeper, sentence, products, documents, modules)}
+GENERATED = {each.__name__: each for each in (minesweeper, sentence, products, documents, cities, modules)}
 
 
 if __name__ == "__main__":

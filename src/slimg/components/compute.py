@@ -68,6 +68,8 @@ from slimg.system import release_pages
 
 SIDE_BY_SIDE = 1 << 23
 """Entries of X, reduced, up to which all components are computed at the same time."""
+LONG = 32
+"""Hops from which on components walk on columns of their own rank, which may be fewer."""
 TASK_NODES = 1 << 13
 """Nodes up to which the SVD is one of the tasks; on larger graphs it has blocks enough for all threads."""
 
@@ -411,10 +413,10 @@ def _is_small(context: Context, featured: list[FeatureComponent]) -> bool:
 
 
 def _groups(featured: list[FeatureComponent], context: Context) -> list[list[FeatureComponent]]:
-    """Components that are made from the same columns: X prepared in the same way, reduced or not."""
-    d, groups = context.shape[1], dict[tuple[str | None, bool], list[FeatureComponent]]()
+    """Components that are made from the same columns: X prepared in the same way, reduced or not; with many hops, of one rank."""
+    d, groups = context.shape[1], dict[tuple[Any, ...], list[FeatureComponent]]()
     for each in featured:
-        groups.setdefault((each.normalize, each.is_exact(d)), []).append(each)
+        groups.setdefault((each.normalize, each.is_exact(d), each.hops >= LONG and each.rank), []).append(each)
     return list(groups.values())
 
 

@@ -415,7 +415,8 @@ def steps(operators: Sequence[Operator], rows: Array, coefficients: Sequence[flo
     """The way from R₀ = ``rows`` outwards, for Σ_k c_k Op₁ ⋯ Op_k; at least one hop.
 
     Coefficients other than the last may differ from zero where the operator has loops: then R_k lies in R_{k+1}. From a
-    level of more than half of the nodes on, all nodes are taken, so that one matrix serves all further steps.
+    level of more than half of the nodes on, all nodes are taken. Where a level is as the one before, one matrix serves all
+    further steps.
 
     Returns
     -------
@@ -426,7 +427,7 @@ def steps(operators: Sequence[Operator], rows: Array, coefficients: Sequence[flo
     levels: list[Array] = [np.asarray(rows)]
     matrices: list[csr_array] = []
     for place, operator in enumerate(operators):
-        if len(levels) > 2 and len(levels[-2]) == n and operator is operators[place - 1]:
+        if len(levels) > 2 and operator is operators[place - 1] and np.array_equal(levels[-1], levels[-2]):
             matrices.append(matrices[-1])
             levels.append(levels[-1])
             continue
