@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slimg.lab.datasets import Dataset, RemoteFile, files
+from slimg.lab.datasets import Dataset, RemoteFile
+from slimg.lab.datasets import loader as files
 
 TWO = Dataset("two", "Two", "actor", (RemoteFile("raw/a.csv"), RemoteFile("b.csv", optional=True)), "", "")
 
@@ -27,19 +28,19 @@ def put(path: Path) -> Path:
 def test_the_named_folder_comes_first_then_the_cache(homes):
     named, user = homes
     assert files.data_folders() == [named, user] and files.data_folders("here") == [Path("here")]
-    assert files.find(TWO) is None
+    assert files.find_files(TWO) is None
     second = put(user / "two" / "raw" / "a.csv")
-    assert files.find(TWO) == {"raw/a.csv": second}
+    assert files.find_files(TWO) == {"raw/a.csv": second}
     first = put(named / "two" / "raw" / "a.csv")
-    assert files.find(TWO) == {"raw/a.csv": first}
+    assert files.find_files(TWO) == {"raw/a.csv": first}
 
 
 def test_members_may_lie_flat_and_options_may_be_absent(homes):
     named, _ = homes
     flat = put(named / "two" / "a.csv")
-    assert files.find(TWO) == {"raw/a.csv": flat}
+    assert files.find_files(TWO) == {"raw/a.csv": flat}
     extra = put(named / "two" / "b.csv")
-    assert files.find(TWO) == {"raw/a.csv": flat, "b.csv": extra}
+    assert files.find_files(TWO) == {"raw/a.csv": flat, "b.csv": extra}
     nested = put(named / "two" / "raw" / "a.csv")
     files.record_sum(named / "two", "raw/a.csv", "1" * 64)
     assert files.recorded_sum(flat, "raw/a.csv") == files.recorded_sum(nested, "raw/a.csv") == "1" * 64

@@ -14,8 +14,9 @@ from faulty_server import FaultyServer
 
 from slimg.errors import DiskFull
 from slimg.lab import datasets
-from slimg.lab.datasets import Dataset, DownloadError, RemoteFile, files
+from slimg.lab.datasets import Dataset, DownloadError, RemoteFile
 from slimg.lab.datasets import download as module
+from slimg.lab.datasets import loader as files
 from slimg.lab.datasets.dataset import table
 from slimg.lab.datasets.download import download, fetch
 

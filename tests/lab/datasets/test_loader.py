@@ -14,7 +14,7 @@ from slimg import Graph
 from slimg.errors import InputError
 from slimg.graph import splits
 from slimg.lab import datasets
-from slimg.lab.datasets import files
+from slimg.lab.datasets import loader as files
 from slimg.lab.datasets.dataset import table
 from slimg.lab.datasets.loader import distinct_rows, without_duplicates
 

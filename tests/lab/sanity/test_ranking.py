@@ -48,8 +48,9 @@ def test_exactly_two_sigma_is_not_red():
 
 def test_medals_are_shared_by_ties_and_not_given_to_failures():
     means = np.array([[90.0], [90.0], [80.0], [np.nan]])
-    assert [row[0] for row in ranking.medals(means)] == ["gold", "gold", "bronze", None]
-    assert ranking.medals(np.array([[90.0]])) == [[None]]
+    unknown = np.full((4, 1), np.nan)
+    assert [medal for medal, _ in ranking.colours(means, unknown)] == ["gold", "gold", "bronze", None]
+    assert ranking.colours(means[:1], unknown[:1]) == [(None, False)]
 
 
 def test_failures_come_last_together():

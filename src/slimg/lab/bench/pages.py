@@ -66,9 +66,7 @@ def sanity_page(grid: Grid) -> Page:
         if len(report.models) > 1:
             page.add(*map(str, report.observations()))
         titles = {model: grid.title(model) for model in report.models}
-        predicted = survival_table(report, titles, f"{quick}Predicted from the formulas; where it came otherwise, both")
-        if predicted is not None:
-            page.add(predicted, agreement(report, titles))
+        page.add(*survival(report, titles, f"{quick}Predicted from the formulas; where it came otherwise, both"))
     caption = "Adjacency matrices of the three structures, nodes in the order of their clusters"
     draw = partial(structures, nodes=_nodes(grid.recipe.data))
     return page.add(Picture(f"structures{grid.recipe.suffix}.svg", caption, draw))
@@ -94,51 +92,31 @@ def report_of(grid: Grid) -> SanityReport | None:
     return SanityReport(tuple(rows), facts, grid.recipe.seeds, cells)
 
 
-def survival_table(report: SanityReport, titles: dict[str, str], title: str) -> Table | None:
-    """Compare predictions from the formulas with what was measured.
+def survival(report: SanityReport, titles: dict[str, str], title: str) -> list[Table | str]:
+    """Compare what the filters of the models predict with what was measured.
 
     Returns
     -------
-    Table or None
-        Rows are models that are propagators, or become one; None if there is none.
+    list of Table and str
+        A row for each model that is a propagator, or becomes one, and how many predictions came true and which did not;
+        empty if there is no such model.
     """
-    found = _outcomes(report)
-    if not found or not report.informative:
-        return None
-    rows = [[titles[model], *(_compared(*pair) for pair in pairs.values())] for model, pairs in found.items()]
-    return Table(("", *(case.name for case in report.informative)), rows, title)
-
-
-def agreement(report: SanityReport, titles: dict[str, str]) -> str:
-    """Say in one paragraph how many predictions came true, and which did not.
-
-    Returns
-    -------
-    str
-    """
-    pairs = [(model, case, *pair) for model, line in _outcomes(report).items() for case, pair in line.items()]
-    known = [each for each in pairs if None not in each]
-    if not known:
-        return ""
+    models, cases = [model for model in report.models if model in names()], [case.name for case in report.informative]
+    if not models or not cases:
+        return []
+    passed = {place: None if cell.error else report.passed(*place) for place, cell in report.cells.items()}
+    survives = {model: properties(model).survives for model in models}
+    pairs = {(model, case): (survives[model][case], passed[model, case]) for model in models for case in cases}
+    rows = [[titles[model], *(_compared(*pairs[model, case]) for case in cases)] for model in models]
+    known = {place: pair for place, pair in pairs.items() if None not in pair}
     means = {place: f"{100 * cell.mean:.1f} %" for place, cell in report.cells.items()}
     wrong = [f"{titles[model]} on {case} ({MARKS[expected]} predicted, {means[model, case]} measured)"
-             for model, case, expected, measured in known if expected != measured]  # fmt: skip
+             for (model, case), (expected, measured) in known.items() if expected != measured]  # fmt: skip
     open_ = f"; {len(pairs) - len(known)} were not predicted or not measured" if len(known) < len(pairs) else ""
     missed = f" Not so: {', '.join(wrong)}." if wrong else ""
     right = f"{len(known) - len(wrong)} of {len(known)}"
-    return f"{right} predictions of `slimg gnnexp table` came true{open_}.{missed}"
-
-
-def predictions(report: SanityReport) -> dict[str, dict[str, bool | None]]:
-    """Predict from the filters of the models which cases they pass.
-
-    Returns
-    -------
-    dict
-        Model → case → whether it passes; None where the filter does not decide it.
-    """
-    known = set(names())
-    return {model: properties(model).survives for model in report.models if model in known}
+    said = f"{right} predictions of `slimg gnnexp table` came true{open_}.{missed}" if known else ""
+    return [Table(("", *cases), rows, title), said]
 
 
 def weights_page(grid: Grid) -> Page:
@@ -167,16 +145,6 @@ def weights_page(grid: Grid) -> Page:
         caption = f"Weights of the components of {grid.title(row)}, shares of the sum"
         page.add(Picture(f"interpret-{row}{recipe.suffix}.svg", caption, draw))
     return page
-
-
-def _outcomes(report: SanityReport) -> dict[str, dict[str, tuple[bool | None, bool | None]]]:
-    """Model → informative case → whether it was predicted and measured to pass; None where that is not known."""
-    def measured(model: str, case: str) -> bool | None:
-        return None if report.cells[model, case].error else report.passed(model, case)
-
-    cases = [case.name for case in report.informative]
-    return {model: {case: (survives[case], measured(model, case)) for case in cases}
-            for model, survives in predictions(report).items()}  # fmt: skip
 
 
 def _compared(expected: bool | None, measured: bool | None) -> Entry | str:

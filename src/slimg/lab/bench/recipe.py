@@ -50,8 +50,7 @@ from slimg.graph import Adjacency, Graph
 from slimg.graph.splits import REAL
 from slimg.lab.bench.models import kind
 from slimg.lab.bench.store import Cell
-from slimg.lab.datasets import files
-from slimg.lab.datasets.loader import find
+from slimg.lab.datasets.loader import find, find_files
 from slimg.lab.sanity.case import draw_clusters, make, parts, scaled
 
 ROUNDS = 50
@@ -315,7 +314,7 @@ def _data(content: dict[str, Any], where: str) -> tuple[dict[str, dict[str, Any]
         data = {"name": each} if isinstance(each, str) else each
         _check_graph(data, where)
         name = data.get("name")
-        if name is not None and files.find(find(name)) is None:
+        if name is not None and find_files(find(name)) is None:
             if name not in replacements:
                 missing.append(name)
                 continue

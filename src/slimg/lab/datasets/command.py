@@ -20,7 +20,7 @@ from typing import Any
 import slimg.lab.datasets as datasets
 from slimg.cli import add_command
 from slimg.errors import InputError
-from slimg.lab.datasets import files
+from slimg.lab.datasets import loader
 from slimg.lab.shared.tables import Table
 
 SIZES = ("nodes", "edges", "features", "classes")
@@ -80,7 +80,7 @@ def _info(args: argparse.Namespace) -> int:
 def _facts(name: str) -> dict[str, Any]:
     """Everything about one graph as plain values; damaged files are reported and not used."""
     info = datasets.info(name)
-    found = files.find(info) or {}
+    found = loader.find_files(info) or {}
     facts: dict[str, Any] = {key: getattr(info, key) for key in ("name", "title", "about", "citation", "licence")}
     facts |= {"paper": asdict(info.paper) if info.paper else None, "present": bool(found), "measured": None, "notes": []}
     facts["files"] = [_file_facts(each, info.archive, found.get(each.name)) for each in info.files]
@@ -98,7 +98,7 @@ def _facts(name: str) -> dict[str, Any]:
 def _file_facts(file: datasets.RemoteFile, archive: datasets.RemoteFile | None, path: Path | None) -> dict[str, Any]:
     known = {key: value for key, value in asdict(file).items() if key != "optional"}
     known["address"] = file.address or (archive.address if archive else "")
-    known["sha256"] = file.sha256 or (files.recorded_sum(path, file.name) if path else None)
+    known["sha256"] = file.sha256 or (loader.recorded_sum(path, file.name) if path else None)
     return {**known, "path": str(path) if path else None}
 
 

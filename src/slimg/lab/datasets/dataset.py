@@ -83,7 +83,7 @@ class RemoteFile:
     sha256 : str or None
         SHA-256 of the file; None if the publisher's file has not been seen yet.
     contents : str or None
-        Digest of its arrays (`slimg.lab.datasets.files.contents_digest`), the same when the file is packed again.
+        Digest of its arrays (`slimg.lab.datasets.loader.contents_digest`), the same when the file is packed again.
     optional : bool
         Whether the dataset can be read without it.
 

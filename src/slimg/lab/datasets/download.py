@@ -26,9 +26,8 @@ from urllib.parse import urlsplit
 
 from slimg import __version__
 from slimg.errors import DiskFull, InputError, SlimgError
-from slimg.lab.datasets import files
+from slimg.lab.datasets import loader
 from slimg.lab.datasets.dataset import Dataset, RemoteFile
-from slimg.lab.datasets.loader import find
 from slimg.progress import rich_bars
 from slimg.system import atomic_write, require_room
 
@@ -115,12 +114,12 @@ def fetch(
     >>> from slimg.lab import datasets
     >>> datasets.fetch("cora")  # doctest: +SKIP
     """
-    dataset = name if isinstance(name, Dataset) else find(name)
-    folder = (Path(root) if root is not None else files.user_cache()) / dataset.folder
-    here, sums = files.present(dataset, folder), files.recorded_sums(folder)
+    dataset = name if isinstance(name, Dataset) else loader.find(name)
+    folder = (Path(root) if root is not None else loader.user_cache()) / dataset.folder
+    here, sums = loader.present_files(dataset, folder), loader.recorded_sums(folder)
     absent = [file for file in dataset.files if file.name not in here]
     known = [file for file in dataset.files if file.name in here]
-    faulty = [file for file in known if files.fault(here[file.name], file, sums.get(file.name))]
+    faulty = [file for file in known if loader.fault(here[file.name], file, sums.get(file.name))]
     if not faulty and all(file.optional for file in absent):
         return Fetched(folder, (f"{dataset.name} was already in {folder}.",))
     notes = []
@@ -159,7 +158,7 @@ def download(
                     f"could not get {file.address} in {attempt + 1} tries: {cut}{rest}; check the network and try again"
                 ) from None
             time.sleep(min(pause * 2**attempt, LONGEST_PAUSE))
-    wrong = files.fault(part, file, files.recorded_sums(folder).get(file.name))
+    wrong = loader.fault(part, file, loader.recorded_sums(folder).get(file.name))
     if wrong:
         raise _set_aside(part, target, f"what came from {file.address} {wrong}")
     os.replace(part, target)
@@ -267,12 +266,12 @@ def _record(file: RemoteFile, path: Path, folder: Path) -> list[str]:
     """Record the checksum of a file whose publisher's checksum is not known."""
     if file.sha256 is not None:
         return []
-    known, found = files.recorded_sums(folder).get(file.name), files.sha256(path)
+    known, found = loader.recorded_sums(folder).get(file.name), loader.sha256(path)
     if known == found:
         return []
-    files.record_sum(folder, file.name, found)
+    loader.record_sum(folder, file.name, found)
     before = f" (before: {known})" if known else ""
-    return [f"The SHA-256 of {file.name} was not known: it is {found}{before}, now recorded in {folder / files.SUMS}."]
+    return [f"The SHA-256 of {file.name} was not known: it is {found}{before}, now recorded in {folder / loader.SUMS}."]
 
 
 def _unpack(dataset: Dataset, archive: Path, folder: Path) -> None:
@@ -286,7 +285,7 @@ def _unpack(dataset: Dataset, archive: Path, folder: Path) -> None:
                     _make_folder(target.parent)
                     with _disk_errors(target), packed.open(member) as source, atomic_write(target, binary=True) as out:
                         shutil.copyfileobj(source, out)
-                    files.record_sum(folder, file.name, files.sha256(target))
+                    loader.record_sum(folder, file.name, loader.sha256(target))
                 elif not file.optional:
                     raise _set_aside(archive, archive, f"{archive} lacks {file.name}")
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib.resources import files
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -55,16 +54,6 @@ def ranks(means: np.ndarray) -> np.ndarray:
     return 1 + (scores[None, :, :] > scores[:, None, :]).sum(axis=1)
 
 
-def medals(means: np.ndarray) -> list[list[str | None]]:
-    """"gold", "silver", "bronze" or None for each model and case; a failed or a lone model wins nothing."""
-    places, failed = ranks(means), np.isnan(means)
-    several = len(means) > 1
-    return [
-        [MEDALS[place - 1] if several and place <= 3 and not out else None for place, out in zip(*row, strict=True)]
-        for row in zip(places, failed, strict=True)
-    ]
-
-
 def red_cells(means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
     """Whether each cell is more than 2σ of the third place below it (models × cases, boolean)."""
     if len(means) < 3:
@@ -77,8 +66,10 @@ def red_cells(means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
 
 
 def colours(means: np.ndarray, spreads: np.ndarray) -> list[tuple[str | None, bool]]:
-    """Medal of each cell and whether it is red, row by row."""
-    return list(zip(chain(*medals(means)), red_cells(means, spreads).ravel().tolist(), strict=True))
+    """Medal of each cell, row by row, and whether it is red; a failed or a lone model wins nothing."""
+    places = np.where(np.isnan(means) | (len(means) == 1), len(MEDALS), ranks(means) - 1)
+    medals = [MEDALS[place] if place < len(MEDALS) else None for place in places.flat]
+    return list(zip(medals, red_cells(means, spreads).ravel().tolist(), strict=True))
 
 
 def over_cases(values: np.ndarray) -> tuple[float, float]:
