@@ -117,7 +117,7 @@ def properties(name: str, **hyperparameters: Any) -> Properties:
     heterophily = {
         EVEN: any(_is_even(part) and _operators(writing.inside(part)) <= bare for part in found),
         SEPARATE: any(isinstance(power, ex.Power) and isinstance(power.base, ex.Hop) for power in repeated),
-        WEAK: bool(bare) or any(_has_own_share(part) for part in found),
+        WEAK: bool(bare) or any(isinstance(term, ex.Identity) and tuned for term, tuned in map(_split, found)),
     }
     norms = {"sym" if each == "L" else each.partition("_")[2] or "none" for each in names}
     norms |= {"none"} if ex.Attention in kinds else set()
@@ -146,29 +146,17 @@ def _operators(found: list[ex.Expression]) -> set[str]:
 
 def _mixes(part: ex.Expression) -> bool:
     """A sum of I and an operator with a hyperparameter in it."""
-    if not isinstance(part, ex.Sum):
-        return False
-    terms, factors = zip(*map(_split, part.terms), strict=True)
-    return (
-        any(isinstance(term, ex.Identity) for term in terms)
-        and any(_operators(writing.inside(term)) for term in terms)
-        and any(isinstance(number, writing.Scalar) for numbers in factors for number in numbers)
-    )
+    terms = [_split(term) for term in part.terms] if isinstance(part, ex.Sum) else []
+    own = any(isinstance(term, ex.Identity) for term, _ in terms)
+    return own and any(_operators(writing.inside(term)) for term, _ in terms) and any(tuned for _, tuned in terms)
 
 
-def _has_own_share(part: ex.Expression) -> bool:
-    """An I with a hyperparameter of its own."""
-    term, factors = _split(part)
-    return isinstance(term, ex.Identity) and any(isinstance(number, writing.Scalar) for number in factors)
-
-
-def _split(term: ex.Expression) -> tuple[ex.Expression, list[Any]]:
-    """The term without its factors, and the factors."""
-    factors = []
+def _split(term: ex.Expression) -> tuple[ex.Expression, bool]:
+    """The term without its factors, and whether one of them is a hyperparameter."""
+    tuned = False
     while isinstance(term, ex.Scaled):
-        factors.append(term.number)
-        term = term.base
-    return term, factors
+        tuned, term = tuned or isinstance(term.number, writing.Scalar), term.base
+    return term, tuned
 
 
 def _is_even(part: ex.Expression) -> bool:
@@ -190,13 +178,8 @@ def survival(propagator: Propagator) -> dict[str, bool | None]:
     structure = any(isinstance(block, ex.Structure) for block in blocks)
     filters = [block for block in blocks if not isinstance(block, ex.Structure)]
     known = all(response(block, np.zeros(1)) is not None for block in filters)
-
-    def survives(name: str) -> bool | None:
-        if name.startswith("random"):
-            return structure
-        return _by_filter(name, filters) if known else None
-
-    return {name: survives(name) for name in CASES}
+    decided = {name: _by_filter(name, filters) if known else None for name in CASES if not name.startswith("random")}
+    return {name: decided.get(name, structure) for name in CASES}
 
 
 def own(block: ex.Expression) -> float:
