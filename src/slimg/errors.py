@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable
-from numbers import Integral
+from collections.abc import Callable, Iterable
+from math import isfinite
+from numbers import Integral, Real
 from types import ModuleType
+from typing import Any
 
 EXHAUSTED: set[int] = {errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EFBIG,
                        getattr(errno, "EDQUOT", errno.ENOSPC)}  # fmt: skip
@@ -151,6 +153,30 @@ def check_whole_number(value: object, name: str, least: int = 1, most: int | Non
     if whole < least or (most is not None and whole > most):
         above = f" and at most {most}" if most is not None else ""
         raise InputError(f"{name} must be a whole number of at least {least}{above}{otherwise}, not {value!r}")
+
+
+def check_number(value: object, name: str, needed: str, fits: Callable[[Any], bool]) -> None:
+    """Refuse what is not a finite number in its range.
+
+    Parameters
+    ----------
+    value : object
+        What was given.
+    name : str
+        Name of the option.
+    needed : str
+        What it must be, such as ``"a number above 0"``.
+    fits : callable
+        Whether a number is that.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+    """
+    is_number = isinstance(value, Real) and not isinstance(value, bool) and (isinstance(value, Integral) or isfinite(value))
+    if not (is_number and fits(value)):
+        raise InputError(f"{name} must be {needed}, not {value!r}")
 
 
 def is_exhausted(error: BaseException) -> bool:

@@ -19,12 +19,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from itertools import product
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.errors import InputError, check_names, check_whole_number, choices, require
+from slimg.errors import InputError, check_names, check_number, check_whole_number, choices, require
 from slimg.graph.graph import Graph
 from slimg.lab.baselines.base import Baseline, Learned, Targets, WithHyperparameters
 
@@ -164,6 +163,4 @@ def _refuse_unknown(name: str, given: Mapping[str, Any], known: list[str]) -> No
         if key == "norm":
             check_names(f"norm of {name}", [value], ("layer", "batch", "none"))
             continue
-        needed, fits = _NEEDED[key]
-        if not isinstance(value, int | float) or isinstance(value, bool) or not (isfinite(value) and fits(value)):
-            raise InputError(f"{name}: {key} = {value!r} cannot be used: {needed} is needed")
+        check_number(value, f"{name}: {key}", *_NEEDED[key])

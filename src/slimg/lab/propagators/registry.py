@@ -38,7 +38,7 @@ from slimg.components.compute import Components
 from slimg.components.row_scaling import dense_rows, prepare_features
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.memory import MemoryEngine
-from slimg.errors import InputError, check_names
+from slimg.errors import InputError, check_names, check_number
 from slimg.graph.graph import Graph
 from slimg.lab.propagators.evaluation import Evaluation, check_size, pick_rows
 from slimg.lab.propagators.expressions import Concatenation, Expression, Hop, Identity, Power
@@ -68,7 +68,7 @@ def positive(default: float) -> Any:
 
 
 def _bounded(default: float, needed: str, test: Callable[[Any], bool]) -> Any:
-    return field(default=default, metadata={"needed": needed, "test": test})
+    return field(default=default, metadata={"needed": needed, "fits": test})
 
 
 class Propagator:
@@ -150,10 +150,8 @@ class Propagator:
     def validate(self) -> None:
         """Refuse hyperparameters out of their bounds."""
         for each in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
-            value, test = getattr(self, each.name), each.metadata.get("test")
-            is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-            if test is not None and not (is_number and test(value)):
-                raise InputError(f"{self.name}: {each.name} must be {each.metadata['needed']}, not {value!r}")
+            if "fits" in each.metadata:
+                check_number(getattr(self, each.name), f"{self.name}: {each.name}", **each.metadata)
 
     def __call__(self, graph: Graph, engine: Engine | None = None, *, normalize_features: str | None = "row") -> Components:
         """Named column blocks of P(A, X) for all nodes; ``normalize_features=None`` takes X as it is (synthetic graphs)."""

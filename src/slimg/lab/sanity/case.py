@@ -41,7 +41,7 @@ import numpy as np
 
 from slimg.engine import Engine, MemoryEngine
 from slimg.engine.blas import matmul, one_thread
-from slimg.errors import InputError, check_names, check_whole_number
+from slimg.errors import InputError, check_names, check_number, check_whole_number
 from slimg.graph import Adjacency, Graph, Split, splits
 from slimg.linalg import truncated_svd
 
@@ -308,9 +308,7 @@ def _check(settings: dict[str, Any], structure: str) -> None:
         "imbalance": ("of at least 1 (largest class / smallest)", lambda value: value >= 1),
     }
     for name, (needed, holds) in ranges.items():
-        value = settings[name]
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not holds(value):
-            raise InputError(f"{name} must be a number {needed}, not {value!r}")
+        check_number(settings[name], name, f"a number {needed}", holds)
 
 
 # drawing -------------------------------------------------------------------------------------------------------------

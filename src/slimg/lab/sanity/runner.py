@@ -41,7 +41,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from slimg.engine import Engine
-from slimg.errors import InputError, check_names, check_whole_number, require
+from slimg.errors import InputError, check_names, check_number, check_whole_number, require
 from slimg.graph import Adjacency, Graph
 from slimg.graph.columns import as_column, codes_of, missing, number_of, show
 from slimg.lab.sanity.case import CASES, SanityCase, make, parts, scaled, select
@@ -98,8 +98,7 @@ def check(
     """
     adapters = as_adapters(model)
     check_whole_number(seeds, "seeds", 1)
-    if isinstance(at_least, bool) or not isinstance(at_least, int | float) or not 0 < at_least <= 1:
-        raise InputError(f"at_least is an accuracy above 0 and at most 1, not {at_least!r}")
+    check_number(at_least, "at_least", "an accuracy above 0 and at most 1", lambda share: 0 < share <= 1)
     cells, facts = {}, []
     for label, case in _drawn(select(cases), n, engine):
         facts.append(CaseFacts(label, case.helps, case.chance, len(case.split(0).test), case.settings, case.notes))
