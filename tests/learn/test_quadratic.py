@@ -6,10 +6,10 @@ from scipy.special import softmax
 
 from oracles import random_task
 from slimg.engine.memory import MemoryEngine
-from slimg.learn import quadratic
+from slimg.learn import solver
 from slimg.learn.labelled import Rows
 from slimg.learn.objective import SparseGroup
-from slimg.learn.quadratic import conjugate_step, newton_step
+from slimg.learn.solver import conjugate_step, newton_step
 
 
 class Model:
@@ -88,7 +88,7 @@ def test_a_step_lowers_the_model(l1, group, accuracy, dtype):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("l1", "group"), [(0.0, 0.05), (0.02, 0.0), (0.01, 0.02)])
 def test_worked_out_to_the_end_a_step_is_the_minimiser(seed, l1, group, monkeypatch):
-    monkeypatch.setattr(quadratic, "PRODUCTS", 1000)
+    monkeypatch.setattr(solver, "PRODUCTS", 1000)
     model = Model(seed, l1, group, m=60, loose=2 if l1 else 0)
     step = model.step(1e-7)
     least, there = model.minimum()
@@ -98,7 +98,7 @@ def test_worked_out_to_the_end_a_step_is_the_minimiser(seed, l1, group, monkeypa
 
 
 def test_zero_coordinates_of_the_minimiser_are_exactly_zero(monkeypatch):
-    monkeypatch.setattr(quadratic, "PRODUCTS", 1000)
+    monkeypatch.setattr(solver, "PRODUCTS", 1000)
     model = Model(0, 0.03, 0.01, m=60)
     step, (_, there) = model.step(1e-7), model.minimum()
     reached = model.weights + step.weights
@@ -109,7 +109,7 @@ def test_zero_coordinates_of_the_minimiser_are_exactly_zero(monkeypatch):
 
 
 def test_a_group_that_is_zero_stays_so(monkeypatch):
-    monkeypatch.setattr(quadratic, "PRODUCTS", 1000)
+    monkeypatch.setattr(solver, "PRODUCTS", 1000)
     model = Model(2, 0.005, 0.01, dead=1, m=60)
     step = model.step(1e-6)
     assert not step.weights[model.task.group_of == 1].any()
