@@ -19,7 +19,7 @@ from slimg.engine import MemoryEngine, memory
 from slimg.errors import InputError
 from slimg.graph import Graph
 from slimg.lab.baselines.ablations import slimg_components, with_normalize
-from slimg.linalg import pca
+from slimg.linalg import svd
 
 PAPER = paper_components(normalize="row")
 
@@ -89,7 +89,7 @@ def test_a_reduced_x_of_full_width_gives_the_exact_components(monkeypatch, spars
     """With as many columns as features V is a rotation: the limit in which the reduction changes nothing."""
     _, _, graph = random_graph(d=40, sparse_features=sparse_features)
     exact = compute_components(graph, components=default_components())
-    monkeypatch.setattr(pca, "WORTH", 0.0)
+    monkeypatch.setattr(svd, "WORTH", 0.0)
     if large:
         monkeypatch.setattr(compute, "SIDE_BY_SIDE", 0)
         monkeypatch.setattr(memory, "LARGE", 1)

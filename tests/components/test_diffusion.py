@@ -9,7 +9,7 @@ from explain_graphs import planted
 from slimg import Graph, SlimG
 from slimg.components import DEFAULT_COMPONENTS, Diffusion, Features, PropagatedFeatures, Target, compute_components
 from slimg.components.row_scaling import dense_rows, unit_rows
-from slimg.linalg import pca
+from slimg.linalg import svd
 
 
 def network(n=30, d=4):
@@ -51,7 +51,7 @@ def test_it_shares_the_hops_of_the_same_operator():
 @pytest.fixture(params=[False, True], ids=["dense", "sparse"])
 def reduced(request, monkeypatch):
     """A model of the default list with X reduced, on a graph without its last node, and the graph with it."""
-    monkeypatch.setattr(pca, "SPARE", 2)
+    monkeypatch.setattr(svd, "SPARE", 2)
     graph = planted(sparse=request.param)
     listed = [type(each)(**{**each.options(), "rank": 2}) for each in DEFAULT_COMPONENTS]
     small = graph.subgraph(np.arange(graph.n) < graph.n - 1)

@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA as SklearnPCA
 
 from slimg.engine import MemoryEngine
 from slimg.graph.adjacency import Adjacency
-from slimg.linalg import leading_directions, operator, pca, principal_components, reduced_width
+from slimg.linalg import leading_directions, operator, principal_components, reduced_width, svd
 
 ENGINE = MemoryEngine(threads=2)
 
@@ -69,9 +69,9 @@ def test_constant_rows_have_no_direction():
 
 
 def test_large_gram_matrices_are_taken_in_float32_when_that_is_enough(monkeypatch):
-    monkeypatch.setattr(pca, "SINGLE_FROM", 64)
+    monkeypatch.setattr(svd, "SINGLE_FROM", 64)
     types = []
-    monkeypatch.setattr(pca, "tridiagonalise", lambda matrix: types.append(matrix.dtype) or original(matrix))
+    monkeypatch.setattr(svd, "tridiagonalise", lambda matrix: types.append(matrix.dtype) or original(matrix))
     from slimg.engine.blas import tridiagonalise as original
 
     b = separated(300, 120, rate=0.97)
@@ -81,7 +81,7 @@ def test_large_gram_matrices_are_taken_in_float32_when_that_is_enough(monkeypatc
 
 
 def test_float64_takes_over_when_the_spectrum_falls_too_far(monkeypatch):
-    monkeypatch.setattr(pca, "SINGLE_FROM", 16)
+    monkeypatch.setattr(svd, "SINGLE_FROM", 16)
     b = separated(200, 40, rate=0.7)
     _, truth, _ = oracle(b, 25)
     state, scores = principal_components(ENGINE, b, 25)
@@ -90,9 +90,9 @@ def test_float64_takes_over_when_the_spectrum_falls_too_far(monkeypatch):
 
 
 def test_few_directions_of_a_large_gram_matrix_come_from_block_lanczos(monkeypatch):
-    monkeypatch.setattr(pca, "SINGLE_FROM", 64)
+    monkeypatch.setattr(svd, "SINGLE_FROM", 64)
     called = []
-    monkeypatch.setattr(pca, "leading_eigenpairs", lambda *a, **k: called.append(1) or original(*a, **k))
+    monkeypatch.setattr(svd, "leading_eigenpairs", lambda *a, **k: called.append(1) or original(*a, **k))
     from slimg.linalg.krylov import leading_eigenpairs as original
 
     b = separated(400, 160, rate=0.9)

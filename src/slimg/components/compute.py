@@ -2,7 +2,7 @@
 
     P(A, X) = U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(S X)        the default; the paper's are the first four
 
-A wide X is reduced once, to the columns that all components of features start from (`slimg.linalg.pca`). Passes over A are
+A wide X is reduced once, to the columns that all components of features start from (`slimg.linalg.svd`). Passes over A are
 shared: the first hops of all operators gather the same rows once, and components with 2 and 4 hops of one operator take four
 passes, not six. Components of a small graph are computed side by side, those of a large one after the other: then no more
 than the components and one temporary of their size are held at any time.
@@ -63,7 +63,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
 from slimg.graph.graph import Graph
 from slimg.linalg.operators import Operator, Weighted, operator
-from slimg.linalg.pca import PCA, SWEEPS, leading_directions, principal_components, reduced_width
+from slimg.linalg.svd import PCA, SWEEPS, leading_directions, principal_components, reduced_width
 from slimg.system import release_pages
 
 SIDE_BY_SIDE = 1 << 23

@@ -3,7 +3,7 @@
     b_i = Σ_j F_ij x_j        s_i = (b_i − μ) V Cᵀ        p_i = s_i / ‖s_i‖
 
 x is a row of X, prepared (`slimg.components.row_scaling`); F = Σ_k c_k Opᵏ is a sum of powers of an operator over A, the
-identity for X itself. V (d × l, orthonormal) reduces a wide X before it is propagated (`slimg.linalg.pca`), and is the
+identity for X itself. V (d × l, orthonormal) reduces a wide X before it is propagated (`slimg.linalg.svd`), and is the
 identity for others; C (r × l) are the directions of the PCA g of F X V. μ (d) is the mean of the rows of F X. Without
 PCA, μ = 0 and C = I. Soft rows are divided by √(a ‖s_i‖² + (1 − a) r²), r² the mean of ‖s‖², in the place of ‖s_i‖. A weight
 W (r × c) is one of features, β = V Cᵀ W (d × c), so that a score is
@@ -71,7 +71,7 @@ from slimg.graph.columns import number_of
 from slimg.graph.graph import Graph
 from slimg.graph.relations import opposite
 from slimg.linalg.operators import Operator, Steps, operator, steps
-from slimg.linalg.pca import PCA, SWEEPS, reduced_width
+from slimg.linalg.svd import PCA, SWEEPS, reduced_width
 from slimg.system import require_unchanged
 
 EXACT_AT_MOST = 4_096

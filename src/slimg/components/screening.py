@@ -37,7 +37,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.graph.graph import Graph
 from slimg.graph.relations import opposite
 from slimg.linalg.operators import operator, steps
-from slimg.linalg.pca import leading_directions
+from slimg.linalg.svd import leading_directions
 
 COLUMNS = 64
 """q."""

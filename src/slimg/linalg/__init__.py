@@ -5,8 +5,16 @@ Public: the names below. The modules' other names are internal.
 
 from slimg.linalg.krylov import LanczosLayout, lanczos_layout
 from slimg.linalg.operators import Operator, operator, products
-from slimg.linalg.pca import PCA, leading_directions, principal_components, reduced_width
-from slimg.linalg.svd import Spectrum, directed_svd, plan_svd, truncated_svd
+from slimg.linalg.svd import (
+    PCA,
+    Spectrum,
+    directed_svd,
+    leading_directions,
+    plan_svd,
+    principal_components,
+    reduced_width,
+    truncated_svd,
+)
 
 __all__ = [
     "PCA",
