@@ -42,6 +42,15 @@ def _in_ranges(edges, features):
     return (np.eye(edges.shape[1] + 1)[reached] / features.shape[1]).reshape(len(features), -1)
 
 
+def _in_neighbour_ranges(state, columns, matrix, row, features):
+    """One in the range of each degree and mean over neighbours, whose beginnings it has reached."""
+    values = np.column_stack([(matrix > 0).sum(axis=1), row @ features])
+    values[(matrix == 0).all(axis=1), 1:] = np.nan
+    values, starts = values[:, list(columns)], state["starts"].reshape(-1, 8).astype(float)
+    reached = (values[:, :, None] >= starts).sum(axis=2) - 1
+    return (np.eye(8)[reached] * ~np.isnan(values)[:, :, None]).reshape(len(features), -1)
+
+
 def dense_scores(model, matrix, features):
     """Scores of all nodes when A (dense) and X are as given, with PCA, singular vectors and weights as fitted."""
     parts, total = model.components_, model.intercept_.astype(float)
@@ -55,12 +64,15 @@ def dense_scores(model, matrix, features):
         state = parts.fitted[name].state
         if name in ("U", "U_sym"):
             raw = (matrix if name == "U" else sym) @ (state.spectrum.vectors * np.sign(state.spectrum.eigenvalues))
+        elif name == "bins(A_row X)":
+            raw = _in_neighbour_ranges(state, parts.fitted[name].component.columns, matrix, row, features)
         else:
             ranges = name.endswith("bins(X)")
             start = _in_ranges(state.preparation.edges, features) if ranges else x
             kind, _, hops = name.replace("bins(X)", "X").removesuffix(" X").partition("^")
-            if kind == "S":
-                spread = sum(0.1 * 0.9**k * np.linalg.matrix_power(sym, k) for k in range(int(hops) + 1))
+            if kind[0] == "S":
+                end = float(kind[2:] or 0.1)
+                spread = sum(end * (1 - end) ** k * np.linalg.matrix_power(sym, k) for k in range(int(hops) + 1))
             else:
                 power = {"X": np.eye(len(matrix)), "A_row": row, "A_sym": sym}[kind]
                 spread = np.linalg.matrix_power(power, int(hops or 1))

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from slimg.base import FitRows, FittedModel
 from slimg.components.component import Component, Sizes, check_components
 from slimg.components.compute import Components, columns_through, compute_components, default_components
-from slimg.components.screening import screen_paths, screen_ranges, screen_reach
+from slimg.components.screening import screen_neighbours, screen_paths, screen_ranges, screen_reach
 from slimg.engine.base import Array, Engine, check_engine, engine_for
 from slimg.errors import InputError, check_whole_number
 from slimg.graph.checks import check_graph
@@ -264,7 +264,8 @@ class SlimG(FittedModel):
                 labelled = graph, engine, rows.train, rows.codes, len(rows.classes)
                 far, reaching = screen_reach(*labelled, self.random_state)
                 ranges, notes = screen_ranges(*labelled)
-                wanted, notes = [*wanted, *far, *ranges], (*reaching, *notes)
+                around, told = screen_neighbours(*labelled, bool(ranges))
+                wanted, notes = [*wanted, *far, *ranges, *around], (*reaching, *notes, *told)
                 if graph.relations:
                     found = screen_paths(*labelled, self.random_state)
                     wanted, notes = [*wanted, *found.components], (*notes, *found.notes)

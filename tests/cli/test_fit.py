@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 from forked import Forked
-from slimg import Graph, SlimG
+from slimg import SlimG, read
 from slimg.cli.fit import SCORING
 from slimg.io import Source
-from slimg.io.features import encode_features
 from slimg.io.inputs import Options, read_inputs
 from slimg.learn.objective import METRICS
 
@@ -70,10 +69,7 @@ def test_scoring_and_weights_of_the_classes(folder, slimg):
 
 
 def test_predictions_are_those_of_the_library(fitted):
-    plan, _ = encode_features(fitted.users, ["age", "city", "bio"])
-    labels = fitted.users["team"].replace("", None).to_numpy(object)
-    edges = fitted.follows.rename(columns={"who": "source", "whom": "target"})
-    graph = Graph.from_edges(edges, fitted.users["user"].to_numpy(object), label=labels, features=plan.encode(fitted.users))
+    graph = read(edges=fitted.follows, nodes=fitted.users.replace({"team": {"": None}}), label="team", id="user")
     expected = SlimG(random_state=0).fit(graph).predict()
     assert list(pd.read_csv("slimg-out/predictions.csv")["prediction"]) == list(expected)
 

@@ -16,7 +16,7 @@ import slimg
 from benchmarks.fuzz import model_file as fuzz
 from explain_graphs import planted
 from slimg import Graph, SlimG
-from slimg.components import Diffusion, PropagatedFeatures
+from slimg.components import Diffusion, PropagatedFeatures, Target
 from slimg.errors import InputError, MissingExtra
 
 DOCS = Path(__file__).parents[2] / "docs" / "model-file.md"
@@ -202,6 +202,8 @@ def test_the_lines_of_the_documentation_score_a_row(tmp_path, monkeypatch, measu
             spectrum = parts[name]["state"]
             rows[name] = matrix @ (file[spectrum["vectors"]] * np.sign(file[spectrum["eigenvalues"]]))
     if measured:
+        around = model.components_.fitted["bins(A_row X)"]
+        rows["bins(A_row X)"] = around.component.project(around.state, Target(graph, np.arange(graph.n)))
         bins = lines["prepare"](np.asarray(graph.features, float), parts["bins(X)"]["state"])
         rows |= {"bins(X)": bins, "A_row^2 bins(X)": row @ row @ bins, "A_sym^2 bins(X)": sym @ sym @ bins}
     rows["S^10 X"] = sum(0.1 * 0.9**k * np.linalg.matrix_power(sym, k) @ X for k in range(11))

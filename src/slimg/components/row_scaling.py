@@ -188,7 +188,7 @@ def preparation_of(
     if normalize == "bins":
         sample = np.unique(np.linspace(0, row_matrix.shape[0] - 1, SAMPLE).astype(np.int64))
         places = None if numbers is None else numbers.places
-        edges = _quantile_edges(_numbers_in(engine.rows(row_matrix, sample), places))
+        edges = _quantile_edges(numbers_in(engine.rows(row_matrix, sample), places))
         return Preparation(normalize, edges=edges, places=places)
     if normalize == "standard":
         n = row_matrix.shape[0]
@@ -221,7 +221,7 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
     if how.normalize is None:
         return block
     if how.edges is not None:
-        return _in_bins(_numbers_in(block, how.places), how.edges)
+        return in_bins(numbers_in(block, how.places), how.edges)
     if how.mean is not None and how.scale is not None:
         rows = dense_rows(block)
         return ((rows - how.mean) / how.scale).astype(np.result_type(rows, np.float32), copy=False)
@@ -289,7 +289,7 @@ def range_names(names: Sequence[str], edges: Array) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _numbers_in(block: Rows, places: Array | None) -> Array:
+def numbers_in(block: Rows, places: Array | None) -> Array:
     """The numbers of some rows (rows × k): all features, or u, infinite where it is missing, NaN where a node has none."""
     if places is None:
         return dense_rows(block)
@@ -311,7 +311,7 @@ def _quantile_edges(rows: Array) -> Array:
     return edges
 
 
-def _in_bins(rows: Array, edges: Array) -> Rows:
+def in_bins(rows: Array, edges: Array) -> Rows:
     """1/k in the column of the range that each entry is in (rows × k · 8), CSR; none for NaN."""
     m, d = rows.shape
     columns, there = np.empty((m, d), np.int32), ~np.isnan(rows)

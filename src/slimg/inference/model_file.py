@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from slimg.components.component import Component
+from slimg.components.degrees import NeighbourRanges
 from slimg.components.features import FeatureComponent
 from slimg.components.structure import Structure
 from slimg.engine.base import Array
@@ -297,6 +298,7 @@ CALIBRATION = {"held_out_scores": ("f4", "hc"), "held_out_codes": ("i8", "h")}
 """Of h rows that were held out."""
 STATES: dict[Any, dict[str, tuple[str, str]]] = {
     Structure: {"vectors": ("f", "nk"), "eigenvalues": ("f", "k")},
+    NeighbourRanges: {"starts": ("f4", "k"), "of": ("i8", "k"), "names": ("u1", "z"), "places": ("i8", "et")},
     FeatureComponent: {
         "shifted": ("b1", ""), "floor": ("f", ""), "scaling": ("f", "w"), "column_mean": ("f", "d"), "column_scale": ("f", "d"),
         "edges": ("f4", "ej"), "names": ("u1", "z"), "places": ("i8", "et"), "column_weights": ("f", "d"),
@@ -304,7 +306,8 @@ STATES: dict[Any, dict[str, tuple[str, str]]] = {
     },
 }  # fmt: skip
 """State arrays of each kind of component; those of other kinds take any finite numbers."""
-MOST = {"column_scale": np.inf, "edges": np.inf, "weights": 1e18, "intercept": 1e18, "eigenvalues": 1e30, "basis": 1e12}
+MOST = {"weights": 1e18, "intercept": 1e18, "eigenvalues": 1e30, "basis": 1e12}
+MOST |= dict.fromkeys(("column_scale", "edges", "starts"), np.inf)
 """Largest entries: infinity stands for a constant column, or a range that is not there; scores must not overflow."""
 
 

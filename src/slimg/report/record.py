@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from slimg import __version__
-from slimg.components.degrees import Degrees
+from slimg.components.degrees import Degrees, NeighbourRanges
 from slimg.errors import InputError
 from slimg.explain.diagnosis import FEW, format_help
 from slimg.explain.explanation import Explanation, Term, numbered
@@ -279,9 +279,10 @@ def _relations(model: Model, graph: Graph) -> list[dict[str, Any]]:
     for name, fitted in model.components_.fitted.items():
         path = getattr(fitted.component, "path", None) or (getattr(fitted.component, "step", None),)
         parts = [(step, weights[name] / len(path)) for step in path if step]
-        if isinstance(fitted.component, Degrees):  # one row of weights for each direction
+        if isinstance(fitted.component, (Degrees, NeighbourRanges)):  # each row of weights is of one direction
             squares = np.square(model.coef_[name]).sum(axis=1)
-            parts = list(zip(fitted.component.steps, weights[name] * squares / (squares.sum() or 1.0), strict=True))
+            columns = fitted.component.column_steps(fitted.state)
+            parts = list(zip(columns, weights[name] * squares / (squares.sum() or 1.0), strict=False))
         for step, weight in parts:
             steps[step] = steps.get(step, 0.0) + float(weight)
     total, told = sum(weights.values()) or 1.0, []
