@@ -46,7 +46,7 @@ def _in_neighbour_ranges(state, columns, matrix, row, features):
     """One in the range of each degree and mean over neighbours, whose beginnings it has reached."""
     values = np.column_stack([(matrix > 0).sum(axis=1), row @ features])
     values[(matrix == 0).all(axis=1), 1:] = np.nan
-    values, starts = values[:, list(columns)], state["starts"].reshape(-1, 8).astype(float)
+    values, starts = values[:, list(columns or [0])], state["starts"].reshape(-1, 8).astype(float)
     reached = (values[:, :, None] >= starts).sum(axis=2) - 1
     return (np.eye(8)[reached] * ~np.isnan(values)[:, :, None]).reshape(len(features), -1)
 
@@ -64,7 +64,7 @@ def dense_scores(model, matrix, features):
         state = parts.fitted[name].state
         if name in ("U", "U_sym"):
             raw = (matrix if name == "U" else sym) @ (state.spectrum.vectors * np.sign(state.spectrum.eigenvalues))
-        elif name == "bins(A_row X)":
+        elif name in ("bins(A_row X)", "bins(degree)"):
             raw = _in_neighbour_ranges(state, parts.fitted[name].component.columns, matrix, row, features)
         else:
             ranges = name.endswith("bins(X)")

@@ -14,6 +14,7 @@ from slimg import Graph, SlimG
 from slimg.components import (
     DEFAULT_COMPONENTS,
     PAPER_COMPONENTS,
+    DegreeRanges,
     Diffusion,
     EnergyRank,
     Features,
@@ -51,6 +52,7 @@ FAMILY = [
     PropagatedFeatures(soft=True),
     NeighbourRanges(),
     NeighbourRanges(columns=(3, 0)),
+    DegreeRanges(),
     Features(normalize="bins", soft=True, rank=20),
     DegreeBins(),
 ]

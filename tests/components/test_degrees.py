@@ -6,7 +6,7 @@ import pytest
 
 import slimg
 from slimg import Graph, SlimG
-from slimg.components import Degrees, NeighbourRanges, Target, compute_components
+from slimg.components import DegreeRanges, Degrees, NeighbourRanges, Target, compute_components
 from slimg.components.degrees import gap_edges
 from slimg.components.row_scaling import BINS
 from slimg.engine.mapped import MappedEngine
@@ -131,7 +131,8 @@ def test_a_class_of_some_degrees_is_learned_told_and_kept(tmp_path):
     train, rest = np.arange(150), np.arange(150, graph.n)
     model = SlimG().fit(graph, train=train)
     component = model.components_.fitted["bins(A_row X)"].component
-    assert 0 in component.columns and any("degrees and means" in note for note in model.notes_)
+    assert 0 in component.columns and component.name not in model.components_.sources["network"]
+    assert any("degrees and means" in note for note in model.notes_)
     others = [each.component for name, each in model.components_.fitted.items() if name != component.name]
     without = SlimG(components=others).fit(graph, train=train)
     right = [(each.predict()[rest] == graph.labels[rest]).mean() for each in (model, without)]
@@ -147,7 +148,16 @@ def test_a_class_of_some_degrees_is_learned_told_and_kept(tmp_path):
     again = fewer.components_.fitted["bins(A_row X)"].rows(Target(graph, np.array([200])))[0]
     np.testing.assert_allclose(folded.scores[200], again[0] @ fewer.coef_["bins(A_row X)"] + fewer.intercept_, atol=1e-5)
     line = SlimG().fit(Graph.from_arrays(graph.adjacency, np.random.default_rng(0).normal(size=(graph.n, 64)), graph.labels))
-    assert "bins(A_row X)" not in line.coef_  # 64 features are not few
+    assert not any(name.startswith("bins") for name in line.coef_)  # 64 features are not few
+
+
+def test_degrees_alone_are_told_of_the_network():
+    _, graph = airports(n=300)
+    model = SlimG(grid=[(0, 1e-3)]).fit(Graph.from_arrays(graph.adjacency, labels=graph.labels))
+    parts = model.components_
+    assert parts.fitted["bins(degree)"].component == DegreeRanges(columns=(0,)) and "bins(degree)" in parts.sources["network"]
+    full = compute_components(graph, components=[NeighbourRanges()]).blocks["bins(A_row X)"]
+    np.testing.assert_array_equal(parts.blocks["bins(degree)"] > 0, full[:, :BINS] > 0)
 
 
 def test_categories_of_a_table_without_numbers_are_shares_of_neighbours(tmp_path):

@@ -1,9 +1,9 @@
 """The blocks of columns that a linear classifier learns on, one class for each kind.
 
 Public: `Component` and its subclasses `Structure` (U), `Features` (X), `PropagatedFeatures` (A_row^h X, Ã_sym^h X) and
-`Diffusion` (S X), `PathFeatures` (along relations), `Degrees` (by relation) and `NeighbourRanges` (degrees and means of
-numbers), the lists `DEFAULT_COMPONENTS` and `PAPER_COMPONENTS` (`paper_components` makes it with other options), the rule
-`EnergyRank`, and `compute_components` with its result `Components`.
+`Diffusion` (S X), `PathFeatures` (along relations), `Degrees` (by relation), `NeighbourRanges` and `DegreeRanges` (means of
+numbers and degrees, in ranges), the lists `DEFAULT_COMPONENTS` and `PAPER_COMPONENTS` (`paper_components` makes it with other
+options), the rule `EnergyRank`, and `compute_components` with its result `Components`.
 `Attribution`, `Context`, `Cost` and `Target` are what the methods of a component take and return. The rest is internal.
 """
 
@@ -16,7 +16,7 @@ from slimg.components.compute import (
     default_components,
     paper_components,
 )
-from slimg.components.degrees import Degrees, NeighbourRanges
+from slimg.components.degrees import DegreeRanges, Degrees, NeighbourRanges
 from slimg.components.features import Diffusion, Features, PathFeatures, PropagatedFeatures
 from slimg.components.structure import Structure
 
@@ -28,6 +28,7 @@ __all__ = [
     "Components",
     "Context",
     "Cost",
+    "DegreeRanges",
     "Degrees",
     "Diffusion",
     "EnergyRank",

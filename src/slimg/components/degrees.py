@@ -81,7 +81,7 @@ class Degrees(Component):
 
     def project(self, state: None, target: Target) -> Array:
         """Logarithms of the degrees of the nodes."""
-        counts = [np.diff(matrix.indptr)[target.rows] for matrix in self._matrices(target.graph)]
+        counts = [np.diff(matrix.indptr)[target.rows] for matrix in _matrices(target.graph, self.steps)]
         return np.log1p(np.stack(counts, axis=1, dtype=np.float64))
 
     def feature_names(self, state: None) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class Degrees(Component):
 
     def neighbour_scores(self, state: None, weights: Array, target: Target) -> tuple[Array, Array]:
         """What each edge carries: an equal share of its direction."""
-        near = [matrix.neighbours(int(target.rows[0])) for matrix in self._matrices(target.graph)]
+        near = [matrix.neighbours(int(target.rows[0])) for matrix in _matrices(target.graph, self.steps)]
         counts = np.array([len(nodes) for nodes in near])
         return np.concatenate(near), np.repeat(np.log1p(counts) * weights / np.maximum(counts, 1), counts)
 
@@ -112,9 +112,6 @@ class Degrees(Component):
             The directions.
         """
         return self.steps
-
-    def _matrices(self, graph: Graph) -> list[Adjacency]:
-        return _matrices(graph, self.steps)
 
 
 def _matrices(graph: Graph, steps: tuple[str, ...]) -> list[Adjacency]:
@@ -151,6 +148,7 @@ class NeighbourRanges(Component):
     title = "how many neighbours it has and their mean numbers, in ranges"
     short_title = "neighbourhood in ranges"
     needs_edges: ClassVar[bool] = True
+    needs_features: ClassVar[bool] = True
     reach = 1
 
     def __post_init__(self) -> None:
@@ -177,12 +175,10 @@ class NeighbourRanges(Component):
         array of shape (m, K), float64
             Only `columns` of them.
         """
-        found, width = list[Array](), _values(graph, rows[:0], places).shape[1] if graph.d else 0
-        for at, matrix in enumerate(_matrices(graph, self.steps)):
+        found = list[Array]()
+        for matrix in _matrices(graph, self.steps):
             found.append(np.diff(matrix.indptr)[rows, None].astype(np.float64))
-            if self.columns is not None and not any(0 < each - at * (1 + width) <= width for each in self.columns):
-                found.append(np.zeros((len(rows), width)))  # only its degree is kept
-            elif width:
+            if self.needs_features:
                 way = steps((operator("A_row", matrix),), rows, (0.0, 1.0))
                 far = _values(graph, way.reached, places)
                 known = np.isfinite(far)
@@ -199,7 +195,7 @@ class NeighbourRanges(Component):
         state = {} if known is None else {"places": known.places}
         sample = np.unique(np.linspace(0, graph.n - 1, SAMPLE).astype(np.int64))
         edges = gap_edges(self.numbers(graph, sample, state.get("places")))
-        names, of, offset, slope = _named(graph, known, self.steps)
+        names, of, offset, slope = _named(graph, known, self.steps, self.needs_features)
         of, offset, slope = (self._kept(each[None])[0] for each in (of, offset, slope))
         edges = np.where(np.isnan(slope)[:, None], np.ceil(edges), edges)  # of degrees
         told = self._kept(np.array([names], object))[0]
@@ -253,7 +249,7 @@ class NeighbourRanges(Component):
 
     def cost(self, sizes: Any) -> Cost:
         """Eight columns for each number, and a pass over A for each direction."""
-        paths, each = max(len(self.steps), 1), 1 + sizes.features - sizes.doubled
+        paths, each = max(len(self.steps), 1), 1 + self.needs_features * (sizes.features - sizes.doubled)
         columns = BINS * (paths * each if self.columns is None else len(self.columns))
         return Cost(columns=columns, held=columns, passes=2 * paths, pass_width=each, moved=4 * sizes.nodes * columns)
 
@@ -264,6 +260,30 @@ class NeighbourRanges(Component):
         if max(self.columns) >= every.shape[1]:
             raise InputError(f"columns of {self.name} must be below {every.shape[1]}, not {max(self.columns)}")
         return every[:, list(self.columns)]
+
+
+@dataclass(frozen=True)
+class DegreeRanges(NeighbourRanges):
+    """How many neighbours a node has, in up to eight ranges.
+
+    Parameters
+    ----------
+    steps : tuple of str, default=()
+        Directions as `Graph.directions` names them, each with numbers of its own; none for the union of all edges.
+    columns : tuple of int or None, default=None
+        Which of the degrees are kept; None keeps all.
+
+    Examples
+    --------
+    >>> from slimg.components import DegreeRanges
+    >>> DegreeRanges().name, DegreeRanges().needs_features
+    ('bins(degree)', False)
+    """
+
+    name = formula = "bins(degree)"
+    title = "how many neighbours it has, in ranges"
+    short_title = "neighbours in ranges"
+    needs_features: ClassVar[bool] = False
 
 
 def indicators(values: Array, edges: Array) -> Array:
@@ -316,11 +336,13 @@ def _values(graph: Graph, rows: Array, places: Array | None) -> Array:
     return np.hstack([numbers_in(block, places), np.delete(block, places[places >= 0], axis=1)])
 
 
-def _named(graph: Graph, known: Numbers | None, steps: tuple[str, ...]) -> tuple[list[str], Array, Array, Array]:
+def _named(
+    graph: Graph, known: Numbers | None, steps: tuple[str, ...], means: bool
+) -> tuple[list[str], Array, Array, Array]:
     """Name, direction and unit of every number: value = offset + slope z; the slope of degrees is NaN."""
-    names = list(graph.feature_names or (f"feature {j}" for j in range(graph.d)))
+    names = list(graph.feature_names or (f"feature {j}" for j in range(graph.d))) if means else []
     offset, slope = np.zeros(len(names)), np.ones(len(names))
-    if known is not None:
+    if known is not None and means:
         others = np.delete(np.arange(graph.d), known.places[known.places >= 0])
         names = [*known.names, *(names[j] for j in others)]
         offset, slope = np.zeros(len(names)), np.ones(len(names))

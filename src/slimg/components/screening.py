@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from slimg.components.component import FEATURE_RANK, FEW_FEATURES, STRUCTURE_RANK, Component
-from slimg.components.degrees import Degrees, NeighbourRanges, gap_edges, indicators, table_numbers
+from slimg.components.degrees import DegreeRanges, Degrees, NeighbourRanges, gap_edges, indicators, table_numbers
 from slimg.components.features import PATH_RANK, Diffusion, FeatureComponent, Features, PathFeatures, PropagatedFeatures
 from slimg.components.row_scaling import BINS, Preparation, dense_rows, numbers_of, preparation_of, prepared_rows
 from slimg.components.structure import Structure
@@ -297,7 +297,7 @@ def screen_neighbours(
     if graph.d >= FEW_FEATURES or not graph.adjacency.nnz or not most:
         return (), ()
     rows, codes = _sampled(rows, codes)
-    numbers, component = table_numbers(graph), NeighbourRanges(tuple(graph.directions()))
+    numbers, component = table_numbers(graph), (NeighbourRanges if graph.d else DegreeRanges)(tuple(graph.directions()))
     places = None if numbers is None else numbers.places
     around = component.numbers(graph, rows, places)
     width = around.shape[1] // max(len(component.steps), 1)  # a degree and the means of a direction
@@ -321,8 +321,10 @@ def screen_neighbours(
     told = f"{len(chosen)} of {len(blocks)} degrees and means over neighbours are taken in ranges"
     note = f"{told}: on the labels, held out, they explain {gain:.0%} of what is left unexplained without."
     used = sorted({at // width for at in chosen})
-    columns = tuple(used.index(at // width) * width + at % width for at in sorted(chosen))
-    return (NeighbourRanges(tuple(component.steps[k] for k in used if component.steps), columns),), (note,)
+    size = width if any(at % width for at in chosen) else 1
+    columns = tuple(used.index(at // width) * size + at % width for at in sorted(chosen))
+    kind, kept = NeighbourRanges if size > 1 else DegreeRanges, tuple(component.steps[k] for k in used if component.steps)
+    return (kind(kept, columns),), (note,)
 
 
 def _sampled(rows: Array, codes: Array) -> tuple[Array, Array]:
