@@ -59,7 +59,7 @@ RANGES_RANK = 64
 
 FAR, FAR_COLUMNS, FARTHER = Diffusion(alpha=0.01, steps=100, rank=128), 32, 0.08
 """Features far around, the columns of X and the least gain over those near that decide on them."""
-FAR_LABELS, FAR_ENTRIES, FAR_NODES = 50, 1 << 20, 1 << 18
+FAR_LABELS, FAR_ENTRIES, FAR_NODES = 30, 1 << 20, 1 << 18
 """The fewest labels that are asked, and the largest graph: stored entries of A, nodes."""
 
 AROUND, AROUND_ENTRIES, AROUND_GAIN = 16, 1 << 26, 0.03
