@@ -48,7 +48,7 @@ def made(tmp_path_factory):
         patch.chdir(folder)
         without_charts(patch.setattr)
         assert main([*FIT, "--out", "memory", "--engine", "memory", "--json"]) == 0
-        assert main([*FIT, "--out", "mapped", "--engine", "mapped", "--memory", "2GB", "--json"]) == 0
+        assert main([*FIT, "--out", "mapped", "--engine", "mapped", "--memory", "4GB", "--json"]) == 0
     return folder
 
 
@@ -69,7 +69,7 @@ def predictions(folder):
 
 def test_files_within_a_budget_give_the_predictions_of_memory(made, files, slimg):
     words = ("fit", "--edges", "edges.parquet", "--nodes", "nodes.parquet", "--label", "kind")
-    code, out, err = slimg(*words, "--out", "mapped", "--engine", "mapped", "--memory", "2GB", "--json")
+    code, out, err = slimg(*words, "--out", "mapped", "--engine", "mapped", "--memory", "4GB", "--json")
     assert code == 0, err
     one, other = predictions(made / "memory"), predictions("mapped")
     assert np.allclose(other["probability"], predictions(made / "mapped")["probability"], atol=1e-6), "as from CSV files"
@@ -94,7 +94,7 @@ def test_a_graph_on_disk_is_the_graph_in_memory(files, tmp_path, ending):
 
 
 def test_a_killed_run_goes_on_with_the_same_command(made, files):
-    words = (*FIT, "--engine", "mapped", "--memory", "2GB", "--json", "--out", "killed")
+    words = (*FIT, "--engine", "mapped", "--memory", "4GB", "--json", "--out", "killed")
     journal, graph = Path(".killed.work/slimg-work/journal.jsonl"), Path(".killed.work/graph/graph.json")
     for steps in (0, 12):
         run = Forked(*words)
@@ -121,7 +121,7 @@ def test_a_killed_run_goes_on_with_the_same_command(made, files):
     (("--engine", "mapped", "--edges", "again=edges.csv"), ("mapped", "--edges", "relations")),
     (("--engine", "mapped", "--nodes", "again=nodes.csv"), ("mapped", "--nodes", "types")),
     (("--engine", "mapped", "--directed"), ("mapped", "--directed")),
-    (("--engine", "mapped", "--measure-fold-in", "--memory", "2GB"), ("--measure-fold-in",)),
+    (("--engine", "mapped", "--measure-fold-in", "--memory", "4GB"), ("--measure-fold-in",)),
     (("--engine", "dask"), ("--scheduler",)),
     (("--scheduler", "tcp://localhost:1"), ("--engine dask",)),
     (("--shared-folder", "."), ("--shared-folder", "--scheduler")),
@@ -145,7 +145,7 @@ def test_a_cluster_of_processes_fits_and_predicts_as_memory(made, files, slimg, 
 
 
 def test_rows_that_cannot_be_used_are_named(files, slimg):
-    mapped = (*FIT, "--engine", "mapped", "--memory", "2GB")
+    mapped = (*FIT, "--engine", "mapped", "--memory", "4GB")
     with open("edges.csv", "a") as file:
         file.write("n0001,stranger,1\n")
     code, _, err = slimg(*mapped)

@@ -104,7 +104,7 @@ def test_an_edge_left_out_is_left_out_of_its_relation(graph):
     assert not np.allclose(found.after, found.before, atol=1e-3)
 
 
-@pytest.mark.parametrize("engine", [MemoryEngine(threads=2), MappedEngine("2GB")], ids=["memory", "mapped"])
+@pytest.mark.parametrize("engine", [MemoryEngine(threads=2), MappedEngine("8GB")], ids=["memory", "mapped"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_structure_along_a_direction_is_that_of_a_dense_svd(weighted, engine):
     rng = np.random.default_rng(3)

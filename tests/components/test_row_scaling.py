@@ -97,7 +97,7 @@ def test_rows_of_noise_become_zero():
 
 
 @pytest.mark.parametrize("options", [{"normalize": "row"}, {"normalize": "standard"}, {"normalize": "standard", "pca": False}])
-@pytest.mark.parametrize("engine", [MemoryEngine(threads=1), MappedEngine("2GB")], ids=["memory", "mapped"])
+@pytest.mark.parametrize("engine", [MemoryEngine(threads=1), MappedEngine("8GB")], ids=["memory", "mapped"])
 def test_a_row_of_features_that_is_only_rounding_is_zero_everywhere(options, engine):
     leaves = 999  # of each of three hubs; the mean of their features is that of the hubs, so that hubs have average neighbours
     unit = np.tile(np.eye(3), (leaves // 3, 1))
@@ -175,7 +175,7 @@ def test_words_without_counts_shares_and_dense_counts_have_no_weights():
 def test_weights_of_words_go_through_engines_placing_explaining_and_the_model_file(rank):
     _, graph = counts_of_words()
     components = [Features(rank=rank), PropagatedFeatures(rank=rank)]
-    parts, mapped = (compute_components(graph, engine, components=components) for engine in (ENGINE, MappedEngine("1GB")))
+    parts, mapped = (compute_components(graph, engine, components=components) for engine in (ENGINE, MappedEngine("8GB")))
     assert any("the fewer nodes have one" in note for note in parts.notes)
     target = Target(graph, np.arange(graph.n))
     for name, fitted in parts.fitted.items():

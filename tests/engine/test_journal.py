@@ -116,7 +116,7 @@ def test_a_step_that_failed_is_computed_again(tmp_path):
 
 
 def test_concurrent_tasks_are_steps_in_their_own_order(tmp_path):
-    with MappedEngine("1GB", folder=tmp_path, threads=2) as engine:
+    with MappedEngine("8GB", folder=tmp_path, threads=2) as engine:
         ones = engine.row_matrix(np.ones((4, 2), np.float32))
         tasks = [lambda: engine.random(4, 2, 0), lambda: engine.gram(ones), lambda: engine.random(4, 3, 1)]
         engine.concurrently(*tasks)
