@@ -180,7 +180,7 @@ class NeighbourRanges(Component):
             found.append(np.diff(matrix.indptr)[rows, None].astype(np.float64))
             if self.needs_features:
                 way = steps((operator("A_row", matrix),), rows, (0.0, 1.0))
-                far = _values(graph, way.reached, places)
+                far = values_of(graph, way.reached, places)
                 known = np.isfinite(far)
                 total, share = way.apply(np.where(known, far, 0)), way.apply(known.astype(np.float64))
                 found.append(np.divide(total, share, out=np.full_like(total, np.nan), where=share > 0))
@@ -195,14 +195,13 @@ class NeighbourRanges(Component):
         state = {} if known is None else {"places": known.places}
         sample = np.unique(np.linspace(0, graph.n - 1, SAMPLE).astype(np.int64))
         edges = gap_edges(self.numbers(graph, sample, state.get("places")))
-        names, of, offset, slope = _named(graph, known, self.steps, self.needs_features)
-        of, offset, slope = (self._kept(each[None])[0] for each in (of, offset, slope))
+        named = _named(graph, known, self.steps or ("",), self.needs_features)
+        names, of, offset, slope = zip(*(named if self.columns is None else [named[at] for at in self.columns]), strict=True)
         edges = np.where(np.isnan(slope)[:, None], np.ceil(edges), edges)  # of degrees
-        told = self._kept(np.array([names], object))[0]
-        ends = np.nan_to_num(offset)[:, None] + np.nan_to_num(slope, nan=1.0)[:, None] * edges
+        ends = np.array(offset)[:, None] + np.nan_to_num(slope, nan=1.0)[:, None] * edges
         starts = np.hstack([np.full((len(edges), 1), -np.inf), edges]).astype(np.float32)
-        text = np.frombuffer("\n".join(range_names(told, ends)).encode(), np.uint8)
-        state |= {"starts": starts.ravel(), "of": np.repeat(of.astype(np.int64), BINS), "names": text}
+        text = np.frombuffer("\n".join(range_names(names, ends)).encode(), np.uint8)
+        state |= {"starts": starts.ravel(), "of": np.repeat(np.array(of, np.int64), BINS), "names": text}
         rows = np.empty((graph.n, starts.size), np.float32)
         for begin in range(0, graph.n, PIECE):
             piece = np.arange(begin, min(begin + PIECE, graph.n))
@@ -327,8 +326,8 @@ def table_numbers(graph: Graph) -> Numbers | None:
     return known if known is not None and known.names else None
 
 
-def _values(graph: Graph, rows: Array, places: Array | None) -> Array:
-    """The numbers of nodes: of a table in units of their deviation, then its other features; NaN or infinite if not known."""
+def values_of(graph: Graph, rows: Array, places: Array | None) -> Array:
+    """Numbers of nodes: of a table in units of their deviation, then its other features; NaN or infinite if not known."""
     require_unchanged(graph.features)
     block = dense_rows(graph.features[rows]).astype(np.float64)  # type: ignore[index]
     if places is None:
@@ -338,16 +337,15 @@ def _values(graph: Graph, rows: Array, places: Array | None) -> Array:
 
 def _named(
     graph: Graph, known: Numbers | None, steps: tuple[str, ...], means: bool
-) -> tuple[list[str], Array, Array, Array]:
+) -> list[tuple[str, int, float, float]]:
     """Name, direction and unit of every number: value = offset + slope z; the slope of degrees is NaN."""
-    names = list(graph.feature_names or (f"feature {j}" for j in range(graph.d))) if means else []
-    offset, slope = np.zeros(len(names)), np.ones(len(names))
-    if known is not None and means:
+    units = [(name, 0.0, 1.0) for name in graph.feature_names or (f"feature {j}" for j in range(graph.d))]
+    if known is not None:
         others = np.delete(np.arange(graph.d), known.places[known.places >= 0])
-        names = [*known.names, *(names[j] for j in others)]
-        offset, slope = np.zeros(len(names)), np.ones(len(names))
-        offset[: len(known.names)], slope[: len(known.names)] = known.mean - known.scale / 2, known.scale
-    of_step = {step: f"mean {{}} along {step}" for step in steps} or {"": "mean {} of neighbours"}
-    told = [each for step, text in of_step.items() for each in (f"number of {step or 'neighbours'}", *map(text.format, names))]
-    of = np.repeat(np.arange(len(of_step)), 1 + len(names))
-    return told, of, np.tile(np.r_[0, offset], len(of_step)), np.tile(np.r_[np.nan, slope], len(of_step))
+        units = [*zip(known.names, known.mean - known.scale / 2, known.scale, strict=True), *(units[j] for j in others)]
+    found = []
+    for at, step in enumerate(steps):
+        found.append((f"number of {step or 'neighbours'}", at, 0.0, np.nan))
+        where = f"along {step}" if step else "of neighbours"
+        found += [(f"mean {name} {where}", at, offset, slope) for name, offset, slope in units if means]
+    return found

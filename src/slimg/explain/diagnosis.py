@@ -303,7 +303,7 @@ def format_recommendations(
     lines, graph, trees = [], evidence.gains.get("graph"), evidence.gains.get("trees")
     better = trees is not None and trees.interval[1] < 0
     if better and evidence.trust != "yes":
-        lines.append("Do not rely on these predictions: boosted trees on the components (SlimGFeatures) do better here.")
+        lines.append("Do not rely on these predictions: boosted trees (see the comparison) do better here.")
     elif evidence.trust == "no":
         lines.append("Do not use predictions from this graph: find features or edges that predict the classes.")
     elif evidence.trust == "unclear":
@@ -311,7 +311,7 @@ def format_recommendations(
     elif (own := evidence.by_source.get("features")) and own.is_informative and _is_needless(relation, graph):
         lines.append("A classifier on the features alone will do; better features would help more than more edges.")
     elif better:
-        lines.append("Boosted trees on the components (SlimGFeatures) do better here: use them if reasons do not matter.")
+        lines.append("Boosted trees (see the comparison) do better here: use them if reasons do not matter.")
     elif relation == "heterophily":
         lines.append("Use SlimG as it is; avoid methods that assume that neighbours are alike (label propagation, GCN).")
     else:

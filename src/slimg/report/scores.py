@@ -10,11 +10,13 @@ Other models are fitted on the same folds, so that each label is predicted by mo
     features alone    the components that need no edges (`Components.sources`), same learner and folds, three penalties
     network alone     the same of the components that need no features
     SlimG             its held-out probabilities
-    boosted trees     scikit-learn's HistGradientBoostingClassifier on the same folds of the components' first columns
+    boosted trees     scikit-learn's HistGradientBoostingClassifier on the same folds: of up to 64 features on X, means over
+                      neighbours (by direction), degrees and the first columns of what needs no features; of more
+                      on the first columns of each component and degrees
 
 Intervals and errors are those of `explain.held_out.HeldOut`: differences draw the same rows again for all models. The work is
-bounded by sizes alone, so that a seed gives the same result on every machine: at most `COLUMNS` columns, `TREES` trees in all,
-and `ROWS` rows to fit on.
+bounded by sizes alone, so that a seed gives the same result on every machine: about `COLUMNS` means, `TREES` trees in all that
+read `WORK` entries, and `ROWS` rows to fit on.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from slimg.components.degrees import DegreeRanges, NeighbourRanges, table_numbers, values_of
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.explain.held_out import WORDS, Gain, HeldOut, format_difference, format_score, wilson
@@ -39,10 +42,10 @@ POINTS = 300
 FIRST = (10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
 Model = Any
 """A fitted `SlimG`, whose methods import this package: it is not imported here."""
-COLUMNS = 60
-"""Columns that trees are grown on, the first ones of each component."""
-TREES, FEWEST = 1_000, 10
-"""Trees in all folds and classes together; trees for each fold and class below which none are grown."""
+FEW, COLUMNS, PLACES = 64, 128, 16
+"""Features up to which trees are grown on them, means that they are grown on, about, and columns of what the network says."""
+TREES, MOST, FEWEST, WORK = 1_000, 100, 10, 1 << 30
+"""Trees in all folds and classes together, and for each at most; below which none are grown; entries that all of them read."""
 ROWS = 50_000
 """Labelled rows above which nothing is compared."""
 PENALTIES = (0.3, 0.1, 0.03)
@@ -228,7 +231,7 @@ def compare(model: Model, codes: Array, own: HeldOut) -> dict[str, Any]:
         error and interval; ``baseline``: the score of the shares of the classes; ``sentence``: what the linear model costs or
         gains; ``notes``.
     """
-    judged, notes, models = dict[str, HeldOut](), list[str](), list[dict[str, Any]]()
+    judged, notes, models, grown_on = dict[str, HeldOut](), list[str](), list[dict[str, Any]](), ""
     held = np.isfinite(model.held_out_scores_).all(axis=1)
     if len(codes) > ROWS:
         notes.append(f"Other models were not fitted: with {len(codes):,} labels it would take too long.")
@@ -239,14 +242,14 @@ def compare(model: Model, codes: Array, own: HeldOut) -> dict[str, Any]:
             if len(used) < len(model.components_.names):
                 judged[f"{source} alone"] = replace(own, chances=_alone(model, rows, codes, used)[held])
         judged["SlimG"] = own
-        grown = _trees(model, rows, codes, notes)
+        grown, grown_on = _trees(model, rows, codes, notes)
         judged |= {} if grown is None else {"boosted trees": replace(own, chances=grown[held])}
     gains = {name: own.gain(each) for name, each in judged.items() if each is not own}
     for name, each in judged.items():
         models.append({"name": name, "value": each.score, "interval": list(each.interval)})
         if name in gains:
             models[-1]["gain"] = {**asdict(gains[name]), "interval": list(gains[name].interval)}
-    told = {"sentence": _sentence(judged, gains), "notes": notes}
+    told = {"sentence": _sentence(judged, gains, grown_on), "notes": notes}
     return {"labels": len(own.codes), "baseline": own.baseline, "models": models, **told}
 
 
@@ -268,43 +271,49 @@ def _alone(model: Model, rows: Array, codes: Array, used: tuple[str, ...]) -> Ar
     return softmax(np.divide(scores, calibration.temperature if calibration else 1.0, dtype=np.float64))
 
 
-def _trees(model: Model, rows: Array, codes: Array, notes: list[str]) -> Array | None:
-    """Held-out probabilities of boosted trees, NaN for rows that no fold holds out."""
-    c, groups = len(model.classes_), model.components_.groups
-    folds = stratified_folds(codes, model.cv, model.random_state)
-    grown = min(TREES // (len(folds) * (c if c > 2 else 1)), 60)
+def _trees(model: Model, rows: Array, codes: Array, notes: list[str]) -> tuple[Array | None, str]:
+    """Held-out probabilities of boosted trees, NaN for rows that no fold holds out, and what they are grown on."""
+    c, folds = len(model.classes_), stratified_folds(codes, model.cv, model.random_state)
+    (matrix, told), fits = _table(model, rows), len(folds) * (c if c > 2 else 1)
+    grown = min(TREES // fits, WORK // (matrix.size * fits), MOST)
     if grown < FEWEST:
         notes.append(f"Boosted trees were not grown: {c} classes would take too many.")
-        return None
+        return None, told
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    each = max(COLUMNS // len(groups), 4)
-    columns = np.concatenate([np.arange(part.start, min(part.stop, part.start + each)) for part in groups.values()])
-    if len(columns) < rows.shape[1]:
-        notes.append(f"Trees are grown on the first {each} columns of each component, {grown} for each fold and class.")
-    matrix, weights = np.ascontiguousarray(rows[:, columns]), None  # any weights make scikit-learn's bins slow
-    if model.class_weight is not None:
-        weights = class_weights(model.class_weight, model.classes_, codes)
+    weights = None if model.class_weight is None else class_weights(model.class_weight, model.classes_, codes)
     chances = np.full((len(codes), c), np.nan)
+    trees = HistGradientBoostingClassifier(
+        max_iter=grown, learning_rate=min(0.2, 10 / grown), min_samples_leaf=int(np.clip(len(codes) // 50, 5, 20)),
+        early_stopping=False, random_state=model.random_state,
+    )  # fmt: skip
     for fit, check in folds:
-        trees = HistGradientBoostingClassifier(
-            max_iter=grown, learning_rate=0.2, max_leaf_nodes=8, min_samples_leaf=5, early_stopping=False,
-            random_state=model.random_state,
-        )  # fmt: skip
-        given = None if weights is None else weights[fit]
         with threadpool_limits(1, "openmp"):  # on few rows several threads mostly wait for each other
+            given = None if weights is None else weights[fit]  # any make scikit-learn's bins slow
             chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=given).predict_proba(matrix[check])
-    return chances
+    return chances, told
 
 
-def _sentence(judged: dict[str, HeldOut], gains: dict[str, Gain]) -> str:
+def _table(model: Model, rows: Array) -> tuple[Array, str]:
+    """What one would grow trees on, and that in words."""
+    graph, nodes, parts, numbers = model.graph_, model.trained_on_, model.components_, table_numbers(model.graph_)
+    few, places = 0 < graph.d <= FEW, None if numbers is None else numbers.places
+    around = (NeighbourRanges if few else DegreeRanges)(tuple(graph.directions())[: COLUMNS // max(graph.d, 1)])
+    columns = [around.numbers(graph, nodes, places), *([values_of(graph, nodes, places)] if few else [])]
+    used = parts.sources.get("network", ()) if few else parts.names
+    columns += [rows[:, parts.groups[name]][:, : PLACES if few else max(COLUMNS // 2 // len(used), 4)] for name in used]
+    told = "the features, their means over neighbours and degrees" if few else "columns of the components and degrees"
+    return np.hstack(columns).astype(np.float32), told
+
+
+def _sentence(judged: dict[str, HeldOut], gains: dict[str, Gain], grown_on: str) -> str:
     """Whether the linear model is ahead of trees."""
     if "boosted trees" not in judged:
         return ""
     trees, gain = judged["boosted trees"], gains["boosted trees"]
     shown = format_score(trees.scoring, trees.score, 1)
-    told = f"Boosted trees on the same components reach {shown} ({WORDS[trees.scoring]} on the same held-out labels)"
+    told = f"Boosted trees on {grown_on} reach {shown} ({WORDS[trees.scoring]} on the same held-out labels)"
     is_ahead = "is ahead" if gain.interval[0] > 0 else "is behind" if gain.interval[1] < 0 else "is neither ahead nor behind"
     return f"{told}; the linear model {is_ahead} ({format_difference(trees.scoring, gain.value, gain.interval)})."
 
