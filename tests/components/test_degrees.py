@@ -132,7 +132,7 @@ def test_a_class_of_some_degrees_is_learned_told_and_kept(tmp_path):
     model = SlimG().fit(graph, train=train)
     component = model.components_.fitted["bins(A_row X)"].component
     assert 0 in component.columns and component.name not in model.components_.sources["network"]
-    assert any("degrees and means" in note for note in model.notes_)
+    assert any("Degrees and means" in note for note in model.notes_)
     others = [each.component for name, each in model.components_.fitted.items() if name != component.name]
     without = SlimG(components=others).fit(graph, train=train)
     right = [(each.predict()[rest] == graph.labels[rest]).mean() for each in (model, without)]

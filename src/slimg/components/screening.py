@@ -203,8 +203,7 @@ def screen_ranges(
         return (), ("Numbers are taken as they are: ranges of them would add too little on the labels.",)
     options: dict[str, Any] = {"normalize": "bins", "rank": RANGES_RANK, "soft": features.shape[1] < FEW_FEATURES}
     far_ones = (PropagatedFeatures(kind=kind, **options) for kind in ("row", "sym") if graph.adjacency.nnz)
-    explained = f"on the labels, held out, these explain {1 - less / left:.0%} of what straight lines leave unexplained"
-    note = f"Numbers are also taken in ranges, up to {BINS} each: {explained}."
+    note = f"Numbers are also taken in ranges: held out, these explain {1 - less / left:.0%} of what straight lines leave."
     return (Features(**options), *far_ones), (note,)
 
 
@@ -318,8 +317,7 @@ def screen_neighbours(
     gain = 1 - float(less / left)
     if gain < AROUND_GAIN:
         return (), ()
-    told = f"{len(chosen)} of {len(blocks)} degrees and means over neighbours are taken in ranges"
-    note = f"{told}: on the labels, held out, they explain {gain:.0%} of what is left unexplained without."
+    note = f"Degrees and means over neighbours in ranges explain {gain:.0%} of what is left unexplained without, held out."
     used = sorted({at // width for at in chosen})
     size = width if any(at % width for at in chosen) else 1
     columns = tuple(used.index(at // width) * size + at % width for at in sorted(chosen))

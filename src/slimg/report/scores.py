@@ -289,8 +289,8 @@ def _trees(model: Model, rows: Array, codes: Array, notes: list[str]) -> tuple[A
         early_stopping=False, random_state=model.random_state,
     )  # fmt: skip
     for fit, check in folds:
+        given = None if weights is None else weights[fit]  # any make scikit-learn's bins slow
         with threadpool_limits(1, "openmp"):  # on few rows several threads mostly wait for each other
-            given = None if weights is None else weights[fit]  # any make scikit-learn's bins slow
             chances[check] = trees.fit(matrix[fit], codes[fit], sample_weight=given).predict_proba(matrix[check])
     return chances, told
 
@@ -304,7 +304,7 @@ def _table(model: Model, rows: Array) -> tuple[Array, str]:
     used = parts.sources.get("network", ()) if few else parts.names
     columns += [rows[:, parts.groups[name]][:, : PLACES if few else max(COLUMNS // 2 // len(used), 4)] for name in used]
     told = "the features, their means over neighbours and degrees" if few else "columns of the components and degrees"
-    return np.hstack(columns).astype(np.float32), told
+    return np.nan_to_num(np.hstack(columns), nan=-1e9, posinf=-1e9).astype(np.float32), told  # columns of NaN are refused
 
 
 def _sentence(judged: dict[str, HeldOut], gains: dict[str, Gain], grown_on: str) -> str:
