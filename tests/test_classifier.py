@@ -372,7 +372,7 @@ BAD = {
     "negative weights": (lambda p: graph_of(p, adjacency=-1 * p[0]), "not negative.*weight -1"),
     "one labelled node in one of two classes": (
         lambda p: fit(p, labels=[None if code == 1 else code for code in ONE_OF_CLASS_2]),
-        "2 has one .id 2.",
+        "only one of each of 2 .such as id 2.",
     ),
     "one class only": (lambda p: fit(p, labels=np.full(240, "oak")), "every labelled node is 'oak'"),
     "no labels": (lambda p: fit(p, labels=None), "no labels to learn from"),

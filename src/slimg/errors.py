@@ -105,6 +105,34 @@ def choices(kind: str, given: object, options: Iterable[str]) -> InputError:
     return InputError(f"unknown {kind} {given!r}: {f'choose one of {known}' if known else 'there is none'}")
 
 
+def near(name: object, options: Iterable[object], otherwise: str) -> str:
+    """Say for a message which names are spelled like one that does not exist.
+
+    Parameters
+    ----------
+    name : object
+        The name that does not exist.
+    options : iterable of object
+        The names that exist, as text.
+    otherwise : str
+        What is said if none is alike.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> near("payz", ["pays", "likes"], "check it"), near("x", ["pays"], "check it")
+    ("did you mean 'pays'?", 'check it')
+    """
+    import difflib
+
+    by_text = {str(each).lower(): each for each in options}
+    alike = difflib.get_close_matches(str(name).lower(), by_text, n=3)
+    return f"did you mean {' or '.join(repr(by_text[each]) for each in alike)}?" if alike else otherwise
+
+
 def check_names(kind: str, names: Iterable[str], options: Iterable[str]) -> None:
     """Refuse unknown names.
 

@@ -116,7 +116,7 @@ def test_bad_input(fitted, slimg):
     assert code == 2
     assert "bad.slimg" in err
     fitted.users.drop(columns="bio").to_csv("less.csv", index=False)
-    assert "no column 'bio'" in slimg("predict", "--nodes", "less.csv")[2]
+    assert "lacks 'bio'" in slimg("predict", "--nodes", "less.csv")[2]
     (fitted.path / "predictions.csv").write_text("mine")
     code, _, err = slimg("predict")
     assert code == 2

@@ -120,3 +120,18 @@ def test_nodes_alone_have_the_edges_that_the_model_keeps(fitted, slimg):
     assert code == 0 and "no edges" not in out and "the one the model was fitted on" in out, err
     code, _, err = slimg("explain", "003")
     assert code == 2 and "did you mean '0030'" in err
+
+
+def test_known_rows_among_new_ones_are_told(fitted, slimg):
+    head, old = fitted.users.iloc[:0], fitted.users.iloc[:1]
+    new = fitted.users.iloc[1:2].assign(user="new", age=None)
+    pd.concat([head, old, new]).to_csv("some.csv", index=False)
+    code, out, err = slimg("predict", "--nodes", "some.csv", "--out", "some-out.csv")
+    assert code == 0 and "left out" in out and "'0000'" in out, err
+    assert list(pd.read_csv("some-out.csv", dtype=str)["user"]) == ["new"]
+    old.to_csv("old.csv", index=False)
+    code, _, err = slimg("predict", "--nodes", "old.csv", "--out", "old-out.csv")
+    assert code == 2 and "old.csv" in err and "'0000'" in err
+    new.drop(columns=["age", "bio"]).to_csv("bare.csv", index=False)
+    code, _, err = slimg("predict", "--nodes", "bare.csv", "--out", "bare-out.csv")
+    assert code == 2 and "lacks 'age', 'bio'" in err and err.count("bare.csv") == 1

@@ -109,7 +109,7 @@ def test_train_and_val_become_rows():
         ([0, 2], [], "val has no rows"),
         ([[0, 2]], None, "shape"),
         ([0, 1], [2], "every labelled node is 0"),
-        ([0, 1, 2], None, r"two classes with two labelled nodes each, but 1 has one \(id 'c'\)"),
+        ([0, 1, 2], None, r"two classes with two labelled nodes each, but there is only one of each of 1 \(such as id 'c'\)"),
         (None, [0, 1, 2, 3, 5], "nothing is left"),
     ],
 )

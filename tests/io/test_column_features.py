@@ -119,7 +119,7 @@ def test_new_rows_are_encoded_as_the_old_ones(tmp_path):
     assert encoded["age: missing"].tolist() == [0, 1]
     assert encoded["city: oslo"].tolist() == [0, 1]
     assert encoded["bio: red"].tolist() == [1, 0]
-    with pytest.raises(InputError, match="no column 'tags'"):
+    with pytest.raises(InputError, match="lacks 'tags'"):
         stored.encode(new.drop(columns="tags").assign(age=1))
 
 

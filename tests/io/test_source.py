@@ -11,7 +11,7 @@ from slimg.io import READERS, Source, _reader, read, unchanged
 
 def test_a_missing_file_names_its_neighbours(tmp_path):
     (tmp_path / "follows.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match=r"folows.csv does not exist: did you mean follows.csv\?"):
+    with pytest.raises(InputError, match=r"folows.csv does not exist: did you mean 'follows.csv'\?"):
         read(Source(tmp_path / "folows.csv"))
     with pytest.raises(InputError, match="there is no folder"):
         read(Source(tmp_path / "nowhere" / "a.csv"))

@@ -21,7 +21,7 @@ def test_text_that_a_spreadsheet_would_run_is_quoted(tmp_path, start):
 
 def test_numbers_as_text_stay_numbers(tmp_path):
     path = write_table(pd.DataFrame({"x": ["-3.5", "+1e3", "-", "=1"]}), tmp_path / "a.csv")
-    assert pd.read_csv(path)["x"].tolist() == ["-3.5", "+1e3", "'-", "'=1"]
+    assert pd.read_csv(path)["x"].tolist() == ["-3.5", "+1e3", "-", "'=1"]
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):

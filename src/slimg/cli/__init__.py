@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import builtins
-import difflib
 import errno
 import json
 import os
@@ -29,7 +28,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from slimg import __version__
-from slimg.errors import InputError, SlimgError, TooLarge, is_exhausted, without_password
+from slimg.errors import InputError, SlimgError, TooLarge, is_exhausted, near, without_password
 from slimg.progress import progress_for
 
 __all__ = ["main"]
@@ -199,8 +198,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         known, rest = super().parse_known_args(args, namespace)
         if rest:
-            near = " or ".join(difflib.get_close_matches(rest[0], self._option_string_actions, n=2))
-            self.error(f"{rest[0]!r} is not understood{f', did you mean {near}?' if near else ''}")
+            self.error(f"{rest[0]!r} is not understood: {near(rest[0], self._option_string_actions, 'leave it out')}")
         return known, rest
 
     def error(self, message: str) -> NoReturn:

@@ -113,23 +113,19 @@ def options_of(args: argparse.Namespace) -> Options:
         header = False if args.no_header else None
         return None if given is None else Source.parse(given, separator=separator, encoding=args.encoding, header=header)
 
-    def sources(given: Any) -> tuple[Source, ...]:
-        return tuple(made for each in as_list(given) if (made := source(each)) is not None)
-
     kinds = [(name, kind) for option, kind in KINDS.items() for name in names_in(getattr(args, option))]
     twice = next((name for name, kind in kinds if dict(kinds)[name] != kind), None)
     if twice is not None:
         raise InputError(f"column {twice!r} is named by two of --{', --'.join(KINDS)}: leave it in one")
     same = ("source", "target", "weight", "relation", "id", "label", "unlabelled", "decimal")
     given: dict[str, Any] = {name: getattr(args, name) for name in same}
+    given |= {name: tuple(map(source, as_list(getattr(args, name)))) for name in ("edges", "nodes")}
     return Options(
         **given,
-        edges=sources(args.edges),
-        nodes=sources(args.nodes),
-        directed=_directed(as_list(args.directed)),
         labels=source(args.labels),
         matrix=source(args.feature_matrix),
         db=source(args.db),
+        directed=_directed(as_list(args.directed)),
         weighted=not args.no_weight,
         features=None if args.features is None else names_in(args.features),
         ignore=names_in(args.ignore),
@@ -307,10 +303,8 @@ def _read(model: SlimG, options: Options, reading: dict[str, Any]) -> Inputs:
         inputs = replace(inputs, graph=_alike(inputs.graph, fitted), notes=notes)
         strange = inputs.graph.ids[alone.graph.n :][nodes.places(inputs.graph)[alone.graph.n :] < 0]
         if len(strange):
-            raise InputError(
-                f"{number_of(len(strange), 'id')} of the edges are neither among the new nodes nor in the fitted graph:"
-                f" {show(strange)}; add them to --nodes, or choose --unknown keep"
-            ) from None
+            told = f"{number_of(len(strange), 'id of the edges is', 'ids of the edges are')} neither among the new nodes nor in"
+            raise InputError(f"{told} the fitted graph: {show(strange)}; add them to --nodes, or choose --unknown keep") from None
         return inputs
     inputs = replace(inputs, graph=_alike(inputs.graph, fitted))
     if recorded.get("edges") and not options.edges and not nodes.lacks(inputs.graph):  # the same edges

@@ -15,7 +15,7 @@ import argparse
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slimg.cli import Progress, add_command, echo, print_json
 from slimg.cli.inputs import (
@@ -26,7 +26,13 @@ from slimg.cli.inputs import (
     predictions_path,
     write_predictions,
 )
+from slimg.errors import InputError
+from slimg.graph.columns import show
 from slimg.io import refuse_existing
+
+if TYPE_CHECKING:
+    from slimg.inference.fold_in import FoldIn
+    from slimg.io.inputs import Inputs, Options
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -60,10 +66,11 @@ def run(args: argparse.Namespace) -> int:
         with progress.stage("writing"):
             chances = found.predict_proba()
             sets = None if args.coverage is None else partial(model.prediction_sets, coverage=args.coverage)
+            known = _known_rows(inputs, found, options)
             if found.against is not None:  # the table of the new rows alone
                 inputs = replace(inputs, table=inputs.table.iloc[found.new].reset_index(drop=True))
                 chances = chances[found.new]
-            notes = write_predictions(inputs, model.classes_, chances, path, sets)
+            notes = [*known, *write_predictions(inputs, model.classes_, chances, path, sets)]
     if args.json:
         counts = {"nodes": len(chances), "new": len(found.new), "changed": len(found.changed), "gone": found.gone}
         scored = {"scored_again": len(found.touched), "fold_in_agreement": found.agreement}
@@ -77,3 +84,15 @@ def run(args: argparse.Namespace) -> int:
         echo("How close this is to a refit was not measured: use slimg fit --measure-fold-in.")
     echo(f"Written: {path}")
     return 0
+
+
+def _known_rows(inputs: Inputs, found: FoldIn, options: Options) -> list[str]:
+    """A note on rows that are not new among new rows; an error if none is."""
+    if found.against is None or not options.nodes:
+        return []
+    rest = inputs.table.drop(index=inputs.table.index[found.new])
+    known = rest[inputs.id][rest.drop(columns=inputs.id).notna().any(axis=1)]  # not those that edges alone name
+    advice = "give the whole table of nodes to score them again"
+    if not len(found.new):
+        raise InputError(f"{options.nodes[0]}: no row is new, the fitted graph has all ids ({show(known)}): {advice}")
+    return [f"Rows that are left out, as the fitted graph has their ids: {show(known)}; {advice}."] if len(known) else []

@@ -337,8 +337,8 @@ def _check_classes(graph: Graph, train: np.ndarray, folds: bool) -> None:
     if folds and len(present) - len(single) < 2:
         node = graph.ids[train[graph.codes[train] == single[0]]]
         raise InputError(
-            f"folds need two classes with two labelled nodes each, but {show(graph.classes[single])} has one"
-            f" (id {show(node)}): label more nodes of these classes, or leave the classes out"
+            f"folds need two classes with two labelled nodes each, but there is only one of each of {show(graph.classes[single])}"
+            f" (such as id {show(node)}): label more nodes of these classes"
         )
 
 

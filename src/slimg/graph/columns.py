@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slimg.errors import InputError
+from slimg.errors import InputError, near
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -236,8 +236,6 @@ def hint_of_ids(name: Any, ids: Iterable[Any]) -> str:
     >>> hint_of_ids("Ann", ["anna", "bob"]), hint_of_ids("x", [1, 2])
     ("did you mean 'anna'?", 'ids look like 1, 2')
     """
-    import difflib
-
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -247,14 +245,15 @@ def hint_of_ids(name: Any, ids: Iterable[Any]) -> str:
     def hits(match: Any, part: str) -> np.ndarray:
         return match(texts, part).to_numpy(zero_copy_only=False)
 
-    near = np.flatnonzero(hits(pc.starts_with, low))[:3].tolist() if low else []
-    if not near:  # looked for among those that share most pairs of letters
-        pairs = sorted({low[k : k + 2] for k in range(len(low) - 1)})
-        shared = sum((hits(pc.match_substring, pair).astype(float) for pair in pairs), np.zeros(len(values)))
-        few = np.argsort(-shared / (pc.utf8_length(texts).to_numpy() + len(low)), kind="stable")[:200].tolist()
-        alike = difflib.get_close_matches(low, [texts[row].as_py() for row in few], n=3)
-        near = [row for row in few if texts[row].as_py() in alike][:3]
-    return f"did you mean {' or '.join(repr(values[row]) for row in near)}?" if near else f"ids look like {show(values)}"
+    begin = np.flatnonzero(hits(pc.starts_with, low))[:3].tolist() if low else []
+    if low.isdigit() and not begin:  # digits in common say nothing
+        return f"ids look like {show(values)}"
+    if begin:
+        return f"did you mean {' or '.join(repr(values[row]) for row in begin)}?"
+    pairs = sorted({low[k : k + 2] for k in range(len(low) - 1)})  # alike are those that share most pairs of letters
+    shared = sum((hits(pc.match_substring, pair).astype(float) for pair in pairs), np.zeros(len(values)))
+    few = np.argsort(-shared / (pc.utf8_length(texts).to_numpy() + len(low)), kind="stable")[:200]
+    return near(name, (values[row] for row in few), f"ids look like {show(values)}")
 
 
 def list_names(names: Sequence[str] | pd.Index, most: int = 30) -> str:

@@ -20,13 +20,7 @@ from slimg.graph.relations import EdgeTable, connect
 
 
 def from_networkx(
-    graph: Any,
-    label: str | None,
-    features: Any,
-    weight: str | None,
-    relation: str | None,
-    directed: Any,
-    unlabelled: Any,
+    graph: Any, label: str | None, features: Any, weight: str | None, relation: str | None, directed: Any, unlabelled: Any,
     **rules: Any,
 ) -> Graph:
     """Read a networkx graph of any kind."""
@@ -77,13 +71,7 @@ def from_pyg(
 
 
 def from_dgl(
-    graph: Any,
-    features: str | None,
-    label: str | None,
-    weight: str | None,
-    ids: Any,
-    keep_labels: str,
-    unlabelled: Any,
+    graph: Any, features: str | None, label: str | None, weight: str | None, ids: Any, keep_labels: str, unlabelled: Any,
     **rules: Any,
 ) -> Graph:
     """Read a homogeneous `dgl.DGLGraph`."""

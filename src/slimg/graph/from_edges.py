@@ -236,11 +236,7 @@ class NodeTable:
 
 
 def graph_of(
-    tables: Sequence[EdgeTable],
-    nodes: NodeTable,
-    unknown: Unknown = "fail",
-    unlabelled: Any = None,
-    directed: Any = None,
+    tables: Sequence[EdgeTable], nodes: NodeTable, unknown: Unknown = "fail", unlabelled: Any = None, directed: Any = None,
     **rules: Any,
 ) -> Graph:
     """Join edges and nodes by their ids; the arguments are those of `Graph.from_edges`.
@@ -332,7 +328,7 @@ def side_by_side(blocks: Mapping[str, tuple[Any, Sequence[str] | None, int]]) ->
 
 def is_table(values: Any) -> bool:
     """Return whether ``values`` has named columns."""
-    return isinstance(values, Mapping) or (hasattr(values, "columns") and not isinstance(values, np.ndarray))
+    return isinstance(values, Mapping) or hasattr(type(values), "columns")
 
 
 def is_tables(values: Any) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from slimg.errors import InputError
+from slimg.errors import InputError, near
 from slimg.graph.adjacency import Adjacency, EdgeCounts, Rule
 from slimg.graph.columns import list_names, number_of
 
@@ -239,10 +239,7 @@ def require_name(name: object, names: Sequence[str], what: str) -> str:
     """Return a name that is there; else raise an error that names similar ones."""
     if name in names:
         return str(name)
-    import difflib
-
-    near = difflib.get_close_matches(str(name), names, n=3)
-    advice = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the relations are {list_names(names) or 'none'}"
+    advice = near(name, names, f"the relations are {list_names(names) or 'none'}")
     raise InputError(f"there is no relation {name!r}{f' for {what}' if what else ''}: {advice}")
 
 

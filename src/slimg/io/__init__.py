@@ -37,7 +37,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from slimg.errors import InputError, SlimgError, TooLarge, is_exhausted, without_password
+from slimg.errors import InputError, SlimgError, TooLarge, is_exhausted, near, without_password
 from slimg.system import atomic_write, available_memory, show_bytes
 
 if TYPE_CHECKING:
@@ -367,13 +367,8 @@ def _state(source: Source) -> tuple[int, int]:
 
 def _advice(path: Path) -> str:
     """Files of a similar name, if the folder is there."""
-    import difflib
-
     folder = path.parent
-    if not folder.is_dir():
-        return f"there is no folder {folder}"
-    near = difflib.get_close_matches(path.name, os.listdir(folder), n=3)
-    return f"did you mean {' or '.join(near)}?" if near else "check its name"
+    return near(path.name, os.listdir(folder), "check its name") if folder.is_dir() else f"there is no folder {folder}"
 
 
 def _reader(source: Source) -> Callable[[Source], Reading]:

@@ -200,14 +200,11 @@ class FeaturePlan:
         notes : list of str
             Unseen categories, and values of columns of numbers that are no numbers.
         """
-        values, problems = {}, []
-        for block in self.blocks:
-            for name in block.columns:
-                if name in frame.columns:
-                    values[name] = Column(name, frame[name], self.absent, block.decimal)
-                else:
-                    problems.append(f"the table of nodes has no column {name!r}: its columns are {show(frame.columns)}")
-        raise_all(problems)
+        columns = [(name, block.decimal) for block in self.blocks for name in block.columns]
+        lacking = [name for name, _ in columns if name not in frame.columns]
+        if lacking:
+            raise InputError(f"the table of nodes lacks {show(lacking)} of the fit: its columns are {show(frame.columns)}")
+        values = {name: Column(name, frame[name], self.absent, decimal) for name, decimal in columns}
         features = self.joined([block.encode(values) for block in self.blocks])
         return features, [note for block in self.blocks for note in _news(block, values)]
 
@@ -366,13 +363,14 @@ def plan_features(
         found, counted = found | all_made(counted, dict.fromkeys(counted, "number")), []
     raise_all([str(each) for each in found.values() if isinstance(each, InputError)])
     made_of = [found[name] for name in columns if name not in counted]
-    blocks, told, parts = ([each[place] for each in made_of] for place in range(3))
-    notes = [note for each in told for note in each]
+    told = [note for _, notes, _ in made_of for note in notes]
+    made_of = [each for each in made_of if each[0].names]  # columns without a value are not asked for again
+    blocks, parts = ([each[place] for each in made_of] for place in (0, 2))
     if counted:
         blocks.append(Block(tuple(counted), "counts", tuple(counted)))
         parts.append(keep(blocks[-1].encode({name: Column(name, read(name), absent, decimal) for name in counted})))
-        notes.append(f"{number_of(len(counted), 'column')} of counts, as they are: {show(counted)}.")
-    return FeaturePlan(tuple(blocks), tuple(notes), tuple(absent)), parts
+        told.append(f"{number_of(len(counted), 'column')} of counts, as they are: {show(counted)}.")
+    return FeaturePlan(tuple(blocks), tuple(told), tuple(absent)), parts
 
 
 def raise_all(problems: Sequence[str]) -> None:
@@ -521,7 +519,8 @@ def _matrix(column: Column, kind: str, width: int | None = None) -> np.ndarray:
             )
         if numbers is None and len(column.present):
             raise InputError(
-                f"column {name!r} held numbers when the model was fitted, but does not now ({show(column.distinct)})"
+                f"column {name!r} held numbers when the model was fitted, but does not now ({show(column.distinct)}): write them"
+                " as they were then, and leave cells empty where there is none"
             )
         return np.full((column.n, 1), np.nan) if numbers is None else numbers[:, None]
     present = column.present

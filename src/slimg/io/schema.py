@@ -25,7 +25,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slimg.errors import InputError
+from slimg.errors import InputError, near
 from slimg.graph.columns import as_text, list_names, number_of
 from slimg.io import Source, unchanged, with_name
 from slimg.io.databases import Database, ForeignKey, Table, as_rows, opened, quoted
@@ -144,12 +144,10 @@ def _find_label(given: str | None, tables: Mapping[str, Table], nodes: list[str]
     if len(found) > 1:
         raise InputError(f"several tables have a column {given!r}: name one of {list_names(['.'.join(f) for f in found])}")
     if not found:
-        import difflib
-
         name, _, column = given.rpartition(".")
         if name in tables:
-            near = difflib.get_close_matches(column, tables[name].columns, n=3) or list(tables[name].columns)
-            raise InputError(f"table {name!r} has no column {column!r} for --label: it has {list_names(near)}")
+            has = near(column, tables[name].columns, f"it has {list_names(list(tables[name].columns))}")
+            raise InputError(f"table {name!r} has no column {column!r} for --label: {has}")
         what = f"table {name!r}" if name else f"column {given!r}"
         raise InputError(f"there is no {what} for --label {given}: the tables of nodes are {list_names(nodes)}")
     table, column = found[0]

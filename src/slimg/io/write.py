@@ -1,7 +1,7 @@
 """Writers: tables and texts are written whole or not at all, and are safe to open in a spreadsheet.
 
 A text that a spreadsheet would run as a formula (it begins with = + - @, a tab or a return) gets a leading quote; text that is
-a number, such as -3.5, stays, and so do ids.
+a number, such as -3.5, or one sign alone stays, and so do ids.
 """
 
 from __future__ import annotations
@@ -60,11 +60,7 @@ def write_table(
     make_folder(path.parent)
     frames: Any = [frame] if hasattr(frame, "columns") else frame
     with atomic_write(path, binary=ending != ".jsonl") as file:
-        if ending == ".jsonl":
-            for each in frames:
-                _write_lines(each, file)
-        else:
-            WRITERS[ending](frames, file, separator, keep)
+        WRITERS[ending](frames, file, "\t" if ending == ".tsv" else separator, keep)
     return path
 
 
@@ -86,14 +82,6 @@ def output_format(path: Path) -> str:
     return WRITTEN[ending]
 
 
-def _write_lines(frame: pd.DataFrame, file: IO[str]) -> None:
-    plain = frame.astype(object).where(frame.notna(), None)
-    for row in plain.to_dict("records"):
-        file.write(json.dumps(row, ensure_ascii=False, default=_members) + "\n")
-
-
-def _members(array: np.ndarray) -> list[Any]:
-    return [None if member != member else member for member in array.tolist()]
 Frames: TypeAlias = "Iterable[pd.DataFrame]"
 """Runs of rows of one table."""
 
@@ -115,9 +103,14 @@ def write_csv(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[st
         pyarrow.csv.write_csv(table, file, options)
 
 
-def write_tsv(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
-    """Write values separated by tabs."""
-    write_csv(frames, file, "\t", keep)
+def write_lines(frames: Frames, file: IO[str], separator: str, keep: Sequence[str]) -> None:
+    """Write a JSON object in each line."""
+    for row in (row for frame in frames for row in frame.astype(object).where(frame.notna(), None).to_dict("records")):
+        file.write(json.dumps(row, ensure_ascii=False, default=_members) + "\n")
+
+
+def _members(array: np.ndarray) -> list[Any]:
+    return [None if member != member else member for member in array.tolist()]
 
 
 def write_parquet(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[str]) -> None:
@@ -157,13 +150,15 @@ def write_excel(frames: Frames, file: IO[bytes], separator: str, keep: Sequence[
     book.save(file)
 
 
-WRITERS = {".csv": write_csv, ".tsv": write_tsv, ".parquet": write_parquet, ".xlsx": write_excel}
+WRITERS: dict[str, Any] = {
+    ".csv": write_csv, ".tsv": write_csv, ".jsonl": write_lines, ".parquet": write_parquet, ".xlsx": write_excel
+}  # fmt: skip
 
 
 def inert(text: Any) -> Any:
     """Put a quote before text that a spreadsheet would run as a formula, unless it is a number."""
     starts = "".join(f"\\x{ord(start):02x}" for start in FORMULA_STARTS)
-    formula = pc.match_substring_regex(text, f"^[{starts}]")
+    formula = pc.match_substring_regex(text, f"(?s)^[{starts}].")
     if not pc.any(formula).as_py():
         return text
     formula = pc.and_not(formula, pc.match_substring_regex(text, NUMBER))

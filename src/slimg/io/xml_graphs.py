@@ -66,9 +66,7 @@ def read_gexf(source: Source) -> Reading:
 
 
 def _reading(
-    graph: ElementTree.Element,
-    attributes: Callable[[ElementTree.Element, str], dict[str, Any]],
-    directed: bool,
+    graph: ElementTree.Element, attributes: Callable[[ElementTree.Element, str], dict[str, Any]], directed: bool,
     defaults: dict[str, dict[str, Any]] | None = None,
 ) -> Reading:
     tables = {}
