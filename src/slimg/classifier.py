@@ -371,7 +371,7 @@ class SlimG(FittedModel):
             rare = rows.classes[counts.argmin()]
             notes.append(
                 f"Only {counts.min() / counts.sum():.1%} of the labels are {rare!s}: penalties were chosen by its average"
-                " precision, and it is what is reported; the scoring accuracy changes that."
+                " precision, and it is what is reported; scoring='accuracy' (--scoring accuracy) changes that."
             )
         return tuple(notes)
 

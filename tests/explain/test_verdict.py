@@ -182,3 +182,9 @@ def test_trees_that_do_better_than_a_useless_line():
     assert re.search("linear .*trees do better .*−40.0", verdict("uniform", "random", found, edges(0.5, p_more=0.5, p_less=0.5)))
     advice = format_recommendations("uniform", "random", found, CLASSES)
     assert "boosted trees" in advice[0] and "find features" not in " ".join(advice)
+
+
+def test_six_labels_cannot_say_that_predictions_are_chance():
+    above, below = Score(0.67, (0.3, 0.9), 0.33, 0.5), Score(0.33, (0.1, 0.6), 0.33, 0.5)
+    few = [evidence(0.5, 0.5, all=each, examined=n) for each, n in ((above, 6), (below, 6), (above, 200))]
+    assert [each.trust for each in few] == ["unclear", "no", "no"]

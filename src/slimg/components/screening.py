@@ -38,6 +38,7 @@ from slimg.graph.graph import Graph
 from slimg.graph.relations import opposite
 from slimg.linalg.operators import operator, steps
 from slimg.linalg.svd import leading_directions
+from slimg.system import require_unchanged
 
 COLUMNS = 64
 """q."""
@@ -236,6 +237,8 @@ def screen_reach(
     small = 0 < entries <= FAR_ENTRIES and graph.n <= FAR_NODES
     if features is None or not features.shape[1] or not small or len(rows) < FAR_LABELS or classes < 2:
         return (), ()
+    for stored in (graph.adjacency.indices, graph.adjacency.weights):
+        require_unchanged(stored)  # it is walked over in memory, where a file that was cut off ends the process
     memory, smooth = MemoryEngine(), operator("Ã_sym", graph.adjacency)
     x = memory.map_rows(dense_rows, memory.row_matrix(engine.to_array(_reduced(engine, features, FAR_COLUMNS, random_state))))
     with one_thread():

@@ -46,6 +46,8 @@ from slimg.linalg.operators import twins
 
 SURE, GAIN = 0.01, 0.02
 """p-value and score above chance from which a component counts as informative."""
+FEWEST = 20
+"""Labels below which a score above chance is not called chance."""
 PERMUTATIONS_OF_ANY = 199
 """Permutations that all components share."""
 ROWS_AT_MOST = 1_500
@@ -170,8 +172,12 @@ class Evidence:
 
     @property
     def trust(self) -> str:
-        """Whether predictions are above chance: "yes", "no", or "unclear" if either a component or all together are not."""
-        return ("no", "unclear", "yes")[self.predicts + self.all.is_above]
+        """Whether predictions are above chance: "yes", "no", or "unclear" if either a component or all together are not.
+
+        So few labels that they say neither are unclear, too.
+        """
+        few = self.examined < FEWEST and self.all.value > self.all.by_chance
+        return ("unclear" if few else "no", "unclear", "yes")[self.predicts + self.all.is_above]
 
 
 def gather(graph: Graph, parts: Components, random_state: int = 0, scoring: str = "accuracy") -> Evidence:

@@ -442,7 +442,8 @@ def _score(record: dict[str, Any]) -> tuple[str, str, str]:
         gain = models["features alone"]["gain"]
         head, words = f"The graph {format_help(Gain(gain['value'], gain['error']), 's')}.", f"{head} "
     elif trust in ("no", "unclear"):
-        head, words = f"Predictions are {'no' if trust == 'no' else 'hardly'} better than chance.", f"{head} "
+        clear = "Predictions are no better" if trust == "no" else "It is not clear that predictions are better"
+        head, words = f"{clear} than chance.", f"{head} "
     reached = f"{format_score(scoring, held['score'], 1)} ({format_range(scoring, held['score_interval'])})"
     beside = [f"{name} {format_score(scoring, each['value'], 1)}" for name, each in models.items() if name != "SlimG"]
     told = "; ".join([reached, ", ".join([*beside, format_chance(scoring, held["baseline"], 1)])])
