@@ -101,7 +101,7 @@ def test_the_record_says_what_is_true(fitted):
         (("--label", "tea"), "users.csv: there is no column 'tea' for --label: the columns are user, team, age, city, bio"),
         (("--source", "x"), "follows.csv: there is no column 'x' for --source: the columns are who, whom"),
         (("--id", "team"), "column 'team' cannot be both id and label"),
-        (("--nodes", "user.csv"), "user.csv does not exist: did you mean users.csv?"),
+        (("--nodes", "user.csv"), "user.csv does not exist: did you mean 'users.csv'?"),
         (("--nodes", "."), ". is a directory: name one of the files in it"),
         (("--features", "agee"), "there is no column 'agee' for --features"),
     ],

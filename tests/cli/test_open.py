@@ -176,7 +176,7 @@ def test_new_rows_get_what_slimg_predict_gives(server, fitted, slimg, tmp_path):
         ("what-if", {"id": NODE, "values": [["age", "old"]]}, ("'old'", "'age'", "a number")),
         ("what-if", {"id": NODE, "values": [["team", "red"]]}, ("'team'", "age, city, bio")),
         ("new-rows", {}, ("no table of nodes",)),
-        ("new-rows", {"nodes": "user,age\nx,3\n"}, ("no column 'city'",)),
+        ("new-rows", {"nodes": "user,age\nx,3\n"}, ("lacks 'city'",)),
         ("new-rows", {"nodes": "user,age,city,bio\n0007,3,rome,cat\n"}, ("no row is new",)),
         ("new-rows", {"nodes": "user,age,city,bio\nx,3,rome,cat\n", "edges": "who,whom\nx,nowhere\n"}, ("'nowhere'",)),
         ("new-rows", {"nodes": "no table"}, ("nodes",)),

@@ -29,6 +29,9 @@ DOUBTS = {
     "a code": ({"zip": np.arange(N) % 3 + 10_000}, {}, ("'zip'", "kinds={'zip': 'category'}")),
     "an id": ({"customerNo": np.arange(N) * 7 + 500}, {}, ("'customerNo'", "ignore=['customerNo']")),
     "dates": ({"day": 20_240_101 + np.arange(N) % 28}, {}, ("'day'", "20240101", "ignore=['day']")),
+    "thousands": ({"betrag": some(np.arange(N).astype(str), "1.200")}, {}, ("'betrag'", "'1.200'", "decimal=','")),
+    "thousands with a unit": ({"betrag": some([f"{k} €" for k in range(N)], "1.200 €")}, {}, ("'betrag'", "decimal=','")),
+    "labels that are equal numbers": ({"label": some((np.arange(N) % 2).astype(str), "1.0")}, {}, ("'1.0' and '1'",)),
     "a leak": ({"reason": np.where(LABEL == "DE", "moved", "died")}, {}, ("'reason'", "100.0%", "ignore=['reason']")),
     "a leak that is a number": ({"score": (LABEL == "DE") + RNG.random(N) / 2}, {}, ("'score'", "100.0%")),
     "another column fits better": ({"id": np.arange(N) + 900, "place": range(N)}, {}, ("'place'", "'id'")),
@@ -37,13 +40,15 @@ DOUBTS = {
 
 @pytest.mark.parametrize(("columns", "options", "facts"), DOUBTS.values(), ids=DOUBTS)
 def test_what_is_rather_not_meant_is_told(columns, options, facts):
-    notes = [note for note in slimg.read(EDGES, NODES.assign(**columns), **options).notes if note.startswith("Check ")]
+    graph = slimg.read(EDGES, NODES.assign(**columns), **options)
+    notes = [note for note in graph.notes if note.startswith("Check ")]
     assert any(all(each in note for each in facts) for note in notes), notes
+    assert "to check" in repr(graph) and "Check " in graph._repr_html_()
 
 
 def test_what_is_meant_raises_no_doubt():
     columns = {"income": RNG.integers(0, 99_999, N), "year": 1990 + np.arange(N) % 30, "paid": np.arange(N) % 9 + 1}
-    columns["label"] = some(LABEL, None)
+    columns |= {"label": some(LABEL, None), "kg": [f"{k}.{k:03}" for k in range(N)], "share": some(["1"] * N, "0.125")}
     assert not [note for note in slimg.read(EDGES, NODES.assign(**columns)).notes if note.startswith("Check ")]
     signs = NODES.assign(label=np.where(LABEL == "DE", -1, 1))
     assert not [note for note in slimg.read(EDGES, signs).notes if note.startswith("Check ")]

@@ -34,6 +34,8 @@ TARGETS = ("target", "dst", "to", "followee", "followed", "end", "tail", "target
 WEIGHTS = ("weight", "weights", "w")
 RELATIONS = ("relation", "rel", "edge_type", "kind", "type", "predicate")
 IDS = ("id", "node", "node_id", "nodeid", "ids", "name")
+DOUBT = "Check "
+"""How a note on what is rather not meant begins."""
 INDEX = "(index)"
 """Column of the row numbers of a frame, which may be ids; it is dropped if they are not."""
 LABELS = ("label", "class", "labels", "y")

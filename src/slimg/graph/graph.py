@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from slimg.errors import InputError
 from slimg.graph import checks
 from slimg.graph.adjacency import Adjacency, Rule, index_type
-from slimg.graph.columns import as_column, hint_of_ids, number_of, rows_in, show
+from slimg.graph.columns import DOUBT, as_column, hint_of_ids, number_of, rows_in, show
 from slimg.graph.relations import Relation, distinct_directions, require_name
 
 if TYPE_CHECKING:
@@ -789,7 +789,8 @@ class Graph:
             named = ", ".join(f"{each.name} ({number_of(each.edges, 'edge')})" for each in self.relations[:SHOWN])
             lines.append(f"Relations: {named}{' …' if len(self.relations) > SHOWN else ''}.")
         classes = dict(zip(map(str, self.classes.tolist()[:SHOWN]), map(float, counts), strict=False))
-        return as_html([*lines, *(["Labelled nodes of each class:"] if classes else [])], classes, self.notes[:SHOWN])
+        notes = sorted(self.notes, key=lambda note: not note.startswith(DOUBT))[:SHOWN]
+        return as_html([*lines, *(["Labelled nodes of each class:"] if classes else [])], classes, notes)
 
     def __repr__(self) -> str:
         parts = [number_of(self.n, "node"), number_of(self.edges, "edge")]
@@ -804,6 +805,8 @@ class Graph:
             parts.append(number_of(self.d, "feature") + (" (sparse)" if sp.issparse(self.features) else ""))
         if self.labels is not None:
             parts += [number_of(len(self.classes), "class", "classes"), f"{len(self.labelled):,} labelled"]
+        doubts = sum(note.startswith(DOUBT) for note in self.notes)
+        parts += [f"{number_of(doubts, 'note')} to check"] if doubts else []
         return f"Graph({', '.join(parts)})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:

@@ -239,6 +239,7 @@ def _as_parameters(message: str) -> str:
     """Options of the command line as parameters: ``--ignore born`` becomes ``ignore=['born']``."""
     message = message.replace("--no-weight", "weight=False").replace("--directed keeps", "directed=True keeps")
     message = re.sub(r"--(number|category|text|counts)([:,])", r"kinds=\2", message)
+    message = message.replace("--decimal ,", "decimal=','")
     message = re.sub(r"--relation (\w+) makes", r"relation='\1' makes", message)
     message = re.sub(r"--(unknown|unlabelled|ignore|missing|text|category) ('[^']*'|\w+)", _as_argument, message)
     return re.sub(r"--([a-z-]+)", lambda found: f"{found[1].replace('-', '_')}=", message)

@@ -103,6 +103,7 @@ class Column:
     def __init__(self, name: str, values: Any, absent: Sequence[str] = MISSING, decimal: str | None = None):
         self.name: str = str(name)
         self.decimal: str | None = decimal
+        self._asked: str | None = decimal
         self.odd: dict[str, int] = {}
         self.markers: dict[str, int] = {}
         self.text: Any = None
@@ -309,9 +310,10 @@ class Column:
         """Notes on classes that differ in upper and lower case alone, and on those that rather mean that there is none."""
         alike: dict[str, list[Any]] = {}
         for value in self.distinct:
-            alike.setdefault(str(value).lower(), []).append(value)
+            alike.setdefault(re.sub(r"(?<=\d)\.0+$", "", str(value).lower()), []).append(value)
         pairs = [" and ".join(map(repr, values)) for values in alike.values() if len(values) > 1]
-        notes = [f"Check the labels: {list_names(pairs, 3)} differ in case alone, and are classes of their own."] if pairs else []
+        told = f"Check the labels: {list_names(pairs, 3)} differ in case or in .0 alone, and are classes of their own."
+        notes = [told] if pairs else []
         marks = [*NO_CLASS, *(["-1"] if "0" in alike else [])]
         absent = [str(alike[mark][0]) for mark in marks if mark in alike and alike[mark][0] not in MISSING]
         if absent and len(alike) > 2:
@@ -320,9 +322,17 @@ class Column:
         return notes
 
     def doubt(self) -> list[str]:
-        """A note on whole numbers that are rather dates, ids or codes."""
+        """A note on numbers that rather have separators of thousands, and on whole ones that are rather dates, ids or codes."""
         known = np.asarray(self.numbers)[~self.missing]
         known, option = known[~np.isnan(known)], as_typed(self.name)
+        if self.text is not None and self._asked is None and self.decimal in (None, "."):
+            bare = pc.replace_substring_regex(self.present[:LOOKED_AT], _UNITS, r"\1")
+            points = pc.filter(bare, pc.match_substring(bare, "."))
+            others = pc.filter(bare, pc.invert(pc.match_substring(bare, ".")))
+            thousands = len(points) and pc.all(pc.match_substring_regex(points, r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$")).as_py()
+            if thousands and len(others) and pc.all(pc.match_substring_regex(others, r"^[+-]?\d{1,3}$")).as_py():
+                return [f"Check column {self.name!r}: {points[0].as_py()!r} is read with a decimal point; --decimal , reads it as"
+                        " thousands."]  # fmt: skip
         if len(known) < FEW_NUMBERS or (known % 1).any() or known.min() == known.max():
             return []
         months, days = known // 100 % 100, known % 100

@@ -29,7 +29,7 @@ from slimg.errors import InputError
 from slimg.explain.diagnosis import FEW, format_help
 from slimg.explain.explanation import Explanation, Term, numbered
 from slimg.explain.held_out import WORDS, Gain, HeldOut, format_chance, format_range, format_score
-from slimg.graph.columns import list_names, number_of, show
+from slimg.graph.columns import DOUBT, list_names, number_of, show
 from slimg.graph.graph import Graph
 from slimg.graph.relations import INTO, OUT
 from slimg.inference.predictions import Chances, abstention_curve, quantile
@@ -517,7 +517,7 @@ def _careful(record: dict[str, Any]) -> tuple[str, str]:
     """The first of what there is to be careful of, and the section that shows it."""
     held, found = record["held_out"], record["diagnosis"]
     few = [name for name, each in zip(record["classes"], held["classes"], strict=True) if each["nodes"] < FEW]
-    doubts = [note for note in record["read"]["notes"] if note.startswith("Check ")]
+    doubts = [note for note in record["read"]["notes"] if note.startswith(DOUBT)]
     if doubts:
         more = f" {number_of(len(doubts) - 1, 'more thing', 'more things')} to check: see the page." if len(doubts) > 1 else ""
         return f"{doubts[0]}{more}", "inputs"
