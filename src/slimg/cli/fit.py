@@ -130,13 +130,15 @@ def run(args: argparse.Namespace) -> int:
                 model.measure_fold_in()
         model.data_["reading"] = reading_record(args, inputs)
         with ThreadPoolExecutor(1, "saving") as executor:  # checksums and the disk do not need the interpreter
-            saved = executor.submit(model.save, draft / MODEL)
+            save = partial(executor.submit, model.save, draft / MODEL)
+            early = save() if graph.n < LARGE else None  # beside the components it would take the most memory of all
             from slimg.report.record import fit_record
 
             told: dict[str, Any] = {"facts": _facts(args, inputs, files), "names": _names(inputs)}
             record = fit_record(model, graph, **told, explain=explain, progress=progress)
             model.components_.blocks.clear()  # scores and states are all that is needed from here on
             release_memory()
+            saved = early or save()
             with progress.stage("writing"):
                 _write({name: draft / file for name, file in names.items()}, inputs, model, record, args.coverage)
                 saved.result()

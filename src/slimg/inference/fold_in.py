@@ -63,6 +63,8 @@ BLOCK_IDS = 1 << 16
 """Ids that are looked at together."""
 LEADING = 32
 """Directions of a long component that are kept beside those of its weights."""
+TAIL_ENTRIES = 1 << 25
+"""Entries of a tail that are computed at a time: columns do not depend on each other."""
 SHORT = 2
 """Hops up to which a component is computed in the grown graph itself."""
 
@@ -317,15 +319,19 @@ def _tail(fitted: FittedComponent, weights: Array, graph: Graph) -> Tail:
     assert isinstance(component, FeatureComponent)
     r = len(weights)
     basis, _ = np.linalg.qr(np.concatenate([np.eye(r, min(r, LEADING)), weights], axis=1))
-    step, blocks = 1 << 14, []
+    operator, engine, q = component.operator(graph.adjacency), MemoryEngine(), basis.shape[1]
+    assert operator is not None
+    own, step = np.empty((graph.n, q), np.float32), 1 << 14
     for start in range(0, graph.n, step):
         rows = np.arange(start, min(start + step, graph.n))
-        blocks.append((state.raw(state.prepared(graph, rows)) @ basis).astype(np.float32))
-    operator, engine = component.operator(graph.adjacency), MemoryEngine()
-    assert operator is not None
-    tail = operator.series(engine, engine.row_matrix(np.concatenate(blocks)), component.coefficients[:-1])
-    scale = np.maximum(np.abs(tail).max(axis=0), 1e-30).astype(np.float32)
-    return Tail((tail / scale).astype(np.float16), scale, basis.astype(np.float32))
+        own[rows] = state.raw(state.prepared(graph, rows)) @ basis
+    found, scale = np.empty((graph.n, q), np.float16), np.empty(q, np.float32)
+    width = max(1, TAIL_ENTRIES // graph.n)
+    for columns in (slice(start, start + width) for start in range(0, q, width)):
+        tail = operator.series(engine, engine.row_matrix(own[:, columns]), component.coefficients[:-1])
+        scale[columns] = np.maximum(np.abs(tail).max(axis=0), 1e-30)
+        found[:, columns] = tail / scale[columns]
+    return Tail(found, scale, basis.astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
