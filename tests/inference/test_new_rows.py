@@ -8,7 +8,7 @@ from explain_graphs import planted
 from slimg import Graph, SlimG
 from slimg.components import Diffusion, Features, paper_components
 from slimg.errors import InputError
-from slimg.inference.fold_in import node_digests
+from slimg.inference.fold_in import FittedGraph, node_digests
 
 PAIR = [(1e-4, 1e-3)]
 HIDDEN = np.array([4, 50, 51, 140])
@@ -68,6 +68,14 @@ def test_a_long_component_is_that_of_a_dense_recursion(tmp_path):
     np.testing.assert_allclose(found.scores[found.new], expected, atol=0.02)  # tails are kept in float16
     exact = model.fold_in(graph, new_rows=False).predict()[HIDDEN]
     assert (found.predict()[found.new] == exact).all()
+
+
+def test_tails_are_the_same_whatever_is_computed_at_a_time(monkeypatch):
+    model = SlimG(grid=PAIR, components=[Diffusion(rank=6)]).fit(planted())
+    (whole,) = FittedGraph.of(model.scorer_, model.graph_).tails.values()
+    monkeypatch.setattr("slimg.inference.fold_in.TAIL_ENTRIES", 2 * model.graph_.n)
+    (parts,) = FittedGraph.of(model.scorer_, model.graph_).tails.values()
+    assert whole.rows.shape[1] > 4 and all(np.array_equal(*each) for each in zip(whole, parts, strict=True))
 
 
 def test_nodes_without_edges_to_the_fitted_graph_are_exact():
