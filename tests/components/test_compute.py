@@ -1,5 +1,6 @@
 """P(A, X) against dense numpy and scikit-learn; its options; the same bits on any number of threads."""
 
+import weakref
 
 import numpy as np
 import pytest
@@ -268,3 +269,13 @@ def test_components_with_different_preparations_stand_side_by_side():
     for listed in (raw, row):
         alone = compute_components(graph, components=listed)
         np.testing.assert_array_equal(both.blocks[listed[0].name], alone.blocks[listed[0].name])
+
+
+def test_cleared_components_give_their_memory_back(monkeypatch):
+    monkeypatch.setattr("slimg.engine.memory.LARGE", 0)
+    components = compute_components(random_graph()[2])
+    held = [weakref.ref(block.base) for block in components.blocks.values()]
+    assert len(held) > 2
+    components.clear()
+    vectors = components.fitted["U"].state.spectrum.vectors  # the only ones that place nodes
+    assert [place for place in held if place() is not None and place() is not vectors.base] == []

@@ -136,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
 
             told: dict[str, Any] = {"facts": _facts(args, inputs, files), "names": _names(inputs)}
             record = fit_record(model, graph, **told, explain=explain, progress=progress)
-            model.components_.blocks.clear()  # scores and states are all that is needed from here on
+            model.components_.clear()  # scores and states are all that is needed from here on
             release_memory()
             saved = early or save()
             with progress.stage("writing"):

@@ -259,6 +259,11 @@ class Components:
         blocks, fitted = ({name: each[name] for name in kept} for each in (self.blocks, self.fitted))
         return Components(self.engine, blocks, fitted, self.rank, self.notes, self.seconds, self.screening)
 
+    def clear(self) -> None:
+        """Give back the rows and their memory; what places nodes stays."""
+        self.blocks.clear()
+        self.engine.release_unused()
+
     def labelled_rows(self, index: Array) -> Array:
         """Take some rows of P, the blocks side by side.
 
