@@ -99,24 +99,18 @@ def available_memory() -> int | None:
     int or None
         Bytes.
     """
-    rooms = [*_free_memory(), *_left_by_groups()]
+    rooms = [*_left_by_groups()]
+    with suppress(OSError):
+        lines = (PROC / "meminfo").read_text().splitlines()
+        rooms += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    with suppress(OSError, ValueError, AttributeError):  # all that there is, where the system says no more
+        rooms.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     with suppress(ImportError, OSError, ValueError):  # Windows has no such limits
         import resource
 
         if (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) >= 0:
             rooms.append(limit - int((PROC / "self" / "statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE"))
     return max(0, min(rooms)) if rooms else None
-
-
-def _free_memory() -> list[int]:
-    """Bytes that the machine has free, if it says."""
-    with suppress(OSError):
-        for line in (PROC / "meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return [int(line.split()[1]) * 1024]
-    with suppress(ValueError, OSError, AttributeError):
-        return [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    return []
 
 
 def _left_by_groups() -> Iterator[int]:

@@ -96,8 +96,7 @@ def measured(options: Options) -> tuple[Any, Any]:
     wrong += [] if options.matrix is None or options.matrix.suffix == ".npy" else [options.matrix]
     if wrong or len(options.nodes) != 1 or not options.edges:
         what = f"not {wrong[0]}" if wrong else "one table of nodes and at least one of edges"
-        read = "CSV, TSV and Parquet, and a matrix as .npy"
-        raise InputError(f"estimate measures {read}, {what}: give numbers, as --nodes 2.4M --edges 62M")
+        raise InputError(f"estimate measures CSV, TSV, Parquet and .npy, {what}: give numbers, as --nodes 2.4M --edges 62M")
     begun = time.perf_counter()
     tables = [FileTable.open(source) for source in (*options.nodes, *options.edges)]
     heads = [table.head() for table in tables]

@@ -129,19 +129,16 @@ def run(args: argparse.Namespace) -> int:
             with progress.stage("measuring"):
                 model.measure_fold_in()
         model.data_["reading"] = reading_record(args, inputs)
-        with ThreadPoolExecutor(1, "saving") as executor:  # checksums and the disk do not need the interpreter
-            save = partial(executor.submit, model.save, draft / MODEL)
-            early = save() if graph.n < LARGE else None  # beside the components it would take the most memory of all
-            from slimg.report.record import fit_record
+        from slimg.report.record import fit_record
 
-            told: dict[str, Any] = {"facts": _facts(args, inputs, files), "names": _names(inputs)}
-            record = fit_record(model, graph, **told, explain=explain, progress=progress)
-            model.components_.clear()  # scores and states are all that is needed from here on
-            release_memory()
-            saved = early or save()
-            with progress.stage("writing"):
-                _write({name: draft / file for name, file in names.items()}, inputs, model, record, args.coverage)
-                saved.result()
+        told: dict[str, Any] = {"facts": _facts(args, inputs, files), "names": _names(inputs)}
+        record = fit_record(model, graph, **told, explain=explain, progress=progress)
+        model.components_.clear()  # scores and states are all that is needed from here on
+        release_memory()
+        with ThreadPoolExecutor(1, "saving") as executor, progress.stage("writing"):
+            saved = executor.submit(model.save, draft / MODEL)  # checksums and the disk do not need the interpreter
+            _write({name: draft / file for name, file in names.items()}, inputs, model, record, args.coverage)
+            saved.result()
     record["seconds"] = progress.seconds
     if args.json:
         from slimg.report.record import results

@@ -227,10 +227,8 @@ def require_memory(needed: int, what: str, otherwise: str) -> None:
     """
     free = available_memory()
     if free is not None and needed > free:
-        raise TooLarge(
-            f"{what} takes about {show_bytes(needed)} of memory beside what this process has, but {show_bytes(free)} are"
-            f" available to it: use {otherwise}"
-        )
+        sizes = f"about {show_bytes(needed)} of memory beside what this process has, but {show_bytes(free)} are available to it"
+        raise TooLarge(f"{what} takes {sizes}: use {otherwise}")
 
 
 def show_seconds(seconds: float) -> str:

@@ -321,11 +321,9 @@ def _tail(fitted: FittedComponent, weights: Array, graph: Graph) -> Tail:
     basis, _ = np.linalg.qr(np.concatenate([np.eye(r, min(r, LEADING)), weights], axis=1))
     operator, engine, q = component.operator(graph.adjacency), MemoryEngine(), basis.shape[1]
     assert operator is not None
-    own, step = np.empty((graph.n, q), np.float32), 1 << 14
-    for start in range(0, graph.n, step):
-        rows = np.arange(start, min(start + step, graph.n))
+    own, found, scale = np.empty((graph.n, q), np.float32), np.empty((graph.n, q), np.float16), np.empty(q, np.float32)
+    for rows in np.array_split(np.arange(graph.n), -(-graph.n >> 14)):
         own[rows] = state.raw(state.prepared(graph, rows)) @ basis
-    found, scale = np.empty((graph.n, q), np.float16), np.empty(q, np.float32)
     width = max(1, TAIL_ENTRIES // graph.n)
     for columns in (slice(start, start + width) for start in range(0, q, width)):
         tail = operator.series(engine, engine.row_matrix(own[:, columns]), component.coefficients[:-1])
