@@ -6,10 +6,12 @@ from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from sklearn.model_selection import StratifiedKFold
 
+from explain_graphs import planted
 from slimg import Graph, SlimG
 from slimg.errors import InputError
 from slimg.explain.held_out import HeldOut, wilson
 from slimg.learn.objective import softmax
+from slimg.report import scores
 from slimg.report.scores import confusion, held_out, per_class, reliability, summary
 
 
@@ -99,3 +101,21 @@ def test_validation_rows_hold_out_nothing():
     model = SlimG(grid=[(0.0, 1e-2)]).fit(graph, train=np.arange(40), val=np.arange(40, 60))
     with pytest.raises(InputError, match="fit without val"):
         held_out(model)
+
+
+@pytest.mark.parametrize("d", [12, 80])
+def test_trees_are_grown_on_features_means_over_neighbours_and_degrees(d):
+    """Of few features; of more on the leading columns of each component. A node without neighbours has a mean below all."""
+    graph = planted(d=d)
+    model = SlimG(grid=[(0, 1e-3)]).fit(graph)
+    rows = model.components_.labelled_rows(model.trained_on_)
+    table, told = scores._table(model, rows)
+    a, x = graph.adjacency.to_scipy().toarray(), np.asarray(graph.features)
+    np.testing.assert_array_equal(table[:, 0], a.sum(axis=1)[model.trained_on_])
+    if d == 12:
+        means = np.where(a.any(axis=1)[:, None], a @ x / np.maximum(a.sum(axis=1), 1)[:, None], -1e9)
+        np.testing.assert_allclose(table[:, 1 : 1 + 2 * d], np.hstack([means, x])[model.trained_on_], rtol=1e-5)
+        assert "means over neighbours" in told and table.shape[1] > 1 + 2 * d
+    else:
+        np.testing.assert_array_equal(table[:, 1:5], rows[:, :4])
+        assert "columns of the components" in told

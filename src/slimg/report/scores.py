@@ -285,8 +285,8 @@ def _trees(model: Model, rows: Array, codes: Array, notes: list[str]) -> tuple[A
     weights = None if model.class_weight is None else class_weights(model.class_weight, model.classes_, codes)
     chances = np.full((len(codes), c), np.nan)
     trees = HistGradientBoostingClassifier(
-        max_iter=grown, learning_rate=min(0.2, 10 / grown), min_samples_leaf=int(np.clip(len(codes) // 50, 5, 20)),
-        early_stopping=False, random_state=model.random_state,
+        max_iter=grown, learning_rate=min(0.2, 10 / grown), max_leaf_nodes=8, early_stopping=False,
+        min_samples_leaf=int(np.clip(len(codes) // 50, 5, 20)), random_state=model.random_state,
     )  # fmt: skip
     for fit, check in folds:
         given = None if weights is None else weights[fit]  # any make scikit-learn's bins slow
