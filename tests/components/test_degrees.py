@@ -160,6 +160,19 @@ def test_degrees_alone_are_told_of_the_network():
     np.testing.assert_array_equal(parts.blocks["bins(degree)"] > 0, full[:, :BINS] > 0)
 
 
+def test_ranges_of_other_numbers_are_refused():
+    _, graph = airports(n=60)
+    fitted = compute_components(graph, components=[NeighbourRanges(columns=(0, 2))]).fitted["bins(A_row X)"]
+    for component in (NeighbourRanges(), NeighbourRanges(columns=(0,))):
+        with pytest.raises(InputError, match="ranges of 2 numbers"):
+            component.project(fitted.state, Target(graph, np.arange(3)))
+    with pytest.raises(InputError, match="below 5, not 9"):
+        NeighbourRanges(columns=(9,)).project(fitted.state, Target(graph, np.arange(3)))
+    for wrong in ({"of": fitted.state["of"][:9]}, {"names": fitted.state["names"][:5]}, {"of": fitted.state["of"] + 1}):
+        with pytest.raises(InputError, match="bins"):
+            fitted.component.from_arrays(fitted.state | wrong)
+
+
 def test_categories_of_a_table_without_numbers_are_shares_of_neighbours(tmp_path):
     rng = np.random.default_rng(0)
     nodes = pd.DataFrame({"id": np.arange(200), "city": rng.choice(["rome", "oslo"], 200)})

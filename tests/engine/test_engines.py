@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from slimg.components import EnergyRank, compute_components, paper_components
+from slimg.components import EnergyRank, NeighbourRanges, PropagatedFeatures, compute_components, paper_components
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.base import signed_rows
 from slimg.graph.graph import Graph
@@ -239,3 +239,10 @@ def test_components_and_predictions_agree_with_those_in_memory(any_engine, commu
     vectors = any_engine.to_array(parts.fitted["U"].state.spectrum.vectors).astype(np.float64)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(parts.widths["U"]), atol=1e-5)
     assert np.mean(predictions(communities, parts) == predicted) >= 0.99
+
+
+def test_soft_rows_and_ranges_of_the_neighbourhood_are_those_in_memory(any_engine, communities):
+    listed = [PropagatedFeatures(soft=True), NeighbourRanges(columns=(0, 1, 4))]
+    parts, expected = (compute_components(communities, each, components=listed) for each in (any_engine, MemoryEngine(threads=1)))
+    for name, block in expected.blocks.items():
+        np.testing.assert_allclose(any_engine.to_array(parts.blocks[name]), block, atol=2e-6)

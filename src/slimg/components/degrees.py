@@ -211,6 +211,8 @@ class NeighbourRanges(Component):
     def project(self, state: dict[str, Array], target: Target) -> Array:
         """One in the range of each number."""
         values = self.numbers(target.graph, target.rows, state.get("places"))
+        if BINS * values.shape[1] != len(state["starts"]):
+            raise InputError(f"{self.name} has ranges of {len(state['starts']) // BINS} numbers, the graph {values.shape[1]}")
         return indicators(values, state["starts"].reshape(-1, BINS)[:, 1:])
 
     def feature_names(self, state: dict[str, Array]) -> tuple[str, ...]:
@@ -228,7 +230,7 @@ class NeighbourRanges(Component):
         """What each edge carries: an equal share of its direction."""
         near = [matrix.neighbours(int(target.rows[0])) for matrix in _matrices(target.graph, self.steps)]
         counts = np.array([len(nodes) for nodes in near])
-        totals = np.bincount(state["of"], self.project(state, target)[0] * weights, len(counts))
+        totals = np.bincount(state["of"], self.project(state, target)[0] * weights, len(near))
         return np.concatenate(near), np.repeat(totals / np.maximum(counts, 1), counts)
 
     def column_steps(self, state: dict[str, Array]) -> tuple[str, ...]:
@@ -254,11 +256,10 @@ class NeighbourRanges(Component):
 
     def _kept(self, every: Array) -> Array:
         """The columns that are kept."""
-        if self.columns is None:
-            return every
-        if max(self.columns) >= every.shape[1]:
-            raise InputError(f"columns of {self.name} must be below {every.shape[1]}, not {max(self.columns)}")
-        return every[:, list(self.columns)]
+        columns = list(range(every.shape[1]) if self.columns is None else self.columns)
+        if max(columns) >= every.shape[1]:
+            raise InputError(f"columns of {self.name} must be below {every.shape[1]}, not {max(columns)}")
+        return every[:, columns]
 
 
 @dataclass(frozen=True)
