@@ -1,5 +1,6 @@
 """Sizes as text and as bytes, and what the system has of them."""
 
+import gc
 import resource
 
 import numpy as np
@@ -58,6 +59,7 @@ def test_memory_is_what_the_nearest_limit_leaves(tmp_path, monkeypatch, version)
 
 
 def test_resident_memory_follows_what_is_held():
+    gc.collect()
     before = resident()
     held = np.ones(1 << 24)
     assert resident() - before > 0.9 * held.nbytes

@@ -62,7 +62,7 @@ def graph_folder(tmp_path_factory):
     return folder / "graph"
 
 
-def run(graph_folder, work, extra=160 << 20):
+def run(graph_folder, work, extra=192 << 20):
     (graph_folder.parent / "run.py").write_text(RUN)
     return Forked(graph_folder, extra, work, script=graph_folder.parent / "run.py", stdout=f"{work}.json")
 
