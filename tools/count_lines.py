@@ -13,7 +13,7 @@ import tokenize
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "slimg"
-LIMITS = {"files": 190, "core": 17_700, "total": 24_950}
+LIMITS = {"files": 190, "core": 17_700, "total": 24_800}
 """Most files, most lines of the core (without ``lab``), most lines in total."""
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
