@@ -147,6 +147,8 @@ class Weighted:
         return scaled if other is None else scaled + np.float32(self.second) * other
 
 
+FEW_ROWS = 8
+"""Rows up to which paths from them are added up in dense columns."""
 OPERATORS = ("A", "A_row", "A_sym", "Ã_row", "Ã_sym")
 
 
@@ -388,27 +390,31 @@ class Steps:
         for k in reversed(range(len(self.matrices))):
             found = self.matrices[k] @ found
             if self.coefficients[k]:
-                found = found + self.coefficients[k] * rows[np.searchsorted(self.reached, self.levels[k])]
+                found = found + self.coefficients[k] * rows[self._places(k)]
         return found
 
     def paths(self) -> csr_array:
-        """(Σ_k c_k Opᵏ)[R₀, R_h], columns ascending in each row; of a single row, which soon reaches most, as a dense one."""
-        if len(self.levels[0]) == 1:
-            row, found = np.ones(1), np.zeros(len(self.reached))
+        """(Σ_k c_k Opᵏ)[R₀, R_h], columns ascending in each row; of few rows, which soon reach most, by way of dense ones."""
+        m, size = len(self.levels[0]), len(self.reached)
+        if m <= FEW_ROWS:
+            rows, found = np.eye(m), np.zeros((size, m))
             for k, coefficient in enumerate(self.coefficients):
-                row = self.matrices[k - 1].T @ row if k else row
+                rows = self.matrices[k - 1].T @ rows if k else rows
                 if coefficient:
-                    found[np.searchsorted(self.reached, self.levels[k])] += coefficient * row
-            return csr_array(found[None])
-        here, total = identity(len(self.levels[0]), format="csr"), csr_array((len(self.levels[0]), len(self.reached)))
+                    found[self._places(k)] += coefficient * rows
+            return csr_array(found.T)
+        here, total = identity(m, format="csr"), csr_array((m, size))
         for k, coefficient in enumerate(self.coefficients):
             here = csr_array(here @ self.matrices[k - 1] if k else here)
             if coefficient:
-                place = np.searchsorted(self.reached, self.levels[k])[here.indices]
+                place = np.arange(size)[self._places(k)][here.indices]
                 total = total + csr_array((coefficient * here.data, place, here.indptr), shape=total.shape)
-        found = csr_array(total)
-        found.sort_indices()
-        return found
+        total.sort_indices()
+        return total
+
+    def _places(self, k: int) -> Any:
+        """Where R_k lies in R_h; all of it where both are one array, as of the later ones of many hops."""
+        return slice(None) if self.levels[k] is self.reached else np.searchsorted(self.reached, self.levels[k])
 
 
 def steps(operators: Sequence[Operator], rows: Array, coefficients: Sequence[float]) -> Steps:
@@ -428,10 +434,9 @@ def steps(operators: Sequence[Operator], rows: Array, coefficients: Sequence[flo
     matrices: list[csr_array] = []
     for place, operator in enumerate(operators):
         if len(levels) > 2 and operator is operators[place - 1] and np.array_equal(levels[-1], levels[-2]):
-            matrices.append(matrices[-1])
-            levels.append(levels[-1])
-            continue
-        matrix, reached = _step(operator, levels[-1], whole=2 * len(levels[-1]) > n and len(levels) > 1)
+            matrix, reached = matrices[-1], levels[-1]
+        else:
+            matrix, reached = _step(operator, levels[-1], whole=2 * len(levels[-1]) > n and len(levels) > 1)
         matrices.append(matrix)
         levels.append(reached)
     return Steps(matrices, levels, tuple(coefficients))
@@ -484,10 +489,8 @@ def _step(operator: Operator, rows: Array, whole: bool) -> tuple[csr_array, Arra
         place = place[: block.nnz]
     block = csr_array((block.data, place, block.indptr), shape=(len(rows), len(reached)))
     if loop:
-        own = csr_array(
-            (np.full(len(rows), loop), np.searchsorted(reached, rows), np.arange(len(rows) + 1)), shape=block.shape
-        )
-        block = csr_array(block + own)
+        loops = np.full(len(rows), loop), np.searchsorted(reached, rows), np.arange(len(rows) + 1)
+        block = csr_array(block + csr_array(loops, shape=block.shape))
     if before is not None:
         block.data *= before[reached][block.indices]
     if after is not None:
