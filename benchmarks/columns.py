@@ -1,13 +1,15 @@
-"""What weights of words and features far around a node add, by nested validation: no label outside of the labelled set is read.
+"""What weights of words and features around a node add, by nested validation: no label outside of the labelled set is read.
 
 Rows to learn from, to choose on and to compare on are those of `selection.py`. The default search is run on the columns of
 
     rows that sum to one    the default list with normalize="row", for counts that the default weights
     default                 the default list
+    ten powers              the same with `Diffusion()` in the place of `PageRank()`
     far                     the default list and `screening.FAR`
     by labels               the same where `screen_reach` takes it for the labels that are learned from
 
-Gains are paired: of "default" over "rows that sum to one" (weights), of "far" and "by labels" over "default".
+Gains are paired: of "default" over "rows that sum to one" (weights) and over "ten powers" (PageRank), of "far" and
+"by labels" over "default".
 
     python benchmarks/columns.py [--graphs cora,cities] [--shares 2.5,8] [--draws 6]
 """
@@ -23,13 +25,19 @@ from records import read, write
 from selection import SMALL, rows_of
 from validation import Variant, load, score
 
-from slimg.components import compute_components, default_components
+from slimg.components import Diffusion, PageRank, compute_components, default_components
 from slimg.components.component import FEW_FEATURES
 from slimg.components.features import FeatureComponent
 from slimg.components.screening import FAR, screen_reach
 from slimg.engine.memory import MemoryEngine
 
-GAINS = {"weights": ("default", "rows that sum to one"), "far": ("far", "default"), "by labels": ("by labels", "default")}
+POWERS = Diffusion()
+GAINS = {
+    "weights": ("default", "rows that sum to one"),
+    "PageRank": ("default", "ten powers"),
+    "far": ("far", "default"),
+    "by labels": ("by labels", "default"),
+}
 
 
 def main() -> None:
@@ -51,9 +59,12 @@ def scores(name: str, share: float, draws: int) -> dict[str, list[float]]:
     graph, found = GENERATED[name]() if name in GENERATED else load(name), dict[str, list[float]]()
     rows = [rows_of(graph, name, share, seed) for seed in range(draws)]
     components = default_components(len(rows[0][0]), graph.n, graph.d)
-    parts = compute_components(graph, components=[*components, replace(FAR, soft=graph.d < FEW_FEATURES)])
-    far, default = dict(parts.blocks), {each: block for each, block in parts.blocks.items() if each != FAR.name}
-    variants = {"default": default, "far": far}
+    longer = [replace(each, soft=graph.d < FEW_FEATURES) for each in (POWERS, FAR)]
+    parts = compute_components(graph, components=[*components, *longer])
+    default = {each.name: parts.blocks[each.name] for each in components if each.name in parts.blocks}
+    near = {each: block for each, block in default.items() if each != PageRank().name}
+    variants = {"default": default, "ten powers": near | {POWERS.name: parts.blocks[POWERS.name]}}
+    variants["far"] = default | {FAR.name: parts.blocks[FAR.name]}
     if any(each.startswith("Features are counts") for each in parts.notes):
         plain = [replace(each, normalize="row") for each in components if isinstance(each, FeatureComponent)]
         variants["rows that sum to one"] = default | compute_components(graph, components=plain).blocks

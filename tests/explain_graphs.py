@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+from oracles import chebyshev
 from slimg import Graph
 
 NAMES = ["ash", "elm", "oak"]
@@ -73,6 +74,8 @@ def dense_scores(model, matrix, features):
             if kind[0] == "S":
                 end = float(kind[2:] or 0.1)
                 spread = sum(end * (1 - end) ** k * np.linalg.matrix_power(sym, k) for k in range(int(hops) + 1))
+            elif kind == "PPR":
+                spread = chebyshev(sym, 0.05, int(hops))
             else:
                 power = {"X": np.eye(len(matrix)), "A_row": row, "A_sym": sym}[kind]
                 spread = np.linalg.matrix_power(power, int(hops or 1))

@@ -3,12 +3,14 @@
     F(W, b) = Σ_i w_i [logsumexp(Wᵀf_i + b) − (Wᵀf_i + b)_{y_i}] + λ₁ ‖W‖₁ + λ₂ Σ_g ‖W_g‖_F,      Σ_i w_i = 1
 
 `fista` is an accelerated proximal gradient method with restarts: slow, simple, and unlike the solver it judges in every
-respect. `gap` bounds how far any point is above the minimum, by a dual point made feasible with bisection.
+respect. `gap` bounds how far any point is above the minimum, by a dual point made feasible with bisection. `chebyshev` is the
+polynomial of `PageRank`.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import BarycentricInterpolator
 from scipy.optimize import brentq, minimize
 from scipy.special import logsumexp, softmax
 
@@ -123,3 +125,10 @@ def gap(task, weights, intercept):
     mixed = scale * softmax(scores, axis=1) + (1 - scale) * np.eye(task.classes)[task.codes]
     entropy = -(mixed * np.log(np.maximum(mixed, 1e-300))).sum(axis=1)
     return task.objective(weights, intercept) - float(task.row_weights @ entropy)
+
+
+def chebyshev(smooth, alpha, steps):
+    """p(Ã_sym): of the eigenvalues, the polynomial through 1 / (1 − (1 − α) x) at the zeros of T_{steps + 1}, times α."""
+    zeros = np.cos(np.pi * (np.arange(steps + 1) + 0.5) / (steps + 1))
+    values, vectors = np.linalg.eigh(smooth)
+    return vectors * BarycentricInterpolator(zeros, alpha / (1 - (1 - alpha) * zeros))(values) @ vectors.T

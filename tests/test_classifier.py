@@ -20,7 +20,7 @@ from slimg.learn import SparseGroupLogisticRegression
 from slimg.learn.path import Record, best
 
 PAPER_NAMES = ("U", "X", "A_row^2 X", "A_sym^2 X")
-NAMES = ("U", "U_sym", *PAPER_NAMES[1:], "S^10 X")
+NAMES = ("U", "U_sym", *PAPER_NAMES[1:], "PPR^10 X")
 
 
 def planted(n=240, c=3, d=12, shares=None, inside=0.12, outside=0.02, noise=1.0, seed=0):
@@ -335,13 +335,13 @@ def test_cora(load_real):
         accuracies.append(100 * (again.predict() == graph.labels)[each.test].mean())
     assert np.mean(accuracies) >= 77
     weights = model.component_weights()
-    assert tuple(weights) == (*PAPER_NAMES, "S^10 X", "S_0.01^100 X") and min(weights.values()) >= 0
+    assert tuple(weights) == (*PAPER_NAMES, "PPR^10 X", "S_0.01^100 X") and min(weights.values()) >= 0
     assert weights["A_row^2 X"] + weights["A_sym^2 X"] > 0
     # the paper reads a graph from these: on Cora neighbours tell more than a node's own words or place
     assert max(weights["U"], weights["X"]) < max(weights["A_row^2 X"], weights["A_sym^2 X"])
     strong = SlimG(grid=[(0, 0.06)], tol=1e-6)  # a gap of 1e-4 may be reached before a component is gone
     strong.fit(graph, train=split.train, val=split.val, propagated=model.components_)
-    assert strong.zero_components_ == ("U", "X", "A_sym^2 X", "S^10 X") and not strong.coef_["U"].any()
+    assert strong.zero_components_ == ("U", "X", "A_row^2 X", "A_sym^2 X") and not strong.coef_["U"].any()
     assert model.rank_ == 256
     pair = SlimG(grid=[(1e-4, 1e-3)], components=paper_components()).fit(graph, train=split.train, val=split.val)
     assert pair.rank_ == 1052 and pair.zero_components_ == ("U", "X") and pair.component_weights()["U"] == 0.0

@@ -84,7 +84,7 @@ def test_rows_are_those_of_the_components(graph):
     parts = SlimG().propagate(graph)
     np.testing.assert_array_equal(rows, parts.labelled_rows(np.array([4, 2])))
     names = transformer.get_feature_names_out()
-    assert len(names) == rows.shape[1] and names[0] == "U 0" and names[-1].startswith("S^10 X")
+    assert len(names) == rows.shape[1] and names[0] == "U 0" and names[-1].startswith("PPR^10 X")
     groups = list(transformer.widths_.values())
     model = SparseGroupLogisticRegression(1e-3, 1e-2, groups).fit(transformer.transform(graph.ids), graph.labels)
     assert model.score(transformer.transform(graph.ids), graph.labels) > 0.8

@@ -1,6 +1,6 @@
 """`SlimG`: a list of components and a sparse-group logistic regression.
 
-    P(A, X) = U ‖ g(X) ‖ g(A_row²X) ‖ g(Ã_sym²X) ‖ g(S X)        computed once (`slimg.components`)
+    P(A, X) = U ‖ g(X) ‖ g(A_row²X) ‖ g(Ã_sym²X) ‖ g(PPR X)      computed once (`slimg.components`)
     min_W  mean CE over labelled rows + λ₁‖W‖₁ + λ₂ Σ_g ‖W_g‖_F  for each pair of a path (`slimg.learn`)
     the pair with the best validation accuracy predicts every node
 """

@@ -19,6 +19,7 @@ from slimg.components import (
     EnergyRank,
     Features,
     NeighbourRanges,
+    PageRank,
     PropagatedFeatures,
     Structure,
     Target,
@@ -49,6 +50,8 @@ FAMILY = [
     Diffusion(),
     Diffusion(alpha=0.5, steps=3, pca=False),
     Diffusion(steps=0, rank=4),
+    PageRank(),
+    PageRank(alpha=0.3, steps=4, soft=True),
     PropagatedFeatures(soft=True),
     NeighbourRanges(),
     NeighbourRanges(columns=(3, 0)),
@@ -176,9 +179,10 @@ def test_rows_are_soft_by_default_where_features_are_few():
 
 def test_names_formulas_and_titles():
     assert [each.name for each in PAPER_COMPONENTS] == ["U", "X", "A_row^2 X", "A_sym^2 X"]
-    assert [each.name for each in DEFAULT_COMPONENTS] == ["U", "X", "A_row^2 X", "A_sym^2 X", "S^10 X"]
-    assert [each.name for each in default_components(256)] == ["U", "X", "A_row^1 X", "A_row^2 X", "A_sym^2 X", "S^10 X"]
+    assert [each.name for each in DEFAULT_COMPONENTS] == ["U", "X", "A_row^2 X", "A_sym^2 X", "PPR^10 X"]
+    assert [each.name for each in default_components(256)] == ["U", "X", "A_row^1 X", "A_row^2 X", "A_sym^2 X", "PPR^10 X"]
     assert Diffusion(alpha=0.2, steps=3).name == "S_0.2^3 X"
+    assert PageRank(alpha=0.2, steps=3).name == "PPR_0.2^3 X"
     assert [each.formula for each in PAPER_COMPONENTS] == ["U", "g(X)", "g(A_row² X)", "g(Ã_sym² X)"]
     assert PropagatedFeatures(steps=1, pca=False).formula == "A_row X"
     assert "one step" in PropagatedFeatures(steps=1).title and "13 steps" in PropagatedFeatures(kind="sym", steps=13).title
@@ -224,6 +228,7 @@ def test_features_without_columns_are_no_features():
         (lambda: Diffusion(alpha=1.0), "alpha.*1.0"),
         (lambda: Diffusion(alpha="much"), "alpha.*much"),
         (lambda: Diffusion(steps=-1), "steps.*-1"),
+        (lambda: PageRank(steps=13), "steps.*12.*13"),
         (lambda: EnergyRank(0), "energy.*0"),
         (lambda: EnergyRank(1.5), "energy.*1.5"),
         (lambda: EnergyRank(max_rank="many"), "max_rank.*many"),
@@ -268,6 +273,6 @@ def test_a_component_that_would_take_too_long_is_left_out_with_a_note(monkeypatc
     monkeypatch.setattr(Diffusion, "most_entries", graph.adjacency.nnz - 1)
     result = compute_components(graph)
     assert result.names == ("U", "X", "A_row^2 X", "A_sym^2 X")
-    assert any("edges" in note and "S^10 X" in note for note in result.notes)
+    assert any("edges" in note and "PPR^10 X" in note for note in result.notes)
     with pytest.raises(InputError, match=r"S\^10 X.*edges"):
         compute_components(graph, components=[Diffusion()])

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA as SklearnPCA
 
+from oracles import chebyshev
 from slimg.components import (
     EnergyRank,
     Structure,
@@ -110,9 +111,9 @@ def test_the_default_list_equals_the_dense_formula():
     dense["sym"] /= np.sqrt(np.outer(dense["sym"].sum(axis=1), dense["sym"].sum(axis=1)))
     total = x.sum(axis=1, keepdims=True)
     x = np.divide(x, total, out=np.zeros_like(x), where=total > 0)
-    spread = sum(0.1 * 0.9**k * np.linalg.matrix_power(dense["sym"], k) for k in range(11))
+    spread = chebyshev(dense["sym"], 0.05, 10)
     result = compute_components(graph, components=with_normalize(default_components(), "row"))
-    for name, matrix in (("X", np.eye(60)), ("A_row^2 X", dense["row"] @ dense["row"]), ("S^10 X", spread)):
+    for name, matrix in (("X", np.eye(60)), ("A_row^2 X", dense["row"] @ dense["row"]), ("PPR^10 X", spread)):
         scores = SklearnPCA(svd_solver="full").fit_transform(matrix @ x)
         unit = scores / np.maximum(np.linalg.norm(scores, axis=1, keepdims=True), 1e-12)
         mine = result.blocks[name]
@@ -239,7 +240,7 @@ def test_more_features_than_nodes():
 
 def test_ranks_and_widths_of_cora(load_real):
     graph = load_real("cora")
-    assert compute_components(graph).widths == {"U": 64, **dict.fromkeys(("X", "A_row^2 X", "A_sym^2 X", "S^10 X"), 256)}
+    assert compute_components(graph).widths == {"U": 64, **dict.fromkeys(("X", "A_row^2 X", "A_sym^2 X", "PPR^10 X"), 256)}
     result = compute_components(graph, components=PAPER)
     assert result.rank == 1052
     assert set(result.widths.values()) == {1052}

@@ -6,8 +6,9 @@ import pytest
 import scipy.sparse as sp
 
 from explain_graphs import planted
+from oracles import chebyshev
 from slimg import Graph, SlimG
-from slimg.components import DEFAULT_COMPONENTS, Diffusion, Features, PropagatedFeatures, Target, compute_components
+from slimg.components import DEFAULT_COMPONENTS, Diffusion, Features, PageRank, PropagatedFeatures, Target, compute_components
 from slimg.components.row_scaling import dense_rows, unit_rows
 from slimg.linalg import svd
 
@@ -41,10 +42,28 @@ def test_without_steps_or_with_alpha_near_one_it_is_x_itself():
     np.testing.assert_allclose(rows_of(graph, Diffusion(alpha=1 - 1e-7, pca=False)), own, atol=1e-5)
 
 
-def test_it_shares_the_hops_of_the_same_operator():
+@pytest.mark.parametrize("alpha, steps", [(0.05, 10), (0.05, 12), (0.5, 1), (0.02, 2)])
+def test_the_polynomial_is_that_of_chebyshev(alpha, steps):
+    graph, smooth, x = network()
+    rows = rows_of(graph, PageRank(alpha=alpha, steps=steps, pca=False, normalize=None))
+    np.testing.assert_allclose(rows, unit_rows(chebyshev(smooth, alpha, steps) @ x), atol=2e-5)
+
+
+def test_ten_hops_are_near_the_sum_of_all_steps_and_few_do_where_alpha_is_large():
+    graph, smooth, x = network()
+    whole = 0.05 * np.linalg.inv(np.eye(30) - 0.95 * smooth)
+    powers = sum(0.05 * 0.95**k * np.linalg.matrix_power(smooth, k) for k in range(11))
+    near, cut = (np.linalg.norm(each - whole, 2) for each in (chebyshev(smooth, 0.05, 10), powers))
+    assert near < 0.06 and cut == pytest.approx(0.95**11, abs=1e-6)
+    exact = 0.6 * np.linalg.solve(np.eye(30) - 0.4 * smooth, x)
+    np.testing.assert_allclose(rows_of(graph, PageRank(alpha=0.6, pca=False, normalize=None)), unit_rows(exact), atol=1e-5)
+
+
+@pytest.mark.parametrize("longer", [Diffusion(), PageRank()], ids=["S", "PPR"])
+def test_it_shares_the_hops_of_the_same_operator(longer):
     graph, _, _ = network()
-    both = compute_components(graph, components=[PropagatedFeatures(kind="sym"), Diffusion()])
-    for component in (PropagatedFeatures(kind="sym"), Diffusion()):
+    both = compute_components(graph, components=[PropagatedFeatures(kind="sym"), longer])
+    for component in (PropagatedFeatures(kind="sym"), longer):
         np.testing.assert_allclose(both.blocks[component.name], rows_of(graph, component), atol=1e-5)
 
 
@@ -73,7 +92,7 @@ def test_parts_of_a_score_add_up_with_a_reduced_x(reduced):
 def test_a_new_node_is_placed_as_if_the_formula_were_computed_on_the_grown_graph(reduced):
     model, graph = reduced
     rows = np.array([graph.n - 1, 0, 5])
-    for name in ("X", "A_row^2 X", "A_sym^2 X", "S^10 X"):
+    for name in ("X", "A_row^2 X", "A_sym^2 X", "PPR^10 X"):
         fitted = model.components_.fitted[name]
         state, component = fitted.state, fitted.component
         x = dense_rows(state.prepared(graph, np.arange(graph.n)))

@@ -208,7 +208,7 @@ def test_a_number_and_its_complement_are_propagated_as_one_column(monkeypatch):
     halved = compute_components(graph, ENGINE)
     whole = compute_components(graph.with_reading(None), ENGINE)
     assert graph.d == 4 * 2 + 1 + 3
-    for name in ("X", "A_row^2 X", "A_sym^2 X", "S^10 X"):
+    for name in ("X", "A_row^2 X", "A_sym^2 X", "PPR^10 X"):
         state = halved.fitted[name].state
         assert state.basis.shape == (12, 1 + 4 + 1 + 3) and whole.fitted[name].state.basis is None
         np.testing.assert_allclose(state.mean, whole.fitted[name].state.mean, atol=1e-6)

@@ -21,7 +21,7 @@ def evidence(graph):
 
 
 def test_everything_planted_is_found(evidence):
-    assert set(evidence.alone) == set(evidence.without) == {"U", "U_sym", "X", "A_row^2 X", "A_sym^2 X", "S^10 X"}
+    assert set(evidence.alone) == set(evidence.without) == {"U", "U_sym", "X", "A_row^2 X", "A_sym^2 X", "PPR^10 X"}
     assert all(each.is_informative and each.p == 0.01 for each in evidence.alone.values())
     assert evidence.all.value > 0.9 and evidence.majority == pytest.approx(1 / 3, abs=0.01)
     for each in (*evidence.alone.values(), evidence.all):

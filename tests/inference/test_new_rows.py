@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from explain_graphs import planted
+from oracles import chebyshev
 from slimg import Graph, SlimG
-from slimg.components import Diffusion, Features, paper_components
+from slimg.components import Diffusion, Features, PageRank, paper_components
 from slimg.errors import InputError
 from slimg.inference.fold_in import FittedGraph, node_digests
 
@@ -42,12 +43,13 @@ def test_short_components_are_those_of_the_whole_graph(tmp_path, sparse, weighte
         np.testing.assert_array_equal(each.predict(given), found.predict())
 
 
-def test_a_long_component_is_that_of_a_dense_recursion(tmp_path):
-    graph = planted()
+@pytest.mark.parametrize("long", [Diffusion, PageRank])
+def test_a_long_component_is_that_of_a_dense_recursion(tmp_path, long):
+    graph, component = planted(), long(rank=6, normalize=None)
     small, given = rest(graph, HIDDEN), alone(graph, HIDDEN)
-    model = SlimG(grid=PAIR, components=[Diffusion(rank=6, normalize=None)]).fit(small)
+    model = SlimG(grid=PAIR, components=[component]).fit(small)
     found = SlimG.load(model.save(tmp_path / "m.slimg")).fold_in(given)
-    fitted = model.components_.fitted["S^10 X"]
+    fitted = model.components_.fitted[component.name]
     order = np.r_[np.setdiff1d(np.arange(graph.n), HIDDEN), HIDDEN]
     matrix = graph.adjacency.to_scipy().toarray().astype(float)[order][:, order]
 
@@ -56,15 +58,17 @@ def test_a_long_component_is_that_of_a_dense_recursion(tmp_path):
         scale = 1 / np.sqrt(loops.sum(axis=1))
         return loops * scale[:, None] * scale
 
-    n = small.n
+    n, alpha = small.n, component.alpha
     old, both = smoothing(matrix[:n, :n]), smoothing(matrix)
-    tail = sum(0.1 * 0.9**k * np.linalg.matrix_power(old, k) for k in range(10)) @ small.features
-    own = 0.1 * graph.features[HIDDEN].astype(float)
+    tail = sum(alpha * (1 - alpha) ** k * np.linalg.matrix_power(old, k) for k in range(10)) @ small.features
+    if long is PageRank:
+        tail = chebyshev(old, alpha, 10) @ small.features
+    own = alpha * graph.features[HIDDEN].astype(float)
     state = own
     for _ in range(10):
-        state = own + 0.9 * (both[n:, :n] @ tail + both[n:, n:] @ state)
+        state = own + (1 - alpha) * (both[n:, :n] @ tail + both[n:, n:] @ state)
     raw = (state - fitted.state.mean) @ fitted.state.pca.components.T
-    expected = raw / np.linalg.norm(raw, axis=1, keepdims=True) @ model.coef_["S^10 X"] + model.intercept_
+    expected = raw / np.linalg.norm(raw, axis=1, keepdims=True) @ model.coef_[component.name] + model.intercept_
     np.testing.assert_allclose(found.scores[found.new], expected, atol=0.02)  # tails are kept in float16
     exact = model.fold_in(graph, new_rows=False).predict()[HIDDEN]
     assert (found.predict()[found.new] == exact).all()

@@ -15,8 +15,9 @@ import pytest
 import slimg
 from benchmarks.fuzz import model_file as fuzz
 from explain_graphs import planted
+from oracles import chebyshev
 from slimg import Graph, SlimG
-from slimg.components import Diffusion, PropagatedFeatures, Target
+from slimg.components import Diffusion, PageRank, PropagatedFeatures, Target
 from slimg.errors import InputError, MissingExtra
 
 DOCS = Path(__file__).parents[2] / "docs" / "model-file.md"
@@ -165,10 +166,10 @@ def test_weights_whose_scores_would_overflow_are_refused(oracle):
 
 def test_hops_have_a_bound():
     """A small file could ask for 10¹² of them, which the reader would compute."""
-    for component in (PropagatedFeatures, Diffusion):
-        assert component(steps=1000).hops == 1000
-        with pytest.raises(InputError, match="1000"):
-            component(steps=1001)
+    for component, most in ((PropagatedFeatures, 1000), (Diffusion, 1000), (PageRank, 12)):
+        assert component(steps=most).hops == most
+        with pytest.raises(InputError, match=str(most)):
+            component(steps=most + 1)
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):
@@ -206,7 +207,7 @@ def test_the_lines_of_the_documentation_score_a_row(tmp_path, monkeypatch, measu
         rows["bins(A_row X)"] = around.component.project(around.state, Target(graph, np.arange(graph.n)))
         bins = lines["prepare"](np.asarray(graph.features, float), parts["bins(X)"]["state"])
         rows |= {"bins(X)": bins, "A_row^2 bins(X)": row @ row @ bins, "A_sym^2 bins(X)": sym @ sym @ bins}
-    rows["S^10 X"] = sum(0.1 * 0.9**k * np.linalg.matrix_power(sym, k) @ X for k in range(11))
+    rows["PPR^10 X"] = chebyshev(sym, 0.05, 10) @ X
     found = [lines["probabilities"]({name: each[i] for name, each in rows.items()}) for i in range(graph.n)]
     np.testing.assert_allclose(found, model.predict_proba(), atol=1e-5)
 

@@ -1,9 +1,9 @@
 """The blocks of columns that a linear classifier learns on, one class for each kind.
 
 Public: `Component` and its subclasses `Structure` (U), `Features` (X), `PropagatedFeatures` (A_row^h X, Ã_sym^h X) and
-`Diffusion` (S X), `PathFeatures` (along relations), `Degrees` (by relation), `NeighbourRanges` and `DegreeRanges` (means of
-numbers and degrees, in ranges), the lists `DEFAULT_COMPONENTS` and `PAPER_COMPONENTS` (`paper_components` makes it with other
-options), the rule `EnergyRank`, and `compute_components` with its result `Components`.
+`Diffusion` (S X), `PageRank` (p(Ã_sym) X), `PathFeatures` (along relations), `Degrees` (by relation), `NeighbourRanges` and
+`DegreeRanges` (means of numbers and degrees, in ranges), the lists `DEFAULT_COMPONENTS` and `PAPER_COMPONENTS`
+(`paper_components` makes it with other options), the rule `EnergyRank`, and `compute_components` with its result `Components`.
 `Attribution`, `Context`, `Cost` and `Target` are what the methods of a component take and return. The rest is internal.
 """
 
@@ -17,7 +17,7 @@ from slimg.components.compute import (
     paper_components,
 )
 from slimg.components.degrees import DegreeRanges, Degrees, NeighbourRanges
-from slimg.components.features import Diffusion, Features, PathFeatures, PropagatedFeatures
+from slimg.components.features import Diffusion, Features, PageRank, PathFeatures, PropagatedFeatures
 from slimg.components.structure import Structure
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "EnergyRank",
     "Features",
     "NeighbourRanges",
+    "PageRank",
     "PathFeatures",
     "PropagatedFeatures",
     "Structure",

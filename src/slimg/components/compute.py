@@ -1,6 +1,6 @@
 """The rows of P(A, X) for a list of components.
 
-    P(A, X) = U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(S X)        the default; the paper's are the first four
+    P(A, X) = U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(p(Ã_sym) X)        the default; the paper's are the first four
 
 A wide X is reduced once, to the columns that all components of features start from (`slimg.linalg.svd`). Passes over A are
 shared: the first hops of all operators gather the same rows once, and components with 2 and 4 hops of one operator take four
@@ -33,10 +33,10 @@ from slimg.components.component import (
     lacking,
 )
 from slimg.components.features import (
-    Diffusion,
     FeatureComponent,
     Features,
     FeatureState,
+    PageRank,
     PathFeatures,
     PropagatedFeatures,
 )
@@ -118,7 +118,7 @@ PAPER_COMPONENTS = paper_components()
 
 
 def default_components(labels: int = 0, nodes: int = 0, features: int | None = None) -> tuple[Component, ...]:
-    """Make the default list: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(S X), each with its default rank.
+    """Make the default list: U ‖ g(X) ‖ g(A_row² X) ‖ g(Ã_sym² X) ‖ g(p(Ã_sym) X), each with its default rank.
 
     From 100 labels to learn from on, more can be learned: U has two columns for each of them, up to 512, and g(A_row X), the mean
     features of direct neighbours, is a component too. Where there are no features, or fewer than 64, the edges have to say more:
@@ -137,13 +137,13 @@ def default_components(labels: int = 0, nodes: int = 0, features: int | None = N
     Returns
     -------
     tuple of Component
-        Structure, Features, PropagatedFeatures of both kinds, and Diffusion.
+        Structure, Features, PropagatedFeatures of both kinds, and PageRank.
 
     Examples
     --------
     >>> from slimg.components import default_components
     >>> [component.name for component in default_components()]
-    ['U', 'X', 'A_row^2 X', 'A_sym^2 X', 'S^10 X']
+    ['U', 'X', 'A_row^2 X', 'A_sym^2 X', 'PPR^10 X']
     >>> structure, _, near, *_ = default_components(labels=150)
     >>> structure.rank, near.name
     (300, 'A_row^1 X')
@@ -156,7 +156,7 @@ def default_components(labels: int = 0, nodes: int = 0, features: int | None = N
         near = (PropagatedFeatures(steps=1, soft=few),) if nodes * FEATURE_RANK <= WIDE_ENTRIES else ()
     far = (PropagatedFeatures(kind=kind, soft=few) for kind in ("row", "sym"))
     second = (replace(structure, normalize=True),) if few else ()
-    return structure, *second, Features(soft=few), *near, *far, Diffusion(soft=few)
+    return structure, *second, Features(soft=few), *near, *far, PageRank(soft=few)
 
 
 DEFAULT_COMPONENTS = default_components()

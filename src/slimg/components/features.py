@@ -16,9 +16,10 @@ A_row^h X and Ã_sym^h X: the features of the neighbourhood.
     A_row = D⁻¹ A                        the mean over neighbours; h hops away
     Ã_sym = D̃^-½ (A + I) D̃^-½            smoothed within h hops, the node itself included
 
-S X: the features of a wide neighbourhood, those of near nodes most (personalised PageRank of X).
+S X and PPR X: the features of a wide neighbourhood, those of near nodes most (personalised PageRank of X).
 
     S = α Σ_{k=0..K} (1 − α)ᵏ Ã_symᵏ     a walk that ends with probability α at each of at most K steps
+    PPR = p(Ã_sym) ≈ α (I − (1 − α) Ã_sym)⁻¹    all steps, by the polynomial p of K hops that meets it at Chebyshev's zeros
 
 R_a R_b X: the features at the end of a path along relations and directions.
 
@@ -39,6 +40,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from scipy.sparse import csr_array, identity, issparse
 
 from slimg.components.component import (
@@ -80,8 +82,6 @@ SHARED = 4
 """Components of the default list that share one reduction of X."""
 MOST_STEPS = 1_000
 """Hops of a component: a model file of a stranger may ask for any number."""
-ALPHA = 0.1
-"""Probability with which the walk of S ends at a step, unless it is given."""
 PATH_RANK = 64
 """Columns of a path: there may be many paths."""
 FEW = 4
@@ -564,9 +564,11 @@ class Diffusion(FeatureComponent):
     (0.25, 0.1875)
     """
 
-    alpha: float = ALPHA
+    alpha: float = 0.1
     steps: int = 10
 
+    letter: ClassVar[str] = "S"
+    most_steps: ClassVar[int] = MOST_STEPS
     needs_edges: ClassVar[bool] = True
     most_entries: ClassVar[int | None] = 1 << 26
     title: ClassVar[str] = "the features around it, near ones most"
@@ -576,17 +578,17 @@ class Diffusion(FeatureComponent):
         super().__post_init__()
         if not _is_number(self.alpha) or not 0 < self.alpha < 1:
             raise InputError(f"alpha must be a number above 0 and below 1, not {self.alpha!r}")
-        check_whole_number(self.steps, "steps", 0, MOST_STEPS)
+        check_whole_number(self.steps, "steps", 0, self.most_steps)
 
     @property
     def name(self) -> str:
-        """``S^10 X``, with the number of hops, and α where it is not 0.1."""
-        return f"S{'' if self.alpha == ALPHA else f'_{self.alpha:g}'}^{self.steps} {self.source}"
+        """``S^10 X``, with the number of hops, and α where it is not the default."""
+        return f"{self.letter}{'' if self.alpha == type(self).alpha else f'_{self.alpha:g}'}^{self.steps} {self.source}"
 
     @property
     def formula(self) -> str:
         """``g(S¹⁰ X)``, with the number of hops."""
-        plain = f"S{str(self.steps).translate(SUPERSCRIPTS)} {self.source}"
+        plain = f"{self.letter}{str(self.steps).translate(SUPERSCRIPTS)} {self.source}"
         return f"g({plain})" if self.pca else plain
 
     @property
@@ -599,9 +601,62 @@ class Diffusion(FeatureComponent):
         """Weights α (1 − α)ᵏ of the powers."""
         return tuple(self.alpha * (1 - self.alpha) ** k for k in range(self.steps + 1))
 
+    @property
+    def tail(self) -> tuple[float, ...]:
+        """Weights of the powers in T, with which F = α I + (1 − α) Ã_sym T."""
+        return self.coefficients[:-1]
+
     def operator(self, adjacency: Adjacency) -> Operator:
         """Ã_sym of a graph."""
         return operator("Ã_sym", adjacency)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageRank(Diffusion):
+    """The features by personalised PageRank, in few hops: g(p(Ã_sym) X), p(x) ≈ α / (1 − (1 − α) x).
+
+    α (I − (1 − α) Ã_sym)⁻¹ is the sum S of all powers. The polynomial p of degree ``steps`` that meets it at the zeros of a
+    Chebyshev polynomial differs from it by at most 0.06 for α = 0.05 and 10 hops, where the first ten powers lack 0.57.
+
+    Parameters
+    ----------
+    rank : int or EnergyRank, default=256
+        The number of columns of g, or the rule that decides it.
+    pca : bool, default=True
+        False keeps the propagated features themselves, with rows of length one.
+    normalize : "auto", "row", "standard", "bins" or None, default="auto"
+        As for `Diffusion`.
+    soft : bool, default=False
+        As for `Diffusion`.
+    alpha : float, default=0.05
+        Above 0 and below 1; the larger, the nearer.
+    steps : int, default=10
+        The number of hops, at most 12: the weights of the powers grow with it, and with them what rounding does.
+
+    Examples
+    --------
+    >>> from slimg.components import PageRank
+    >>> PageRank().name, PageRank().formula
+    ('PPR^10 X', 'g(PPR¹⁰ X)')
+    >>> round(sum(PageRank(alpha=0.3).coefficients), 3)
+    1.0
+    """
+
+    alpha: float = 0.05
+
+    letter: ClassVar[str] = "PPR"
+    most_steps: ClassVar[int] = 12
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """Weights of the powers in p."""
+        met: Any = chebyshev.chebinterpolate(lambda x: self.alpha / (1 - (1 - self.alpha) * x), self.steps)
+        return tuple(chebyshev.cheb2poly(met).tolist())
+
+    @property
+    def tail(self) -> tuple[float, ...]:
+        """The same: p(x) is near to α + (1 − α) x p(x), which it would be with all steps."""
+        return self.coefficients
 
 
 def _is_number(value: Any) -> bool:

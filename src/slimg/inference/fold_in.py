@@ -42,8 +42,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from slimg.components.component import Component, FittedComponent, Target
-from slimg.components.features import FeatureComponent
+from slimg.components.component import FittedComponent, Target
+from slimg.components.features import Diffusion
 from slimg.engine.base import Array, reader
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
@@ -270,16 +270,16 @@ class Tail(NamedTuple):
         """p W of new nodes from the tail of their fitted neighbours."""
         component, state = fitted.component, fitted.state
         graph, rows, known = target
-        ratio, basis = ratio_of(component), self.basis.astype(np.float64)
-        assert isinstance(component, FeatureComponent) and known is not None and ratio is not None
-        own = component.coefficients[0] * (state.raw(state.prepared(graph, rows)) @ basis)
+        basis = self.basis.astype(np.float64)
+        assert isinstance(component, Diffusion) and known is not None
+        own = component.alpha * (state.raw(state.prepared(graph, rows)) @ basis)
         way = steps(component.operators(graph)[:1], rows, (0.0, 1.0))
         matrix, there = way.matrices[0], known[way.reached] >= 0
         old = matrix[:, there] @ (self.rows[known[way.reached[there]]].astype(np.float64) * self.scale)
         among, place = matrix[:, ~there], np.searchsorted(rows, way.reached[~there])
         found = own
         for _ in range(component.hops):
-            found = own + ratio * (old + among @ found[place])
+            found = own + (1 - component.alpha) * (old + among @ found[place])
         raw = found - state.shift @ basis if state.mean is not None else found
         length = component.lengths(state, raw)
         return raw / np.where(length > 0, length, 1)[:, None] @ (basis.T @ weights.astype(np.float64))
@@ -299,34 +299,24 @@ class FittedGraph:
         return cls(graph, tails)
 
 
-def ratio_of(component: Component) -> float | None:
-    """ρ of a component that is a long geometric sum of one operator, else None."""
-    if not isinstance(component, FeatureComponent) or component.hops <= SHORT:
-        return None
-    weights = np.array(component.coefficients)
-    if not weights.all() or not np.allclose(weights[1:] / weights[:-1], weights[1] / weights[0]):
-        return None
-    return float(weights[1] / weights[0]) if type(component).operator is not FeatureComponent.operator else None
-
-
 def long_components(scorer: Scorer) -> list[str]:
-    """Names of the long components with weights."""
-    return [name for name in scorer.used if ratio_of(scorer.components[name].component) is not None]
+    """Names of the long components with weights: Z = α X + (1 − α) Ã_sym Z, Z of the fitted nodes being their tail."""
+    listed = {name: scorer.components[name].component for name in scorer.used}
+    return [name for name, each in listed.items() if isinstance(each, Diffusion) and each.hops > SHORT]
 
 
 def _tail(fitted: FittedComponent, weights: Array, graph: Graph) -> Tail:
     component, state = fitted.component, fitted.state
-    assert isinstance(component, FeatureComponent)
+    assert isinstance(component, Diffusion)
     r = len(weights)
     basis, _ = np.linalg.qr(np.concatenate([np.eye(r, min(r, LEADING)), weights], axis=1))
     operator, engine, q = component.operator(graph.adjacency), MemoryEngine(), basis.shape[1]
-    assert operator is not None
     own, found, scale = np.empty((graph.n, q), np.float32), np.empty((graph.n, q), np.float16), np.empty(q, np.float32)
     for rows in np.array_split(np.arange(graph.n), -(-graph.n >> 14)):
         own[rows] = state.raw(state.prepared(graph, rows)) @ basis
     width = max(1, TAIL_ENTRIES // graph.n)
     for columns in (slice(start, start + width) for start in range(0, q, width)):
-        tail = operator.series(engine, engine.row_matrix(own[:, columns]), component.coefficients[:-1])
+        tail = operator.series(engine, engine.row_matrix(own[:, columns]), component.tail)
         scale[columns] = np.maximum(np.abs(tail).max(axis=0), 1e-30)
         found[:, columns] = tail / scale[columns]
     return Tail(found, scale, basis.astype(np.float32))
