@@ -19,6 +19,7 @@ from slimg.io import Source
 from slimg.io.features import FeaturePlan
 from slimg.io.inputs import Options, read_inputs, with_recorded_columns
 from slimg.io.values import MISSING, distinct_names, frame_of
+from slimg.system import release_memory
 
 KINDS = {"number": "number", "category": "category", "text": "words", "counts": "counts"}
 """Kind of a column → its name in the plan of features."""
@@ -158,11 +159,11 @@ def read(
     reading = _recorded(like)
     plan = FeaturePlan.from_dict(reading["plan"]) if reading.get("plan") else None
     try:
-        inputs = read_inputs(with_recorded_columns(options, reading), need_label=None, plan=plan)
+        graph = read_inputs(with_recorded_columns(options, reading), need_label=None, plan=plan).graph
     except InputError as error:
         raise InputError(_as_parameters(str(error))) from None
-    notes = tuple(_as_parameters(note) for note in inputs.graph.notes)
-    return replace(inputs.graph, notes=notes)
+    release_memory()  # tables of text leave several times what the graph takes
+    return replace(graph, notes=tuple(_as_parameters(note) for note in graph.notes))
 
 
 def _recorded(like: Any) -> Mapping[str, Any]:
