@@ -23,7 +23,7 @@ from slimg.components import Components, paper_components
 from slimg.graph import Graph, Split
 from slimg.graph.splits import REAL, SYNTHETIC, stratified
 from slimg.lab import datasets, sanity
-from slimg.learn.labelled import Labelled
+from slimg.learn.objective import Labelled
 from slimg.learn.path import Pair, best, default_pairs, solve_path, validate
 
 GRAPHS = ["semantic-homophily", "semantic-heterophily", "semantic-uniform", "random-homophily", "cora", "chameleon", "photo"]

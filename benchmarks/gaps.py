@@ -15,7 +15,7 @@ from records import write
 
 from slimg.engine import MemoryEngine
 from slimg.learn import solver
-from slimg.learn.labelled import Labelled, Problem
+from slimg.learn.objective import Labelled, Problem
 
 PAIRS = [(0.0, 1e-2), (1e-4, 1e-3), (1e-5, 1e-5), (0.0, 1e-3)]
 ROUNDING = 1e-6

@@ -47,7 +47,7 @@ def main() -> None:
 def compare(oracle: str, l1: float, group: float, matrix: Array, codes: Array, widths: list[int]) -> dict[str, Any]:
     """One pair; ``relative`` is how far their objective is above ours."""
     from slimg.engine.memory import MemoryEngine
-    from slimg.learn.labelled import Problem
+    from slimg.learn.objective import Problem
     from slimg.learn.solver import solve
 
     group_of = np.repeat(np.arange(len(widths)), widths)

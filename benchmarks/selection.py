@@ -38,8 +38,7 @@ from slimg.components import compute_components, default_components
 from slimg.engine.memory import MemoryEngine
 from slimg.graph.splits import stratified
 from slimg.learn import path
-from slimg.learn.labelled import Labelled, stratified_folds
-from slimg.learn.objective import METRICS, default_scoring, log_loss
+from slimg.learn.objective import METRICS, Labelled, default_scoring, log_loss, stratified_folds
 from slimg.learn.path import Pair, largest_penalty, rounded, solve_path, warm_start_groups
 from slimg.learn.search import SCALES
 

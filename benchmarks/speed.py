@@ -125,7 +125,7 @@ def overlapping_classes(rows: int, random_state: int = 0) -> tuple[np.ndarray, n
 def child(path: str) -> None:
     """Twelve pairs in a process of their own, so that its memory is theirs."""
     from slimg.engine.memory import MemoryEngine
-    from slimg.learn.labelled import Problem
+    from slimg.learn.objective import Problem
     from slimg.learn.path import paper_pairs, solve_path
 
     before = peak_bytes()

@@ -32,8 +32,7 @@ from slimg.components.row_scaling import unit_rows
 from slimg.engine.memory import MemoryEngine
 from slimg.graph.splits import stratified
 from slimg.learn import path, search
-from slimg.learn.labelled import Labelled
-from slimg.learn.objective import METRICS
+from slimg.learn.objective import METRICS, Labelled
 
 DATA = Path(os.environ.get("SLIMG_DATA", "../shared/data"))
 SEEDS = {"cora": 10, "citeseer": 10, "chameleon": 10, "squirrel": 8, "actor": 6, "reddit": 4}

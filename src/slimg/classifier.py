@@ -23,8 +23,7 @@ from slimg.errors import InputError, check_whole_number
 from slimg.graph.checks import check_graph
 from slimg.graph.columns import show
 from slimg.graph.graph import Graph
-from slimg.learn.labelled import Labelled, class_weights
-from slimg.learn.objective import check_scoring
+from slimg.learn.objective import Labelled, check_scoring, class_weights
 from slimg.learn.search import SearchConfig, SearchResult, search
 from slimg.learn.solver import check_stopping, warn_unconverged
 from slimg.progress import progress_for, reporting

@@ -7,8 +7,8 @@ import pytest
 import slimg
 from slimg import Graph, SlimG
 from slimg.components import DegreeRanges, Degrees, NeighbourRanges, Target, compute_components
-from slimg.components.degrees import gap_edges
 from slimg.components.row_scaling import BINS
+from slimg.components.structure import gap_edges
 from slimg.engine.mapped import MappedEngine
 from slimg.errors import InputError
 

@@ -10,7 +10,7 @@ from slimg.components import EnergyRank, NeighbourRanges, PropagatedFeatures, co
 from slimg.engine import MemoryEngine, Scaling
 from slimg.engine.base import signed_rows
 from slimg.graph.graph import Graph
-from slimg.learn.labelled import Problem
+from slimg.learn.objective import Problem
 from slimg.learn.path import Pair, solve_path
 from slimg.linalg import krylov
 

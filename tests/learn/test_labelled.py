@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slimg.engine.memory import MemoryEngine
-from slimg.learn.labelled import BLOCK_WORK, TASK_WORK, Labelled, Rows, add_hessian_product, stratified_folds
+from slimg.learn.objective import BLOCK_WORK, TASK_WORK, Labelled, Rows, add_hessian_product, stratified_folds
 
 ONE_TASK = [(1, 1, 2), (7, 3, 2), (300, 40, 3), (70, 4212, 7)]
 SEVERAL_TASKS = [(30_000, 120, 7), (9_000, 900, 6)]
@@ -46,7 +46,7 @@ def test_every_row_is_checked_once_and_every_class_is_learned():
 
 @pytest.mark.parametrize("limit", [0, 1 << 27])
 def test_tasks_give_their_results_in_order_side_by_side_or_not(limit, monkeypatch):
-    monkeypatch.setattr("slimg.learn.labelled.SHARED_WORK", limit)
+    monkeypatch.setattr("slimg.learn.objective.SHARED_WORK", limit)
     assert labelled_rows({"a": 2}).each([lambda which=which: which for which in range(5)]) == list(range(5))
 
 

@@ -8,7 +8,7 @@ import pytest
 from oracles import Task, gap
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.learn.labelled import Problem
+from slimg.learn.objective import Problem
 from slimg.learn.path import (
     SEPARATE,
     Pair,

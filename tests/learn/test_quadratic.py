@@ -7,8 +7,7 @@ from scipy.special import softmax
 from oracles import random_task
 from slimg.engine.memory import MemoryEngine
 from slimg.learn import solver
-from slimg.learn.labelled import Rows
-from slimg.learn.objective import SparseGroup
+from slimg.learn.objective import Rows, SparseGroup
 from slimg.learn.solver import conjugate_step, newton_step
 
 

@@ -8,8 +8,7 @@ from sklearn.preprocessing import label_binarize
 from slimg import Graph, SlimG
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.learn.labelled import Labelled
-from slimg.learn.objective import METRICS, default_scoring
+from slimg.learn.objective import METRICS, Labelled, default_scoring
 from slimg.learn.path import ranked
 from slimg.learn.search import SearchConfig, search
 

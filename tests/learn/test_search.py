@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.learn.labelled import Labelled, stratified_folds
+from slimg.learn.objective import Labelled, stratified_folds
 from slimg.learn.path import Pair, best
 from slimg.learn.search import SearchConfig, _Patience, search
 from slimg.learn.solver import solve
@@ -49,7 +49,7 @@ def test_scores_of_rows_held_out_are_those_the_record_counts(labelled):
 @pytest.mark.parametrize("grid", ["path", PAIRS])
 def test_folds_run_concurrently_give_the_same_bits(labelled, grid, monkeypatch):
     one, two = (search(SearchConfig(grid), replace(labelled, engine=MemoryEngine(threads)), None) for threads in (1, 2))
-    monkeypatch.setattr("slimg.learn.labelled.SHARED_WORK", 0)
+    monkeypatch.setattr("slimg.learn.objective.SHARED_WORK", 0)
     in_turn = search(SearchConfig(grid), labelled, None)
     for other in (two, in_turn):
         assert other.solution.weights.tobytes() == one.solution.weights.tobytes()

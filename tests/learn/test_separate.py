@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.learn.labelled import Labelled, stratified_folds
+from slimg.learn.objective import Labelled, stratified_folds
 from slimg.learn.path import (
     Check,
     SeparateFits,

@@ -10,8 +10,7 @@ from scipy.special import softmax
 from benchmarks.oracles import adelie_point, saga_point
 from oracles import Task, fista, gap, random_task, shrink
 from slimg.engine.memory import MemoryEngine
-from slimg.learn.labelled import Labelled, Problem
-from slimg.learn.objective import BLOCK_ENTRIES
+from slimg.learn.objective import BLOCK_ENTRIES, Labelled, Problem
 from slimg.learn.solver import solve
 
 TOL = 3e-8

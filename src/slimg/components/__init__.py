@@ -16,9 +16,8 @@ from slimg.components.compute import (
     default_components,
     paper_components,
 )
-from slimg.components.degrees import DegreeRanges, Degrees, NeighbourRanges
 from slimg.components.features import Diffusion, Features, PageRank, PathFeatures, PropagatedFeatures
-from slimg.components.structure import Structure
+from slimg.components.structure import DegreeRanges, Degrees, NeighbourRanges, Structure
 
 __all__ = [
     "DEFAULT_COMPONENTS",

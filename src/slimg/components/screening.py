@@ -27,10 +27,9 @@ from typing import Any
 import numpy as np
 
 from slimg.components.component import FEATURE_RANK, FEW_FEATURES, STRUCTURE_RANK, Component
-from slimg.components.degrees import DegreeRanges, Degrees, NeighbourRanges, gap_edges, indicators, table_numbers
 from slimg.components.features import PATH_RANK, Diffusion, FeatureComponent, Features, PathFeatures, PropagatedFeatures
 from slimg.components.row_scaling import BINS, Preparation, dense_rows, numbers_of, preparation_of, prepared_rows
-from slimg.components.structure import Structure
+from slimg.components.structure import DegreeRanges, Degrees, NeighbourRanges, Structure, gap_edges, indicators, table_numbers
 from slimg.engine.base import Array, Engine, RowMatrix
 from slimg.engine.blas import one_thread
 from slimg.engine.memory import MemoryEngine

@@ -35,9 +35,8 @@ from typing import Any
 import numpy as np
 
 from slimg.components.component import Component
-from slimg.components.degrees import NeighbourRanges
 from slimg.components.features import FeatureComponent
-from slimg.components.structure import Structure
+from slimg.components.structure import NeighbourRanges, Structure
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.system import atomic_write

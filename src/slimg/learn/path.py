@@ -37,8 +37,7 @@ import numpy as np
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
 from slimg.errors import InputError, choices
-from slimg.learn.labelled import Labelled, Problem, Rows
-from slimg.learn.objective import accuracy, log_loss
+from slimg.learn.objective import Labelled, Problem, Rows, accuracy, log_loss
 from slimg.learn.solver import Solution, solve
 
 PAPER_L1 = (1e-3, 1e-4, 1e-5)

@@ -30,8 +30,7 @@ import numpy as np
 
 from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
-from slimg.learn.labelled import Labelled, Problem, stratified_folds
-from slimg.learn.objective import METRICS, check_scoring, default_scoring, log_loss
+from slimg.learn.objective import METRICS, Labelled, Problem, check_scoring, default_scoring, log_loss, stratified_folds
 from slimg.learn.path import (
     Candidate,
     Check,

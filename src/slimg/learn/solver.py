@@ -45,8 +45,7 @@ from slimg.engine.base import Array
 from slimg.engine.blas import one_thread
 from slimg.engine.kernels import SUMS, compiled
 from slimg.errors import InputError
-from slimg.learn.labelled import Problem, Rows
-from slimg.learn.objective import Fit, SparseGroup, soft
+from slimg.learn.objective import Fit, Problem, Rows, SparseGroup, soft
 
 ACCURACY, FINE, FINER = 0.3, 1e-3, 0.1
 """The relative accuracy of a Newton step: the slope of its model falls to this share. From a gap of ``FINE`` on it is
@@ -729,7 +728,7 @@ def conjugate_step(x, hx, r, d, h, free, stiffness, pull, unit, places, sums, li
     Updates x, H x, the residual r and the direction d (k × c); ``intercept`` (6 × c) holds the same for v. Residuals are
     scaled, M⁻¹r = r/diagonal + lift_g lifted ⟨lifted, r⟩_g. Returns the new size ⟨r, M⁻¹r⟩ of the residual; −1 says that the
     curvature ⟨d, S(d)⟩ is not positive, and nothing was changed. ``sums`` (2 × groups + 1) is scratch, ``places`` (k) the
-    group of each row, the last for rows in none. Compiled, as `slimg.learn.labelled.add_hessian_product` is.
+    group of each row, the last for rows in none. Compiled, as `slimg.learn.objective.add_hessian_product` is.
     """
     k, c = d.shape
     xb, hxb, rb, db, hb, intercept_diagonal = intercept

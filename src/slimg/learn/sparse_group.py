@@ -13,8 +13,7 @@ from slimg._sklearn import BaseEstimator, ClassifierMixin
 from slimg.engine.base import Array
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError
-from slimg.learn.labelled import Problem, class_weights
-from slimg.learn.objective import softmax
+from slimg.learn.objective import Problem, class_weights, softmax
 from slimg.learn.solver import check_stopping, solve, warn_unconverged
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from slimg import __version__
-from slimg.components.degrees import Degrees, NeighbourRanges
+from slimg.components.structure import Degrees, NeighbourRanges
 from slimg.errors import InputError
 from slimg.explain.diagnosis import FEW, format_help
 from slimg.explain.explanation import Explanation, Term, numbered

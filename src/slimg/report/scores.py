@@ -26,13 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from slimg.components.degrees import DegreeRanges, NeighbourRanges, table_numbers, values_of
+from slimg.components.structure import DegreeRanges, NeighbourRanges, table_numbers, values_of
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.explain.held_out import WORDS, Gain, HeldOut, format_difference, format_score, wilson
 from slimg.inference.predictions import calibrate
-from slimg.learn.labelled import Labelled, class_weights, stratified_folds
-from slimg.learn.objective import ROUNDING, softmax
+from slimg.learn.objective import ROUNDING, Labelled, class_weights, softmax, stratified_folds
 from slimg.learn.path import rounded
 from slimg.learn.search import SearchConfig, search
 

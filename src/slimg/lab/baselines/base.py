@@ -28,8 +28,7 @@ from slimg.engine.memory import MemoryEngine
 from slimg.errors import InputError, check_whole_number, choices
 from slimg.graph.checks import check_graph
 from slimg.graph.graph import Graph
-from slimg.learn.labelled import stratified_folds
-from slimg.learn.objective import log_loss
+from slimg.learn.objective import log_loss, stratified_folds
 from slimg.learn.path import best
 
 Estimator = TypeVar("Estimator", bound="WithHyperparameters")
