@@ -12,8 +12,9 @@ A component of your own is a frozen dataclass with a name, a formula and a few m
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from inspect import isabstract
 from threading import RLock
 from typing import Any, ClassVar, NamedTuple
@@ -123,7 +124,46 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Attribution:
+class Product:
+    """M β (m × c), computed when it is read: of a few classes, `product @ z`, M (β z) is much cheaper.
+
+    Attributes
+    ----------
+    rows : callable
+        β (d × c), or β z of any shape (d, …) → its product with M.
+    beta : array of shape (d, c)
+        β.
+    """
+
+    rows: Callable[[Array], Array]
+    beta: Array
+
+    def __matmul__(self, z: Array) -> Array:
+        return self.rows(self.beta @ z)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.rows(self.beta), dtype)
+
+
+class Shares:
+    """What sources and features contribute, as arrays that are computed when they are read first."""
+
+    by_source: Array | Product
+    by_feature: Array | Product | None
+
+    @cached_property
+    def source_scores(self) -> Array:
+        """What each source contributes, shape (m, c)."""
+        return np.asarray(self.by_source)
+
+    @cached_property
+    def features(self) -> Array | None:
+        """What each feature contributes, shape (d, c); None for a component that is not made of features."""
+        return None if self.by_feature is None else np.asarray(self.by_feature)
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution(Shares):
     """The part of one component in the scores of one node, before it is named.
 
     Attributes
@@ -132,9 +172,9 @@ class Attribution:
         The part itself: p W.
     length : float
         ‖s‖, the length that the row was divided by.
-    sources, source_weights, source_scores : arrays of shape (m,), (m,) and (m, c)
-        Rows of the nodes it comes from, the weight of the paths from them, and what each contributes.
-    features : array of shape (d, c) or None
+    sources, source_weights, by_source : arrays of shape (m,), (m,) and (m, c)
+        Rows of the nodes it comes from, the weight of the paths from them, and what each contributes (or a `Product`).
+    by_feature : array of shape (d, c), Product or None
         What each feature contributes; None for a component that is not made of features.
     values, averages : arrays of shape (d,) or None
         How much of each feature the node (or its neighbourhood) has, and the average node.
@@ -156,8 +196,8 @@ class Attribution:
     length: float
     sources: Array
     source_weights: Array
-    source_scores: Array
-    features: Array | None = None
+    by_source: Array | Product
+    by_feature: Array | Product | None = None
     values: Array | None = None
     averages: Array | None = None
 
@@ -558,7 +598,7 @@ class Component(ABC):
         found = []
         for row, values, p, length in zip(target.rows, raw, unit, lengths, strict=True):
             scores = p @ weights
-            own = {"features": p[:, None] * weights, "values": values, "averages": np.zeros_like(values)} if named else {}
+            own = {"by_feature": p[:, None] * weights, "values": values, "averages": np.zeros_like(values)} if named else {}
             found.append(Attribution(scores, float(length), np.array([row]), np.ones(1), scores[None], **own))
         return found
 

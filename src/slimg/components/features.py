@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,6 +50,7 @@ from slimg.components.component import (
     Context,
     Cost,
     EnergyRank,
+    Product,
     Rank,
     Sizes,
     Target,
@@ -84,6 +85,8 @@ MOST_STEPS = 1_000
 """Hops of a component: a model file of a stranger may ask for any number."""
 PATH_RANK = 64
 """Columns of a path: there may be many paths."""
+PIECE, FEW_ENTRIES = 2_048, 1 << 20
+"""Rows of V that are multiplied at a time, and entries of the rows of X up to which that is done."""
 FEW = 4
 """Times by which nodes outnumber the rows they are gathered for, before features are gathered first and projected then."""
 
@@ -132,14 +135,24 @@ class FeatureState:
         return beta if self.basis is None else self.basis.astype(np.float64) @ beta
 
 
+def _from_sources(rows: Any, mean: Array, strength: Array, beta: Array) -> Array:
+    """What nodes contribute: strength ∘ (x − μ) β."""
+    return ((rows @ beta - mean @ beta).T * strength).T
+
+
+def _from_features(centred: Array, scale: float, beta: Array) -> Array:
+    """What features contribute: (b − μ) ∘ β / ‖s‖."""
+    return (centred * beta.T).T * scale
+
+
 def _times(rows: Any, basis: Array) -> Array:
-    """Rows times V, of which sparse rows of few features need a part."""
-    if issparse(rows):
-        used = np.unique(rows.indices)
-        if 2 * len(used) < len(basis):
-            places, basis = np.searchsorted(used, rows.indices), basis[used]
-            rows = csr_array((rows.data, places, rows.indptr), shape=(rows.shape[0], len(used)))
-    return rows @ basis
+    """Rows times V; of few sparse rows by the features that they have, V in float64 by pieces that stay in the cache."""
+    if not issparse(rows) or rows.shape[0] * len(basis) > FEW_ENTRIES:
+        return rows @ basis
+    dense = rows.toarray()
+    used = np.flatnonzero(dense.any(axis=0))
+    pieces = (used[k : k + PIECE] for k in range(0, len(used), PIECE))
+    return sum((dense[:, each] @ basis[each].astype(np.float64) for each in pieces), np.zeros((1, basis.shape[1])))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,18 +330,17 @@ class FeatureComponent(Component):
         raw = without_noise(state.raw(around) - state.shift, state.floor)
         lengths = self.lengths(state, raw)
         mean, beta = state.loadings(weights)
-        values, own = dense_rows(around), prepared @ beta
-        own -= mean @ beta
+        values = dense_rows(around)
         centred = values - mean
         found = []
         for k, length in enumerate(lengths):
             part, scale = slice(paths.indptr[k], paths.indptr[k + 1]), 1 / length if length > 0 else 0.0
             places, strength = paths.indices[part], paths.data[part]
-            features = centred[k][:, None] * beta * scale
-            sources = own[places]
-            sources *= (strength * scale)[:, None]
-            parts = features.sum(axis=0), float(length), reached[places], strength, sources, features, values[k], mean
-            found.append(Attribution(*parts))
+            own = prepared if len(places) == len(reached) else prepared[places]
+            by_source = Product(partial(_from_sources, own, mean, strength * scale), beta)
+            by_feature = Product(partial(_from_features, centred[k], scale), beta)
+            parts = centred[k] @ beta * scale, float(length), reached[places], strength, by_source, by_feature
+            found.append(Attribution(*parts, values[k], mean))
         return found
 
     def neighbour_scores(self, state: FeatureState, weights: Array, target: Target) -> tuple[Array, Array]:

@@ -231,8 +231,8 @@ def prepared_rows(block: Rows, how: Preparation) -> Rows:
         total = _row_sums(block)
         scale = np.divide(1, total, out=np.zeros_like(total), where=total > 0)
         if scale.max(initial=0) > MOST:
-            return (sparse.diags(scale) @ block.astype(np.float64)).astype(np.float32)
-        return sparse.diags(scale.astype(np.float32)) @ block
+            return _scaled(block.astype(np.float64), scale).astype(np.float32)
+        return _scaled(block, scale.astype(np.float32))
     rows = dense_rows(block)
     out = np.empty(rows.shape, np.result_type(rows, np.float32))
     _to_sum_one(rows, how.shifted, out)
@@ -340,6 +340,11 @@ def _weighted(block: Rows, weights: Array) -> Rows:
     if not sparse.issparse(block):
         return block * weights
     return type(block)((block.data * weights[block.indices], block.indices, block.indptr), block.shape)
+
+
+def _scaled(block: Rows, scale: Array) -> Rows:
+    """Rows of a sparse block times their factors."""
+    return type(block)((block.data * np.repeat(scale, np.diff(block.indptr)), block.indices, block.indptr), block.shape)
 
 
 def _row_sums(block: Rows) -> Array:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from slimg.components.component import Product, Shares
 from slimg.components.row_scaling import BINS, format_value, numbers_of
 from slimg.engine.base import Array
 from slimg.errors import InputError
@@ -94,7 +95,7 @@ class Number(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Part(Shares):
     """What one component contributes to the scores of the c classes.
 
     Attributes
@@ -107,10 +108,11 @@ class Part:
         The contribution to each class.
     length : float
         ‖s‖, the length that the row was divided by.
-    source_ids, source_labels, source_weights, source_scores : arrays of shape (m,), list, (m,) and (m, c)
-        The nodes it came from, their labels (None where unlabelled), the weight of the paths, and what each contributes.
-    features : array of shape (d, c) or None
-        The share of each feature; None for a component that is not made of features.
+    source_ids, source_labels, source_weights, by_source : arrays of shape (m,), list, (m,) and (m, c)
+        The nodes it came from, their labels (None where unlabelled), the weight of the paths, and what each contributes, which
+        `source_scores` has as an array.
+    by_feature : array of shape (d, c), Product or None
+        The share of each feature, which `features` has as an array; None for a component that is not made of features.
     values, averages : arrays of shape (d,) or None
         How much of each feature the node (or its neighbourhood) has, and the average node.
     feature_names : tuple of str or None
@@ -139,8 +141,8 @@ class Part:
     source_ids: Array
     source_labels: list[Any]
     source_weights: Array
-    source_scores: Array
-    features: Array | None = None
+    by_source: Array | Product
+    by_feature: Array | Product | None = None
     values: Array | None = None
     averages: Array | None = None
     feature_names: tuple[str, ...] | None = None
@@ -156,7 +158,7 @@ class Part:
     def absent(self) -> str:
         """Says that it has no sources, such as nodes at the end of a path; empty if it has."""
         found = len(self.source_ids) or self.removed or not self.reach
-        return "" if found else "there are none" if self.features is not None else "none"
+        return "" if found else "there are none" if self.by_feature is not None else "none"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -314,17 +316,17 @@ class Explanation:
             The k features and the others as one term; they add up to the component. A number of a table is one feature,
             with the value of the node, or the mean value where it is of several nodes.
         """
-        parts = [part for part in ([self.part(component)] if component else self.parts) if part.features is not None]
+        parts = [part for part in ([self.part(component)] if component else self.parts) if part.by_feature is not None]
         if not parts:
             return []
         z, sums = self._contrast(label, against), dict[Any, Array]()
         for part in parts:
-            sums[part.feature_names] = sums.get(part.feature_names, 0.0) + part.features @ z
+            sums[part.feature_names] = sums.get(part.feature_names, 0.0) + part.by_feature @ z
         owners = list({part.feature_names: part for part in parts}.values())
         firsts, totals = [], []
         for part, values in zip(owners, sums.values(), strict=True):
             groups = self._groups(part, len(values), component is not None)
-            firsts.append(np.unique(groups))
+            firsts.append(np.flatnonzero(np.bincount(groups)))
             totals.append(np.bincount(groups, values)[firsts[-1]])
         starts, total = np.cumsum([0, *map(len, firsts)]), np.concatenate(totals)
         names = []
@@ -372,9 +374,9 @@ class Explanation:
             The k nodes, the others as one term, and the rest; they add up to the component.
         """
         part, z = self.part(component), self._contrast(label, against)
-        values = part.source_scores @ z
+        values = part.by_source @ z
         terms = top_terms(values, [plain(part.source_ids[i]) for i in largest(values, k)], k, "other node")
-        rest = float(part.source_rest @ z)
+        rest = float(part.scores @ z - values.sum())
         return [*terms, Term("the average node", rest, 0)] if abs(rest) > 1e-9 else terms
 
     def feature_name(self, column: int, part: Part | None = None) -> str:
@@ -487,7 +489,7 @@ class Explanation:
         total = np.zeros(len(near))
         for part in self.parts:
             _, mine, there = np.intersect1d(near, part.source_ids, return_indices=True)
-            total[mine] += part.source_scores[there] @ z
+            total[mine] += (part.by_source @ z)[there]
         keys = {key: set(matrix.neighbours(row).tolist()) for key, matrix in graph.directions().items()}
         order = np.argsort(-np.abs(total), kind="stable")
         return [(int(near[k]), [key for key, ends in keys.items() if near[k] in ends], float(total[k])) for k in order]
@@ -495,7 +497,7 @@ class Explanation:
     def _sentence(self, part: Part, value: float, k: int) -> str:
         """``Its own features (+2.10): index +1.10, query +0.80, 12 other features +0.20.``"""
         clauses = [part.absent] if part.absent else []
-        if k and part.features is not None:
+        if k and part.by_feature is not None:
             clauses.append(_terms(self.top_features(part.name, k, against="mean")))
         if k and part.reach and len(part.source_ids):
             sources = _terms(self.top_sources(part.name, k, against="mean"), self.node)
@@ -744,15 +746,15 @@ def _parts(scorer: Scorer, view: View, name: str, rows: Array) -> list[Part]:
         c, nothing = len(scorer.classes), np.zeros(0)
         return [Part(name, title, True, np.zeros(c), 0.0, nothing, [], nothing, np.zeros((0, c)))] * len(rows)
     fitted = scorer.components[name]
-    names, found = scorer.feature_names(name), []
+    names, found, known = scorer.feature_names(name), [], np.full(len(graph.classes) + 1, None, object)
+    known[:-1] = list(graph.classes)
     for each in fitted.component.attribute(fitted.state, scorer.wide[name], view.target(rows)):
-        labels = [graph.classes[code] if code >= 0 else None for code in graph.codes[each.sources]]
-        part = Part(
+        labels = known[graph.codes[each.sources]].tolist()
+        found.append(Part(
             name, title, False, each.scores, each.length, graph.ids[each.sources], labels, each.source_weights,
-            each.source_scores, each.features, each.values, each.averages, names, fitted.component.reach,
+            each.by_source, each.by_feature, each.values, each.averages, names, fitted.component.reach,
             getattr(fitted.component, "normalize", None) == "bins",
-        )  # fmt: skip
-        found.append(part)
+        ))  # fmt: skip
     return found
 
 

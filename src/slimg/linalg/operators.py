@@ -421,7 +421,7 @@ def steps(operators: Sequence[Operator], rows: Array, coefficients: Sequence[flo
     """The way from R₀ = ``rows`` outwards, for Σ_k c_k Op₁ ⋯ Op_k; at least one hop.
 
     Coefficients other than the last may differ from zero where the operator has loops: then R_k lies in R_{k+1}. From a
-    level of more than half of the nodes on, all nodes are taken. Where a level is as the one before, one matrix serves all
+    level of more than an eighth of the nodes on, all nodes are taken. Where a level is as the one before, one matrix serves all
     further steps.
 
     Returns
@@ -436,7 +436,7 @@ def steps(operators: Sequence[Operator], rows: Array, coefficients: Sequence[flo
         if len(levels) > 2 and operator is operators[place - 1] and np.array_equal(levels[-1], levels[-2]):
             matrix, reached = matrices[-1], levels[-1]
         else:
-            matrix, reached = _step(operator, levels[-1], whole=2 * len(levels[-1]) > n and len(levels) > 1)
+            matrix, reached = _step(operator, levels[-1], whole=8 * len(levels[-1]) > n and len(levels) > 1)
         matrices.append(matrix)
         levels.append(reached)
     return Steps(matrices, levels, tuple(coefficients))
@@ -500,7 +500,7 @@ def _step(operator: Operator, rows: Array, whole: bool) -> tuple[csr_array, Arra
 
 def _distinct(indices: Array, n: int) -> tuple[Array, Array]:
     """The indices below n that there are, ascending, and the place of each among them."""
-    if 4 * len(indices) < n:
+    if 32 * len(indices) < n:
         return np.unique(indices, return_inverse=True)
     there = np.zeros(n, bool)
     there[indices] = True

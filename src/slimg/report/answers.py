@@ -129,7 +129,8 @@ class Answers:
         """
         row, code = self._row_and_class(question)
         (each,) = self.model._explain_rows(self._view, [row])
-        label = each.classes.item(code)
+        label, scores = each.classes.item(code), {part.name: part.scores[None] for part in each.parts if not part.removed}
+        self._known.setdefault(row, {"bias": each.bias[None], **scores})
         told, near = each.told(TERMS, label), each.neighbours(self.graph, row, label)
         for part in told["parts"]:
             part |= {name: [self._term(term) for term in part[name]] for name in ("features", "nodes")}

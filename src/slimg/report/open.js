@@ -14,7 +14,7 @@
     return element;
   }
 
-  const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3);
+  const signed = (value) => (value <= -0.0005 ? "−" : "+") + Math.abs(value).toFixed(3);
   const share = (value) => (value > 0 && value < 0.0005 ? "<0.001" : value.toFixed(3));
   const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
   const row = (cells, attributes) => make("tr", cells, attributes);
