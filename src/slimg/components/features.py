@@ -85,8 +85,8 @@ MOST_STEPS = 1_000
 """Hops of a component: a model file of a stranger may ask for any number."""
 PATH_RANK = 64
 """Columns of a path: there may be many paths."""
-PIECE, FEW_ENTRIES = 2_048, 1 << 20
-"""Rows of V that are multiplied at a time, and entries of the rows of X up to which that is done."""
+PIECE = 2_048
+"""Rows of V that are multiplied at a time."""
 FEW = 4
 """Times by which nodes outnumber the rows they are gathered for, before features are gathered first and projected then."""
 
@@ -146,13 +146,12 @@ def _from_features(centred: Array, scale: float, beta: Array) -> Array:
 
 
 def _times(rows: Any, basis: Array) -> Array:
-    """Rows times V; of few sparse rows by the features that they have, V in float64 by pieces that stay in the cache."""
-    if not issparse(rows) or rows.shape[0] * len(basis) > FEW_ENTRIES:
+    """Rows times V; of sparse rows the features that they have, V in float64 by pieces that stay in the cache."""
+    if not issparse(rows):
         return rows @ basis
-    dense = rows.toarray()
-    used = np.flatnonzero(dense.any(axis=0))
+    used = np.flatnonzero(np.bincount(rows.indices, minlength=len(basis)))
     pieces = (used[k : k + PIECE] for k in range(0, len(used), PIECE))
-    return sum((dense[:, each] @ basis[each].astype(np.float64) for each in pieces), np.zeros((1, basis.shape[1])))
+    return sum((rows[:, each] @ basis[each].astype(np.float64) for each in pieces), np.zeros((rows.shape[0], basis.shape[1])))
 
 
 @dataclass(frozen=True, kw_only=True)
