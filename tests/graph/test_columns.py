@@ -11,6 +11,7 @@ from slimg.graph.columns import (
     as_text,
     codes_of,
     edge_columns,
+    hint_of_ids,
     id_column,
     label_column,
     list_names,
@@ -99,6 +100,19 @@ def test_the_id_is_what_edges_refer_to():
     assert id_column(nodes, "number", None) == "number"
     shared = frame(name=["f:1", "get", "set"], function=["f:1", "g:1", "h:1"])  # names, one of which is an id too
     assert id_column(shared, None, pd.Index(["f:1", "g:1", "h:1"])) == "function"
+
+
+def test_numbers_that_are_ids_too_are_no_column_of_ids():
+    table = pd.DataFrame({"customer": [f"{k:04}" for k in range(100)], "name": ["Ann", "Bob"] * 50, "age": [18, 19, 20, 21] * 25})
+    numbers = as_text(pd.Series(range(100)))
+    assert id_column(table, None, numbers) == "customer", "every age is an id, but few ids are ages"
+    assert id_column(table, None, None) == "customer", "names that are there twice are no ids"
+    twice = pd.concat([table.assign(customer=range(100))] * 2)
+    assert id_column(twice, None, numbers) == "customer", "ids that are there twice are told as such"
+
+
+def test_leading_zeros_are_offered():
+    assert "'0038'" in hint_of_ids("38", ["0001", "0038"]) and "ids look like" in hint_of_ids("99", ["0001", "0038"])
 
 
 def test_labels():

@@ -241,8 +241,8 @@ def hint_of_ids(name: Any, ids: Iterable[Any]) -> str:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    low, values = str(name)[:40].lower(), list(ids)
-    texts = pc.utf8_lower(pa.array(map(str, values), pa.string()))
+    low, values = str(name)[:40].lower().lstrip("0"), list(ids)  # 7 may be 007
+    texts = pc.utf8_ltrim(pc.utf8_lower(pa.array(map(str, values), pa.string())), "0")
 
     def hits(match: Any, part: str) -> np.ndarray:
         return match(texts, part).to_numpy(zero_copy_only=False)
@@ -346,14 +346,17 @@ def id_column(frame: pd.DataFrame, name: Any, ends: pd.Index | None, prefix: str
     if name is not None:
         return require_column(frame, name, f"{prefix}id")
     likely = find_column(frame, IDS)
+    if likely is not None and likely == find_column(frame, IDS[-1:]) and not is_distinct(frame[likely]):
+        likely = None  # two people of one name
     if ends is None and likely is not None:
         return likely
     distinct = [column for column in frame.columns if is_distinct(frame[column])]
     best = next(iter(_by_overlap(frame[distinct], ends)), frame.columns[0])
     if ends is None:
         return best
-    if _share(frame[best], ends) == 0:  # ids that are there twice are told as such
-        best = max([best, *frame.columns], key=lambda column: _share(frame[column], ends))
+    if _share(frame[best], ends) == 0:  # ids that are there twice are told as such; numbers such as ages are few of the ids
+        found_in = {column: (rows_in(as_text(frame[column]), "ids", ends[:1000])[0] >= 0).sum() for column in frame.columns}
+        best = next((column for column, count in found_in.items() if 2 * count >= len(ends[:1000])), best)
     found, usual = _share(frame[best], ends), 0.0 if likely is None else _share(frame[likely], ends)
     chance = found < 0.5  # a number that is an id too
     return likely if likely is not None and (chance or 0 < usual >= found / 2) else best
