@@ -1,6 +1,7 @@
 """One sentence for each thing that can be wrong with a graph, naming it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -36,6 +37,9 @@ def test_features_that_are_not_finite_name_rows_and_ids(value, sparse):
         ({"features": np.ones(6)}, "nodes × columns"),
         ({"features": [["red"]] * 6}, "features must be numbers"),
         ({"features": sp.csr_matrix(np.ones((6, 2)) * 1j)}, "complex"),
+        ({"features": np.ones((6, 2)) * 1j}, "complex"),
+        ({"features": pd.DataFrame({"b": pd.array([True, None] * 3, dtype="boolean")})}, "3 rows hold NaN .* 'b', 'd', 'f'"),
+        ({"features": np.ma.masked_array(np.ones((6, 2)), np.eye(6, 2) > 0)}, "2 rows hold NaN .* 'a', 'b'"),
         ({"features": np.ones((6, 2)), "feature_names": ["a"]}, "1 names for 2 columns"),
         ({"labels": [0, 1]}, "2 labels for 6 nodes"),
         ({"labels": [0.5, 1, 1, 0, 0, 2.25]}, r"0\.5, 2\.25 look like measurements"),

@@ -64,6 +64,8 @@ def as_features(features: Any, ids: np.ndarray) -> Features | None:
     """Return features as float32, sparse if they were; None for a matrix without columns."""
     if features is None:
         return None
+    if np.iscomplexobj(features):
+        raise InputError("features must be real numbers, not complex ones")
     matrix = _sparse_features(features) if sp.issparse(features) else _dense_features(features)
     n = len(ids)
     if matrix.shape[0] != n:
@@ -343,8 +345,6 @@ def _check_classes(graph: Graph, train: np.ndarray, folds: bool) -> None:
 
 
 def _sparse_features(features: Any) -> sp.csr_array:
-    if np.iscomplexobj(features):
-        raise InputError("features must be real numbers, not complex ones")
     matrix = sp.csr_array(features)
     with np.errstate(over="ignore"):
         matrix = matrix.astype(np.float32) if matrix.dtype != np.float32 else matrix
@@ -357,11 +357,12 @@ def _sparse_features(features: Any) -> sp.csr_array:
 
 def _dense_features(features: Any) -> np.ndarray:
     try:
-        array = np.asarray(from_torch(features))
+        array = np.asarray(features.filled(np.nan) if np.ma.isMaskedArray(features) else from_torch(features))
         if array.dtype.kind not in "biuf":
-            array = array.astype(np.float64)
+            array = np.where(missing(array), np.nan, array).astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"features must be numbers ({error}): turn text and categories into columns of numbers first") from None
+        raise InputError(f"features must be numbers ({error}): turn text and categories into columns of numbers"
+                         " first, as slimg.read does") from None  # fmt: skip
     if array.ndim != 2:
         raise InputError(f"features must be a matrix of nodes × columns, not an array of shape {array.shape}")
     with np.errstate(over="ignore"):
