@@ -1,6 +1,7 @@
 """Text files: separators, headers and encodings are guessed and told; every value stays the text it is."""
 
 import gzip
+from dataclasses import replace
 
 import pytest
 
@@ -39,6 +40,13 @@ def test_a_first_line_of_ids_that_occur_again_is_no_header(tmp_path):
     assert found.frame.to_numpy().tolist() == [["ann", "bob"], ["bob", "cy"], ["cy", "ann"]]
     named = read(Source(tmp_path / "e.csv", header=True))
     assert list(named.frame.columns) == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("asked", ["latin-1", "cp1252"])
+def test_a_mark_decides_whatever_encoding_the_other_files_have(tmp_path, encoding, asked):
+    source = write(tmp_path / "n.csv", "id,name\n1,Zoë\n", encoding)
+    assert list(read(replace(source, encoding=asked)).frame["name"]) == ["Zoë"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])

@@ -32,6 +32,7 @@ from slimg.io.values import distinct_names, frame_of
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 AS_MATRIX = "give features as a matrix (.npz, .npy or .mtx) with --feature-matrix"
+MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 BLOCK = 1 << 22
 """Bytes that are read at a time from what is packed."""
 LOOKED_AT = 50
@@ -185,10 +186,11 @@ def _loaded(text: str, number: int) -> Any:
 def _utf8(source: Source, lines: bool = False) -> tuple[bytes, list[str]]:
     """The whole text as UTF-8, which it is unless a byte order mark or the user says otherwise."""
     data = unpacked(source, lines)
-    encoding, notes = source.encoding, []
-    if encoding is None and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        encoding, notes = "utf-16", ["encoded as UTF-16"]
-    if encoding is not None and encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+    encoding, notes = source.encoding or "", []
+    mark = next((name for mark, name in MARKS.items() if data.startswith(mark)), "")
+    if mark and not encoding.lower().startswith("utf"):  # whatever --encoding says of the other files
+        encoding, notes = mark, ["encoded as UTF-16"] if mark == "utf-16" else []
+    if encoding.lower().replace("_", "-") not in ("", "utf-8", "utf8"):
         data = _decoded(data, encoding).encode()
     if b"\0" in data:
         raise InputError("there are zero bytes in it, so it is not UTF-8 text: name its format by its ending (.parquet, .npz, …),"
@@ -274,9 +276,7 @@ def _guess_separator(sample: Sequence[str], suffix: str) -> str:
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     """No if the first line is all numbers, or all its values occur again further down (as the ids of a list of edges)."""
     first, rest = rows[0], {value for row in rows[1:] for value in row}
-    if all(_is_number(value) for value in first):
-        return False
-    return not (len(first) > 1 and all(value in rest for value in first))
+    return not (all(map(_is_number, first)) or (len(first) > 1 and all(value in rest for value in first)))
 
 
 def _is_number(value: str) -> bool:
