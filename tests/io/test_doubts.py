@@ -33,6 +33,8 @@ DOUBTS = {
     "thousands with a unit": ({"betrag": some([f"{k} €" for k in range(N)], "1.200 €")}, {}, ("'betrag'", "decimal=','")),
     "labels that are equal numbers": ({"label": some((np.arange(N) % 2).astype(str), "1.0")}, {}, ("'1.0' and '1'",)),
     "a leak": ({"reason": np.where(LABEL == "DE", "moved", "died")}, {}, ("'reason'", "100.0%", "ignore=['reason']")),
+    "a leak that is given for one class alone": ({"case": np.where(LABEL == "DE", [f"c{k // 3}" for k in range(N)], "")}, {},
+                                                 ("'case'", "100.0%")),
     "a leak that is a number": ({"score": (LABEL == "DE") + RNG.random(N) / 2}, {}, ("'score'", "100.0%")),
     "another column fits better": ({"id": np.arange(N) + 900, "place": range(N)}, {}, ("'place'", "'id'")),
 }  # fmt: skip
@@ -44,6 +46,16 @@ def test_what_is_rather_not_meant_is_told(columns, options, facts):
     notes = [note for note in graph.notes if note.startswith("Check ")]
     assert any(all(each in note for each in facts) for note in notes), notes
     assert "to check" in repr(graph) and "Check " in graph._repr_html_()
+
+
+def test_a_note_on_a_label_of_numbers_reads_as_a_sentence():
+    graph = slimg.read(EDGES, NODES.assign(label=np.arange(N) + 1950))
+    assert any(note.startswith("Check the label: 'label' holds 60 different numbers (1950 to 2009)") for note in graph.notes)
+
+
+@pytest.mark.filterwarnings("error")
+def test_hardly_repeated_labels_give_no_warning_of_another_library():
+    assert slimg.read(EDGES, NODES.assign(label=[f"text {k}" for k in range(N)], zip=np.arange(N) % 3)).classes.size == N
 
 
 def test_what_is_meant_raises_no_doubt():

@@ -396,7 +396,7 @@ def leak_notes(graph: Graph, plan: FeaturePlan | None, directions: Mapping[str, 
         A note for each.
     """
     rows = graph.labelled
-    if plan is None or len(rows) < FEWEST or graph.features is None:
+    if plan is None or len(rows) < max(FEWEST, 2 * len(graph.classes)) or graph.features is None:
         return []
     rows = rows[:: -(-len(rows) // MOST)]
     codes = graph.codes[rows]
@@ -450,7 +450,8 @@ def alone(values: sp.csr_array, codes: np.ndarray, numbers: bool) -> float:
 
     fold = np.empty(len(codes), int)
     fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % 2
-    rows = values[:, [0]].toarray() if numbers else values
+    some = values.count_nonzero(axis=1)[:, None] > 0  # that a value is missing can tell the label too
+    rows = values[:, [0]].toarray() if numbers else sp.hstack([values, some, ~some], format="csr")
     model = KNeighborsClassifier(1) if numbers else MultinomialNB(alpha=0.1)
     return float(np.mean(cross_val_predict(model, rows, codes, cv=PredefinedSplit(fold)) == codes))
 

@@ -290,12 +290,11 @@ class Column:
                 " values"
             )
         self._refuse_joined_classes()
-        if self.numbers is None:
+        numbers = self.numbers
+        measured = numbers is not None and 2 * count > len(self.present) and (numbers % 1 > 0).any()  # hardly two are the same
+        if numbers is None or (count <= FEW_NUMBERS and not measured):
             return self._doubtful_classes()
-        measured = 2 * count > len(self.present) and bool((self.numbers % 1 > 0).any())  # hardly two nodes have the same
-        if count <= FEW_NUMBERS and not measured:
-            return self._doubtful_classes()
-        low, high = np.nanmin(self.numbers), np.nanmax(self.numbers)
+        low, high = np.nanmin(numbers), np.nanmax(numbers)
         held = f"{self.name!r} holds {count:,} different numbers ({low:g} to {high:g})"
         if low in (0, 1) and high - low + 1 == count and len(self.present) >= 20 * count:  # classes that are numbered
             return []
@@ -304,7 +303,7 @@ class Column:
                 f"label column {held}, but classes are learned, not numbers: cut it into classes (such as low, middle,"
                 " high), or name another column with --label"
             )
-        return [f"Check label {held}, each a class of its own: if it is a quantity, such as a year, group it into ranges."]
+        return [f"Check the label: {held}, each a class of its own: if it is a quantity, such as a year, group it into ranges."]
 
     def _doubtful_classes(self) -> list[str]:
         """Notes on classes that differ in upper and lower case alone, and on those that rather mean that there is none."""
