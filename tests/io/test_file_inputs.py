@@ -81,7 +81,7 @@ def test_labels_in_a_file_of_their_own(sources, tmp_path):
     assert found.label == "truth"
     assert any("1 labels belong to ids that are not among the nodes" in note for note in found.notes)
     twice = pd.concat([labels, labels.assign(truth="r")])
-    with pytest.raises(InputError, match="ids are there more than once: 'd', 'a', 'z'"):
+    with pytest.raises(InputError, match=r"'key' .* 3 values are there more than once: 'a', 'd', 'z'"):
         read_inputs(sources(nodes=NODES[["key", "x"]], labels=Source(write_table(twice, tmp_path / "labels.csv"))))
 
 

@@ -430,9 +430,8 @@ class Joiner:
             return frame
         rows = frame[empty]
         empty[empty] = np.logical_and.reduce([is_empty(rows.iloc[:, place]) for place in range(rows.shape[1])])
-        if not empty.any():
-            return frame
-        self.notes.append(f"{source.path.name}: {number_of(int(empty.sum()), 'row')} without any value left out.")
+        if empty.any():
+            self.notes.append(f"{source.path.name}: {number_of(int(empty.sum()), 'row')} without any value left out.")
         return frame[~empty].reset_index(drop=True)
 
     def choose_columns(self) -> tuple[list[_Chosen], pd.DataFrame, str]:
@@ -588,14 +587,10 @@ class Joiner:
         label = self.options.label
         only = rest[0] if len(rest) == 1 and label not in frame.columns else None
         name = only or with_name(source, label_column, frame, label, "--")
-        keys = as_text(frame[own_id])
-        twice = pd.Series(keys).duplicated().to_numpy()
-        if twice.any():
+        if not is_distinct(frame[own_id]):
             frame = self._without_repeated_rows(frame, "labels")
-            keys = as_text(frame[own_id])
-            twice = pd.Series(keys).duplicated().to_numpy()
-        if twice.any():
-            raise InputError(f"{source}: ids are there more than once: {show(keys[twice].unique())}")
+        keys = as_text(frame[own_id])
+        with_name(source, check_ids, keys.dropna(), f"ids in column {own_id!r}")
         (rows,) = rows_in(keys, "ids", ids)
         found = frame[name].astype(object).to_numpy(dtype=object, na_value=None)
         lost = len(keys) - len(set(rows[rows >= 0]))

@@ -197,7 +197,9 @@ def _connect(
                 read.notes.append(f"Foreign key {name}.{each.columns[0]} is the label, so its edges are left out.")
             elif each.table in frames:
                 ends = {"source": read.nodes[name][read.ids[name]], "target": _ends(read, frames, frame, each, tables)}
-                read.edges[_relation_name(name, each, read.edges)] = pd.DataFrame(ends).dropna(ignore_index=True)
+                relation = _full(name, "+".join(each.columns), True)
+                relation = f"{relation} {each.table}" if relation in read.edges else relation
+                read.edges[relation] = pd.DataFrame(ends).dropna(ignore_index=True)
     for name, frame in links.items():
         first, second = tables[name].foreign
         if first.table in frames and second.table in frames:
@@ -210,11 +212,6 @@ def _connect(
     pairs = [f"{name} ({tables[name].foreign[0].table} → {tables[name].foreign[1].table})" for name in links]
     both = (("Foreign keys that are relations", keys), ("Link tables that are relations", pairs))
     read.notes[1:1] = [f"{what}: {list_names(told)}." for what, told in both if told]
-
-
-def _relation_name(table: str, key: ForeignKey, taken: Mapping[str, Any]) -> str:
-    name = f"{table}.{'+'.join(key.columns)}"
-    return f"{name} {key.table}" if name in taken else name
 
 
 def _names(frame: pd.DataFrame, columns: Iterable[str], prefix: str) -> Any:
