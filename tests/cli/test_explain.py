@@ -29,6 +29,12 @@ def test_in_sentences(fitted, slimg):
     assert "bio: " in out
 
 
+def test_the_folder_of_the_fit_names_its_model(fitted, slimg):
+    assert slimg("explain", "0007", "--model", "slimg-out") == slimg("explain", "0007")
+    code, _, err = slimg("explain", "0007", "--model", ".")
+    assert code == 2 and "model.slimg does not exist" in err
+
+
 def test_without_neighbours(fitted, slimg):
     follows = fitted.follows
     others = list(follows["whom"][follows["who"] == "0007"])[:2]

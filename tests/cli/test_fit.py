@@ -172,6 +172,8 @@ def test_names_are_shown_beside_ids_unless_they_are_texts(folder, slimg):
     assert slimg(*words)[0] == 0
     nodes = json.loads(Path("slimg-out/record.json").read_text(encoding="utf-8"))["nodes"]
     assert nodes["names"][:2] == ["User 0", "User 1"]
-    folder.users.assign(name=folder.users["bio"] * 6).to_csv("users.csv", index=False)
-    assert slimg(*words, "--force")[0] == 0
-    assert json.loads(Path("slimg-out/record.json").read_text(encoding="utf-8"))["nodes"]["names"] is None
+    shared = [f"Name {k % 9}" for k in range(len(folder.users))]
+    for names in (folder.users["bio"] * 6, shared):  # texts, and names that tell no node from another
+        folder.users.assign(name=names).to_csv("users.csv", index=False)
+        assert slimg(*words, "--force")[0] == 0
+        assert json.loads(Path("slimg-out/record.json").read_text(encoding="utf-8"))["nodes"]["names"] is None

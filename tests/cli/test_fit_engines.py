@@ -191,6 +191,13 @@ def test_estimate_measures_files(files, slimg):
     assert code == 2 and "nodes.xlsx" in err
 
 
+def test_estimate_reads_commas_as_thousands_alone(slimg):
+    code, out, _ = slimg("estimate", "--nodes", "1,234,567", "--edges", "2_000k", "--json")
+    assert code == 0 and json.loads(out)["sizes"]["nodes"] == 1_234_567 and json.loads(out)["sizes"]["edges"] == 2_000_000
+    code, _, err = slimg("estimate", "--nodes", "2,4M", "--edges", "62M")
+    assert code == 2 and "'2,4M'" in err and "--nodes" in err
+
+
 def test_a_large_node_table_is_not_held(made, files, slimg, monkeypatch):
     monkeypatch.setattr(fit, "LARGE", 100)
     assert slimg(*FIT, "--out", "read-again")[0] == 0

@@ -129,7 +129,7 @@ def _is_number(text: str) -> bool:
 
 
 def _number(name: str, text: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmMbBgG]?)", text.replace(",", "").replace("_", ""))
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmMbBgG]?)", re.sub(r"[,_](?=\d{3}(?!\d))", "", text))
     if not found:
         raise InputError(f"--{name} must be a number such as 120k or 2.4M, not {text!r}")
     return int(float(found[1]) * FACTORS[found[2].upper()])

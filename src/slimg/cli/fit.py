@@ -152,13 +152,11 @@ def run(args: argparse.Namespace) -> int:
 def _measures_fold_in(option: bool | None, graph: Graph, in_memory: bool) -> bool:
     """Whether folding in is measured: it hides nodes that have no label, and fits the rest in memory."""
     some = len(graph.labelled) < graph.n
-    if not in_memory:
-        if option:
-            raise InputError("--measure-fold-in fits in memory: leave it out, or use --engine memory")
-        return False
+    if option and not in_memory:
+        raise InputError("--measure-fold-in fits in memory: leave it out, or use --engine memory")
     if option and not some:
         raise InputError("every node has a label, so none can be hidden and folded in: leave out --measure-fold-in")
-    return some and graph.n <= MEASURED_NODES if option is None else option
+    return in_memory and some and (graph.n <= MEASURED_NODES if option is None else option)
 
 
 def _facts(args: argparse.Namespace, inputs: Inputs, files: dict[str, Path]) -> dict[str, Any]:
@@ -186,7 +184,8 @@ def _names(inputs: Inputs) -> list[Any] | None:
         return None
     column = inputs.table[found] if inputs.stored is None else inputs.stored.head([found], NAMED)[found]
     values = [value if isinstance(value, (str, int)) else "" for value in column.tolist()]
-    return values if sorted(len(str(value)) for value in values)[len(values) // 2] <= NAMES[str(found).lower()] else None
+    telling = 2 * len(set(values)) > len(values) - values.count("")  # names that many share tell no node from another
+    return values if telling and sorted(map(len, map(str, values)))[len(values) // 2] <= NAMES[str(found).lower()] else None
 
 
 def _write(files: dict[str, Path], inputs: Inputs, model: SlimG, record: dict[str, Any], coverage: float | None) -> None:

@@ -207,6 +207,7 @@ def load_with_graph(args: argparse.Namespace) -> tuple[SlimG, Inputs, Options]:
     """
     from slimg.cli.results import finish
 
+    args.model = args.model / MODEL.name if args.model.is_dir() else args.model
     finish(args.model.parent)
     if not args.model.exists():
         raise InputError(f"the model {args.model} does not exist: make one with slimg fit, or name it with --model")
