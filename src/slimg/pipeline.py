@@ -4,7 +4,7 @@ scikit-learn splits samples; here a sample is a node, given by its id, and the g
 
     X = ids of nodes (m,) or (m, 1)        y = their labels (m,)
 
-    GridSearchCV(NodeClassifier(graph), {"model__grid": ["path", "paper"]}).fit(ids, y)
+    GridSearchCV(NodeClassifier(graph, SlimG()), {"model__grid": ["path", "paper"]}).fit(ids, y)
     make_pipeline(SlimGFeatures(graph), LogisticRegression()).fit(ids, y).predict(other_ids)
 
 Only the labels in y are learned from; those of the graph itself are not read. `clone` shares the graph, which is frozen.

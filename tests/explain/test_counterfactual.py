@@ -49,7 +49,7 @@ def test_neighbours_left_out_are_edges_of_the_node(graph, model):
     found = model.counterfactual("n9", without_neighbours=graph.ids[neighbours])
     expected = dense_without(model, graph, [(9, v) for v in neighbours])[9]
     np.testing.assert_allclose(found.after, expected, atol=2e-4)
-    assert len(found.removed) == len(neighbours) and f"Without {len(neighbours)} edges" in found.text()
+    assert len(found.removed) == len(neighbours) and f"Without {len(neighbours)} edges" in found.text() == repr(found)
 
 
 def test_what_the_search_finds_changes_the_class_and_needs_every_edge(graph, model):

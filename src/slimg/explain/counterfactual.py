@@ -69,6 +69,9 @@ class Counterfactual:
     after: Array
     temperature: float = 1.0
 
+    def __repr__(self) -> str:
+        return self.text()
+
     @property
     def was(self) -> Any:
         """The class with the largest score before."""
