@@ -1,6 +1,7 @@
 """Operations × faults × random moments: is every result whole, and is the end one sentence with a documented exit code?
 
-    python -m benchmarks.faults.suite [--operations fit predict …] [--faults kill …] [--moments 20] [--seed 0] [--record]
+    python -m benchmarks.faults.suite [--operations fit predict …] [--faults kill …] [--moments 20] [--seed 0]
+                                       [--fresh] [--missing] [--record]
 
     operations   fit, predict, report, bench (commands); mapped, dask (fits in Python, model saved); download (from loopback)
     faults       kill, terminate      SIGKILL, SIGTERM at a random moment
@@ -12,9 +13,15 @@
                  no cache, no home    folders for compiled kernels and of the user that cannot be written
 
 Each operation runs in a child on a small disk of its own (tmpfs; without the right to mount, limits of file size and modes of
-folders stand in). After each fault the result must be the earlier or the new one, whole; the end must have an exit code that
-the fault allows and no traceback; after the last moment of a fault one undisturbed run must give the expected result and
-leave nothing else behind. Everything else is listed as a finding.
+folders stand in). Children are forked from a process that has imported slimg (`tests/forked.py`: pages with empty charts and few
+trees), so that moments lie within the operation, not within its imports; those of "memory" and "no cache, no home", which
+concern imports too, and all with ``--fresh``, are started as a command is. "read-only folder" and "no cache, no home" hold
+for the whole run and leave nothing to chance: two runs each. After each fault the result must be the earlier or the new one,
+whole; the end must have an exit code that the fault allows and no traceback; after the last moment of a fault one undisturbed
+run must give the expected result and leave nothing else behind. Everything else is listed as a finding.
+
+``--record`` puts the counts of each fault into benchmarks/results/faults.json, with the commit; ``--missing`` runs those alone
+that have fewer moments there.
 """
 
 from __future__ import annotations
@@ -41,12 +48,22 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+
+from forked import Forked
+
 DISK = 200 << 20
 """Bytes of the disk."""
 EARLIER = b"earlier"
+WHOLE_RUN = {"read-only folder": 2, "no cache, no home": 2}
+"""Faults that begin before the operation, and their runs: nothing about them is random."""
+FRESH = ("memory", "no cache, no home")
+"""Faults that concern the start of Python and imports, too."""
 SERVED = bytes(range(256)) * 40_000
 FIT = ["--edges", "friends.csv", "--nodes", "people.csv", "--label", "club", "--id", "name"]
 GIB = 1 << 30
+NODES = 400
+"""Of the graph of mapped and dask: few, so that many moments are tried."""
 
 
 # operations -----------------------------------------------------------------------------------------------------------
@@ -148,12 +165,12 @@ def prepare(folder: Path, operations: Collection[str]) -> None:
     subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     if not {"mapped", "dask"} & set(operations):
         return
-    rng, n = np.random.default_rng(0), 3000
+    rng, n = np.random.default_rng(0), NODES
     labels = rng.integers(0, 3, n)
-    ends = sp.random_array((n, n), density=0.002, rng=rng).coords
+    ends = sp.random_array((n, n), density=6 / n, rng=rng).coords
     np.save(folder / "edges.npy", np.column_stack(ends))
-    np.save(folder / "x.npy", (rng.normal(size=(n, 20)) + labels[:, None]).astype(np.float32))
-    known = np.where(rng.random(n) < 0.1, labels, -1)
+    np.save(folder / "x.npy", (rng.normal(size=(n, 8)) + labels[:, None]).astype(np.float32))
+    known = np.where(rng.random(n) < 0.2, labels, -1)
     build(folder / "graph", folder / "edges.npy", features=folder / "x.npy", labels=known)
     for name in ("edges.npy", "x.npy"):
         (folder / name).unlink()
@@ -274,10 +291,32 @@ class Disk:
             subprocess.run(["umount", "-l", str(self.folder)], check=True)
 
 
+class Child(Forked):  # type: ignore[misc]
+    """This program in a forked process."""
+
+    def __init__(self, words: list[str], told: Path, limits: Any, environment: dict[str, str]):
+        told.unlink(missing_ok=True)
+        self.told = told
+        super().__init__(*words, script=__file__, stderr=told, limits=limits, environment=environment)
+
+    def communicate(self, timeout: float | None = None) -> tuple[None, bytes]:
+        """What it wrote to standard error, once it has ended."""
+        try:
+            self.wait(timeout)
+        except TimeoutError as error:
+            raise subprocess.TimeoutExpired([], 0) from error
+        return None, self.told.read_bytes() if self.told.exists() else b""
+
+    def kill(self) -> None:
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+
 class Suite:
     """The operations on one disk."""
 
     def __init__(self, folder: Path, operations: Collection[str], seed: int):
+        self.fresh = False
         self.rng, self.findings = np.random.default_rng(seed), list[str]()
         (folder / "inputs").mkdir()
         (folder / "tmp").mkdir()
@@ -324,6 +363,9 @@ class Suite:
             for kind, size in limits.items():
                 resource.setrlimit(kind, (size, size))
 
+        if not self.fresh:
+            pairs = [(kind, (size, size)) for kind, size in limits.items()]
+            return Child(words, self.temporary.with_name("told.txt"), pairs, environment)
         words = [sys.executable, "-m", "benchmarks.faults.suite", *words]
         streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         return subprocess.Popen(words, **streams, preexec_fn=limit, env={**os.environ, **environment})
@@ -436,6 +478,7 @@ def _server() -> str:
 def child(name: str, folder: str, back: float) -> int:
     """Run one operation in its folder; the clock goes back by a day after some seconds, if any."""
     os.chdir(folder)
+    tempfile.tempdir = None
     if back:
         begun, now, now_ns = time.monotonic(), time.time, time.time_ns
         time.time = lambda: now() - 86_400 * (time.monotonic() - begun > back)  # type: ignore[assignment]
@@ -456,28 +499,41 @@ def main() -> int:
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--missing", action="store_true", help="only what has fewer moments recorded")
+    parser.add_argument("--fresh", action="store_true", help="start Python for each child")
     parser.add_argument("--child", nargs=3)
     args = parser.parse_args()
     if args.child:
         return child(args.child[0], args.child[1], float(args.child[2]))
+    wanted = {(name, fault): min(WHOLE_RUN.get(fault, args.moments), args.moments)
+              for name in args.operations for fault in args.faults if applicable(name, fault)}  # fmt: skip
+    if args.missing:
+        wanted = {cell: moments for cell, moments in wanted.items() if recorded(*cell) < moments}
     folder = Path(tempfile.mkdtemp())
-    suite = Suite(folder, args.operations, args.seed)
+    suite = Suite(folder, {name for name, _ in wanted}, args.seed)
     try:
         print("| operation | fault | moments | what was found |\n|---|---|---|---|")
-        for name in args.operations:
-            suite.learn(name)
-            for fault in (fault for fault in args.faults if applicable(name, fault)):
-                few = {"read-only folder": 2, "no cache, no home": 2}.get(fault, args.moments)
-                counts = suite.run(name, fault, min(few, args.moments))
-                told = "; ".join(f"{what}: {number}" for what, number in sorted(counts.items()))
-                print(f"| {name} | {fault} | {sum(counts.values())} | {told} |", flush=True)
-                if args.record:
-                    _record(name, fault, counts, suite.findings)
+        for (name, fault), moments in wanted.items():
+            suite.fresh = args.fresh or fault in FRESH
+            if name not in suite.expected:
+                suite.learn(name)
+            counts = suite.run(name, fault, moments)
+            told = "; ".join(f"{what}: {number}" for what, number in sorted(counts.items()))
+            print(f"| {name} | {fault} | {sum(counts.values())} | {told} |", flush=True)
+            if args.record:
+                _record(name, fault, counts, suite.findings)
     finally:
         suite.disk.close()
         shutil.rmtree(folder, ignore_errors=True)
     print("\n".join(suite.findings) or "nothing lost, no traceback, no other exit code, nothing left over")
     return int(bool(suite.findings))
+
+
+def recorded(name: str, fault: str) -> int:
+    """Moments that are recorded."""
+    from benchmarks import records
+
+    return sum(records.read("faults").get("table", {}).get(name, {}).get(fault, {}).values())
 
 
 def _record(name: str, fault: str, counts: Counter[str], findings: list[str]) -> None:
@@ -486,9 +542,11 @@ def _record(name: str, fault: str, counts: Counter[str], findings: list[str]) ->
     told = records.read("faults")
     table = told.get("table", {})
     table.setdefault(name, {})[fault] = dict(sorted(counts.items()))
+    commits = told.get("commits", {})
+    commits.setdefault(name, {})[fault] = records.environment()["commit"]
     earlier = [each for each in told.get("findings", []) if not each.startswith((f"{name}, {fault}", f"{name}, after {fault}"))]
     mine = [each for each in findings if each.startswith((f"{name}, {fault}", f"{name}, after {fault}"))]
-    records.write("faults", {**told, "protocol": __doc__, "table": table, "findings": earlier + mine})
+    records.write("faults", {**told, "protocol": __doc__, "table": table, "commits": commits, "findings": earlier + mine})
 
 
 if __name__ == "__main__":
