@@ -5,8 +5,12 @@
 A mutation changes bytes, numbers or slices of a small valid file; half of those of packed formats (.gz, .zst, .zip, .npz,
 .xlsx, .mat) are made within, and packed again with the right checksums; nine of ten of DuckDB's get the checksums of their
 blocks. Files are read in a child that ends by a signal after five seconds of work, and may take 1 GiB beyond what it has when it
-begins; every eighth file that is read goes on to the graph. Mutation k of a seed is always the same, so that what is found
-can be made again: ``--keep`` writes it to a folder. ``--record`` puts the counts of the seed into benchmarks/results/fuzz.json,
+begins; every eighth file that is read goes on to the graph. Those of DuckDB are attached to one database
+(`benchmarks/fuzz/forking.py`); one in a hundred, and each that ends the child or is neither read nor refused, is read by
+a process of its own as well, which is what slimg does and what counts. Mutation k of a seed is always the same, so that what is
+found can be made again: ``--keep`` writes it to a folder.
+
+``--record`` puts the counts of the seed into benchmarks/results/fuzz.json,
 in the place of earlier ones of the same seed, with the commit; the counts of a reader are the sums over its seeds.
 ``--afresh`` drops the other seeds of a reader, which were run on earlier code.
 """
@@ -44,6 +48,8 @@ SECONDS, MEMORY = 5, 1 << 30
 """What one file may take: seconds of this process's own work, so that a busy machine does not count."""
 HANGS = 60
 """Seconds by the clock after which a file that waits, or that a child reads, is too slow."""
+CHECKED = 100
+"""One in so many files of DuckDB is read by a process of its own, too."""
 ROUND = 20_000
 """Files that one child reads; what was found is recorded after each round."""
 NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 1 << 31, 0xFFFFFFFF, (1 << 63) - 1, (1 << 64) - 1)
@@ -129,7 +135,7 @@ def within_duckdb(data: bytes, rng: random.Random) -> bytes:
     raw, block = bytearray(data), 1 << 18
     parts = [(place, 4096) for place in range(0, 3 * 4096, 4096)]
     parts += [(place, block) for place in range(3 * 4096, len(raw) - block + 1, block)]
-    used = np.flatnonzero(np.frombuffer(data, np.uint8)).tolist()
+    used = _used(data)
     for _ in range(rng.choice((1, 2, 4, 8))):
         place = (rng.choice(used) + rng.choice((0, 0, 1, -1, 8))) % len(raw)
         size = rng.choice((1, 1, 2, 4, 8))
@@ -139,6 +145,12 @@ def within_duckdb(data: bytes, rng: random.Random) -> bytes:
         words = np.frombuffer(raw, np.uint64, (size - 8) // 8, place + 8) * np.uint64(0xBF58476D1CE4E5B9)
         raw[place : place + 8] = int(np.bitwise_xor.reduce(words) ^ np.uint64(5381)).to_bytes(8, "little")
     return bytes(raw[: len(data)])
+
+
+@functools.lru_cache
+def _used(data: bytes) -> list[int]:
+    """Places of a file that are not zero."""
+    return np.flatnonzero(np.frombuffer(data, np.uint8)).tolist()
 
 
 WITHIN: dict[str, Callable[[bytes, random.Random], bytes]] = {
@@ -285,17 +297,23 @@ def outcome(path: Path, published: Path | None, onward: bool) -> str:
         return f"{type(error).__name__}: {str(error)[:150]}"
 
 
-def work(name: str, seeds: list[Path], numbers: range, seed: int, folder: Path, shared: Any, queue: Any) -> None:
+def duckdb_process(attached: bool) -> None:
+    """Let DuckDB read files attached to one database, or in a forked process for each."""
+    from types import SimpleNamespace
+
+    from benchmarks.fuzz import forking
+    from slimg.io import databases
+
+    databases.subprocess = SimpleNamespace(Popen=forking.Forked, PIPE=-1)
+    databases._DuckdbProcess = forking.Attached if attached else forking.Attached.__base__
+
+
+def work(name: str, seeds: list[Path], numbers: range, alone: bool, seed: int, folder: Path, shared: Any, queue: Any) -> None:
     """Read the files of some numbers; the number of the file at hand stands in shared memory."""
     warnings.simplefilter("ignore")
     published = seeds[0].parent if name in ("mat", "planetoid", "actor") else None
     if name == "duckdb":
-        from types import SimpleNamespace
-
-        from benchmarks.fuzz.forking import Forked
-        from slimg.io import databases
-
-        databases.subprocess = SimpleNamespace(Popen=Forked, PIPE=-1)
+        duckdb_process(attached=not alone)
     for path in seeds:  # imports, threads and caches come before the limits
         found = outcome(path, published, True)
         assert found == "read", (path, found)
@@ -313,6 +331,13 @@ def work(name: str, seeds: list[Path], numbers: range, seed: int, folder: Path, 
         signal.setitimer(signal.ITIMER_REAL, HANGS)
         begun = time.process_time()
         found = outcome(target, published, number % 8 == 0)
+        if name == "duckdb" and not alone and (found not in ("read", "refused") or number % CHECKED == 0):
+            duckdb_process(attached=False)
+            again = outcome(target, published, number % 8 == 0)
+            duckdb_process(attached=True)
+            counts["alone"] += 1
+            counts["otherwise"] += again != found
+            found = again
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         slowest = max(slowest, time.process_time() - begun)
@@ -330,13 +355,18 @@ def run(
     counts, wrong, slowest, begin = Counter[str](), list[tuple[int, str]](), 0.0, 0
     place = work_folder / "number"
     place.write_bytes(bytes(24))
-    while begin < mutations:
-        end, queue = min(begin + ROUND, mutations), context.Queue()
-        arguments = (name, seeds, range(begin, end), seed, work_folder, place, queue)
-        child = context.Process(target=_work, args=arguments)
+
+    def start(numbers: range, alone: bool = False) -> tuple[Any, Any]:
+        queue = context.Queue()
+        child = context.Process(target=_work, args=(name, seeds, numbers, alone, seed, work_folder, place, queue))
         child.start()
         answer = _answer(queue, child)
         child.join()
+        return answer, child
+
+    while begin < mutations:
+        end = min(begin + ROUND, mutations)
+        answer, child = start(range(begin, end))
         if answer is not None:
             counts.update(answer[0])
             wrong += answer[1]
@@ -347,15 +377,24 @@ def run(
             raise RuntimeError(f"the child of {name} ended with exit code {child.exitcode}: its seeds cannot be read")
         number, read, refused = struct.unpack("<qqq", place.read_bytes())
         signum = signal.Signals(-(child.exitcode or 0)).name if (child.exitcode or 0) < 0 else f"exit {child.exitcode}"
+        if name == "duckdb" and signum not in ("SIGALRM", "SIGPROF"):
+            answer, child = start(range(number, number + 1), alone=True)
+            counts["ended the child"] += 1
+            if answer is not None:
+                counts.update(answer[0])
+                wrong += answer[1]
+                counts.update({"read": read, "refused": refused, "wrong": number - begin - read - refused})
+                begin = number + 1
+                continue
         wrong.append((number, "over 5 s" if signum in ("SIGALRM", "SIGPROF") else signum))
         counts.update({"read": read, "refused": refused, "wrong": number - begin + 1 - read - refused})
         begin = number + 1
     return counts, wrong, slowest
 
 
-def _work(name: str, seeds: list[Path], numbers: range, seed: int, folder: Path, place: Path, queue: Any) -> None:
+def _work(name: str, seeds: list[Path], numbers: range, alone: bool, seed: int, folder: Path, place: Path, queue: Any) -> None:
     with place.open("r+b") as file, mmap.mmap(file.fileno(), 24) as shared:
-        work(name, seeds, numbers, seed, folder, shared, queue)
+        work(name, seeds, numbers, alone, seed, folder, shared, queue)
 
 
 def _answer(queue: Any, child: Any) -> Any:
@@ -379,10 +418,12 @@ def record(name: str, counts: Counter[str], wrong: list[tuple[int, str]], slowes
 
     told = {each: records.read("fuzz").get(each, {}) for each in ("readers", "model file")}
     kinds = Counter(re.sub(r"\d+|'.*?'|\(.*", "#", what)[:90] for _, what in wrong)
-    numbers = {"files": sum(counts.values())} | {each: counts[each] for each in ("read", "refused", "wrong")}
+    numbers = {each: counts[each] for each in ("read", "refused", "wrong")}
+    numbers = {"files": sum(numbers.values())} | numbers
     runs = {} if afresh else told["readers"].get(name, {}).get("seeds", {})
     found = {"slowest seconds": round(slowest, 2), "kinds of wrong": dict(kinds), "commit": environment()["commit"]}
-    runs[str(seed)] = {**numbers, **found}
+    ways = {each: counts[each] for each in ("alone", "otherwise", "ended the child") if name == "duckdb"}
+    runs[str(seed)] = {**numbers, **found, **ways}
     totals = {each: sum(run[each] for run in runs.values()) for each in numbers}
     told["readers"][name] = {**totals, "slowest seconds": max(run["slowest seconds"] for run in runs.values()), "seeds": runs}
     records.write("fuzz", told)
@@ -392,7 +433,8 @@ def rows(found: dict[str, Counter[str]], slowest: dict[str, float]) -> Iterator[
     """The lines of a table."""
     yield "| reader | files | read | refused | anything else | slowest |\n|---|---|---|---|---|---|"
     for name, counts in found.items():
-        numbers = (sum(counts.values()), counts["read"], counts["refused"], counts["wrong"])
+        each = counts["read"], counts["refused"], counts["wrong"]
+        numbers = sum(each), *each
         yield f"| {name} | {' | '.join(f'{number:,}' for number in numbers)} | {slowest[name]:.2f} s |"
 
 
