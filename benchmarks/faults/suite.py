@@ -14,11 +14,11 @@
 
 Each operation runs in a child on a small disk of its own (tmpfs; without the right to mount, limits of file size and modes of
 folders stand in). Children are forked from a process that has imported slimg (`tests/forked.py`: pages with empty charts and few
-trees), so that moments lie within the operation, not within its imports. Those of "memory", "clock set back" and "no cache, no
-home", which concern imports too, and all with ``--fresh``, are started as a command is. "read-only folder" and "no cache, no
-home" hold for the whole run and leave nothing to chance: two runs each. After each fault the result must be the earlier or the
-new one, whole; the end must have an exit code that the fault allows and no traceback; after the last moment of a fault one
-undisturbed run must give the expected result and leave nothing else behind. Everything else is listed as a finding.
+trees), so that moments lie within the operation, not within its imports; those of "memory" and "no cache, no home", which
+concern imports too, and all with ``--fresh``, are started as a command is. "read-only folder" and "no cache, no home" hold
+for the whole run and leave nothing to chance: two runs each. After each fault the result must be the earlier or the new one,
+whole; the end must have an exit code that the fault allows and no traceback; after the last moment of a fault one undisturbed
+run must give the expected result and leave nothing else behind. Everything else is listed as a finding.
 
 ``--record`` puts the counts of each fault into benchmarks/results/faults.json, with the commit; ``--missing`` runs those alone
 that have fewer moments there.
@@ -57,8 +57,8 @@ DISK = 200 << 20
 EARLIER = b"earlier"
 WHOLE_RUN = {"read-only folder": 2, "no cache, no home": 2}
 """Faults that begin before the operation, and their runs: nothing about them is random."""
-FRESH = ("memory", "no cache, no home", "clock set back")
-"""Faults that concern the start of Python and imports, too, where names of the clock are bound."""
+FRESH = ("memory", "no cache, no home")
+"""Faults that concern the start of Python and imports, too."""
 SERVED = bytes(range(256)) * 40_000
 FIT = ["--edges", "friends.csv", "--nodes", "people.csv", "--label", "club", "--id", "name"]
 GIB = 1 << 30
@@ -480,10 +480,21 @@ def child(name: str, folder: str, back: float) -> int:
     os.chdir(folder)
     tempfile.tempdir = None
     if back:
-        begun, now, now_ns = time.monotonic(), time.time, time.time_ns
-        time.time = lambda: now() - 86_400 * (time.monotonic() - begun > back)  # type: ignore[assignment]
-        time.time_ns = lambda: now_ns() - 86_400 * 10**9 * (time.monotonic() - begun > back)  # type: ignore[assignment]
+        set_back(time.monotonic() + back)
     return OPERATIONS[name].run()
+
+
+def set_back(moment: float) -> None:
+    """Let the clock go back by a day at a moment, also under the names that modules have given it."""
+    now, now_ns = time.time, time.time_ns
+    others = {
+        now: lambda: now() - 86_400 * (time.monotonic() > moment),
+        now_ns: lambda: now_ns() - 86_400 * 10**9 * (time.monotonic() > moment),
+    }
+    for module in list(sys.modules.values()):
+        for name, value in list(getattr(module, "__dict__", {}).items()):
+            if value is now or value is now_ns:
+                setattr(module, name, others[value])
 
 
 def applicable(operation: str, fault: str) -> bool:

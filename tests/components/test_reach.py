@@ -1,5 +1,6 @@
 """Whether features far around a node are a component, and what it is then."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -7,9 +8,12 @@ import pytest
 import scipy.sparse as sp
 
 from slimg import Graph, SlimG
-from slimg.components import Diffusion
+from slimg.components import Diffusion, screening
 from slimg.components.screening import FAR, SHARES, screen_reach
 from slimg.engine import MemoryEngine
+from slimg.errors import InputError
+from slimg.linalg.operators import operator
+from slimg.system import map_npy
 
 SIDE, ENGINE = 24, MemoryEngine(threads=1)
 
@@ -70,6 +74,23 @@ def test_they_are_not_taken(case):
     known = known[:29] if case == "few labels" else known
     codes = graph.codes[known] * (case != "one class")
     assert screen_reach(graph, ENGINE, known, codes, codes.max() + 1) == ((), ())
+
+
+def test_a_mapped_graph_that_is_cut_off_during_the_walk_does_not_end_the_process(tmp_path, monkeypatch):
+    graph, known = grid()
+    file = tmp_path / "indices.npy"
+    np.save(file, graph.adjacency.indices)
+    mapped = replace(graph, adjacency=replace(graph.adjacency, indices=map_npy(file)))
+    expected = screen_reach(mapped, ENGINE, known, graph.codes[known], 4)
+
+    def walk(*arguments):
+        os.truncate(file, 0)  # a page that is touched after this ends the process with SIGBUS
+        return operator(*arguments)
+
+    monkeypatch.setattr(screening, "operator", walk)
+    assert screen_reach(mapped, ENGINE, known, graph.codes[known], 4) == expected
+    with pytest.raises(InputError, match="changed"):
+        screen_reach(mapped, ENGINE, known, graph.codes[known], 4)
 
 
 def test_a_model_with_them_explains_itself_and_takes_new_nodes(tmp_path):

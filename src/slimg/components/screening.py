@@ -30,14 +30,14 @@ from slimg.components.component import FEATURE_RANK, FEW_FEATURES, STRUCTURE_RAN
 from slimg.components.features import PATH_RANK, Diffusion, FeatureComponent, Features, PathFeatures, PropagatedFeatures
 from slimg.components.row_scaling import BINS, Preparation, dense_rows, numbers_of, preparation_of, prepared_rows
 from slimg.components.structure import DegreeRanges, Degrees, NeighbourRanges, Structure, gap_edges, indicators, table_numbers
-from slimg.engine.base import Array, Engine, RowMatrix
+from slimg.engine.base import Array, Engine, FileMatrix, RowMatrix
 from slimg.engine.blas import one_thread
 from slimg.engine.memory import MemoryEngine
+from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
 from slimg.graph.relations import opposite
 from slimg.linalg.operators import operator, steps
 from slimg.linalg.svd import leading_directions
-from slimg.system import require_unchanged
 
 COLUMNS = 64
 """q."""
@@ -236,9 +236,8 @@ def screen_reach(
     small = 0 < entries <= FAR_ENTRIES and graph.n <= FAR_NODES
     if features is None or not features.shape[1] or not small or len(rows) < FAR_LABELS or classes < 2:
         return (), ()
-    for stored in (graph.adjacency.indices, graph.adjacency.weights):
-        require_unchanged(stored)  # it is walked over in memory, where a file that was cut off ends the process
-    memory, smooth = MemoryEngine(), operator("Ã_sym", graph.adjacency)
+    # A copy of at most 8 MB: a file that is cut off while it is mapped and walked over would end the process.
+    memory, smooth = MemoryEngine(), operator("Ã_sym", Adjacency(*FileMatrix(graph.adjacency).read(0, graph.n)))
     x = memory.map_rows(dense_rows, memory.row_matrix(engine.to_array(_reduced(engine, features, FAR_COLUMNS, random_state))))
     with one_thread():
         targets = np.eye(classes)[codes] - np.bincount(codes, minlength=classes) / len(codes)
