@@ -1,5 +1,6 @@
 """What is particular to the engine on a cluster: lost workers, clusters that cannot be used, any number of partitions."""
 
+import logging
 import os
 import signal
 import socket
@@ -250,6 +251,22 @@ def test_a_folder_that_workers_do_not_see_is_named(cluster, tmp_path):
         (tmp_path / "gone.npy").unlink()
         with pytest.raises(InputError, match=r"gone\.npy .* all workers share"):
             engine.gram(engine.row_matrix(mapped))
+
+
+def test_a_file_that_is_cut_off_leaves_no_trace_in_the_log_of_a_worker(tmp_path, caplog):
+    np.save(tmp_path / "rows.npy", numbers(50, 3))
+    logger = logging.getLogger("distributed.worker")
+    logger.addHandler(caplog.handler)
+    local = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
+    try:
+        with local, distributed.Client(local) as client, DaskEngine(client, partitions=2) as engine:
+            row_matrix = engine.row_matrix(np.load(tmp_path / "rows.npy", mmap_mode="r"))
+            os.truncate(tmp_path / "rows.npy", 200)
+            with pytest.raises(InputError, match=r"rows\.npy .* was cut off"):
+                engine.gram(row_matrix)
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert "Traceback" not in caplog.text and "Failed" not in caplog.text
 
 
 @pytest.mark.parametrize("partitions", [0, -1, 1.5, "many"])

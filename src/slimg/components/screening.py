@@ -232,25 +232,22 @@ def screen_reach(
     notes : tuple of str
         What was decided, if there is one, one sentence.
     """
-    features, entries = graph.features, graph.adjacency.nnz
-    small = 0 < entries <= FAR_ENTRIES and graph.n <= FAR_NODES
-    if features is None or not features.shape[1] or not small or len(rows) < FAR_LABELS or classes < 2:
+    small = 0 < graph.adjacency.nnz <= FAR_ENTRIES and graph.n <= FAR_NODES
+    if not graph.d or not small or len(rows) < FAR_LABELS or classes < 2:
         return (), ()
     # A copy of at most 8 MB: a file that is cut off while it is mapped and walked over would end the process.
     memory, smooth = MemoryEngine(), operator("Ã_sym", Adjacency(*FileMatrix(graph.adjacency).read(0, graph.n)))
-    x = memory.map_rows(dense_rows, memory.row_matrix(engine.to_array(_reduced(engine, features, FAR_COLUMNS, random_state))))
+    reduced = engine.to_array(_reduced(engine, graph.features, FAR_COLUMNS, random_state))
+    x = memory.map_rows(dense_rows, memory.row_matrix(reduced))
     with one_thread():
         targets = np.eye(classes)[codes] - np.bincount(codes, minlength=classes) / len(codes)
-        left = []
-        for each in (Diffusion(), FAR):
-            block = smooth.series(memory, x, each.coefficients)[rows].astype(np.float64)
-            left.append(float(np.square(leave_one_out(_unit(block), targets)).sum()))
-    near, far = left
+        blocks = (smooth.series(memory, x, each.coefficients)[rows].astype(np.float64) for each in (Diffusion(), FAR))
+        near, far = (float(np.square(leave_one_out(_unit(block), targets)).sum()) for block in blocks)
     if far > near * (1 - FARTHER):
         return (), ()
     explained = f"on the labels, held out, they explain {1 - far / near:.0%} of what those near it leave unexplained"
     note = f"Features far around a node are a component ({FAR.name}): {explained}."
-    return (replace(FAR, soft=features.shape[1] < FEW_FEATURES),), (note,)
+    return (replace(FAR, soft=graph.d < FEW_FEATURES),), (note,)
 
 
 def _reduced(engine: Engine, features: Any, columns: int, random_state: int) -> RowMatrix:

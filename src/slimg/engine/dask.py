@@ -292,8 +292,7 @@ class DaskEngine(Engine):
         try:
             tasks = self._shares(len(arguments))
             futures = self._client.map(work.run, [job] * len(tasks), *zip(*tasks, strict=True), pure=False)
-            results = self._wait(futures, worth)
-            return [each for run in results for each in run]
+            return work.results_of(self._wait(futures, worth))
         except self._distributed.KilledWorker as error:
             times = error.allowed_failures + 1
             raise ClusterError(f"workers died {times} times on the same rows: give them more memory, or see their logs") from None
@@ -349,7 +348,7 @@ class DaskEngine(Engine):
         except OSError as error:
             raise InputError(f"the Dask cluster has no workers that stay while slimg is loaded ({error}): {advice}") from None
         rooms, workers = [], self._workers()
-        for address, ((resident, free),) in held.items():
+        for address, (resident, free) in zip(held, work.results_of(held.values()), strict=True):
             limit, threads = workers[address]["memory_limit"] or resident + free, workers[address]["nthreads"]
             rooms.append((int(SHARE * limit) - resident) // threads)
             if rooms[-1] < work.RESERVE:

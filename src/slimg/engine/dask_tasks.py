@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -103,14 +103,26 @@ def writing(target: Target, shape: tuple[int, int] | None = None, panel: int = 1
 
 
 def run(job: str, start: int, stop: int) -> list[Any]:
-    """Calls [start, stop) of a job: a function and a list of its arguments, in a file that all tasks of an operation share."""
+    """Calls [start, stop) of a job: a function and a list of its arguments, in a file that all tasks of an operation share.
+
+    An `InputError` is returned and raised by `results_of`: a worker writes what is raised into its log, with a trace.
+    """
     try:
         function, arguments = load(job)
         with one_thread():
             return [function(*each) for each in arguments[start:stop]]
     except FileNotFoundError as error:
-        path = error.filename
-        raise InputError(f"a worker cannot read {path}: give DaskEngine a folder that all workers share") from None
+        return [InputError(f"a worker cannot read {error.filename}: give DaskEngine a folder that all workers share")]
+    except InputError as error:
+        return [error]
+
+
+def results_of(tasks: Iterable[list[Any]]) -> list[Any]:
+    """What the calls of some tasks returned, in order."""
+    results = [each for task in tasks for each in task]
+    for error in (each for each in results if isinstance(each, InputError)):
+        raise error
+    return results
 
 
 @lru_cache(maxsize=2)
