@@ -14,11 +14,11 @@
 
 Each operation runs in a child on a small disk of its own (tmpfs; without the right to mount, limits of file size and modes of
 folders stand in). Children are forked from a process that has imported slimg (`tests/forked.py`: pages with empty charts and few
-trees), so that moments lie within the operation, not within its imports; those of "memory" and "no cache, no home", which
-concern imports too, and all with ``--fresh``, are started as a command is. "read-only folder" and "no cache, no home" hold
-for the whole run and leave nothing to chance: two runs each. After each fault the result must be the earlier or the new one,
-whole; the end must have an exit code that the fault allows and no traceback; after the last moment of a fault one undisturbed
-run must give the expected result and leave nothing else behind. Everything else is listed as a finding.
+trees), so that moments lie within the operation, not within its imports; those of "no cache, no home", and all with
+``--fresh``, are started as a command is (imports under a limit of memory: `benchmarks.faults.limits`). "read-only folder"
+and "no cache, no home" hold for the whole run and leave nothing to chance: two runs each. After each fault the result must be
+the earlier or the new one, whole; the end must have an exit code that the fault allows and no traceback; after the last moment
+of a fault one undisturbed run must give the expected result and leave nothing else behind. Everything else is a finding.
 
 ``--record`` puts the counts of each fault into benchmarks/results/faults.json, with the commit; ``--missing`` runs those alone
 that have fewer moments there.
@@ -57,7 +57,7 @@ DISK = 200 << 20
 EARLIER = b"earlier"
 WHOLE_RUN = {"read-only folder": 2, "no cache, no home": 2}
 """Faults that begin before the operation, and their runs: nothing about them is random."""
-FRESH = ("memory", "no cache, no home")
+FRESH = ("no cache, no home",)
 """Faults that concern the start of Python and imports, too."""
 SERVED = bytes(range(256)) * 40_000
 FIT = ["--edges", "friends.csv", "--nodes", "people.csv", "--label", "club", "--id", "name"]
