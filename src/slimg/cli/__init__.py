@@ -50,8 +50,9 @@ COMMANDS = {
     "sanity": ("slimg.lab.sanity.command", "run the sanity checks on models, or on your own"),
 }
 """Command → its module and what it does."""
-LEAST = 2 * 10**9
-"""Address space that numpy, arrow and LLVM map before a fit begins; with less, they end the process themselves."""
+LEAST = 2_500_000_000
+"""Address space that a small fit maps (2.3 GB on two cores: libraries, stacks and heaps of threads); with less, arrow ends the
+process, or each allocation of a thread asks for a heap in vain."""
 WRONG_INPUT, RESOURCES, INTERNAL, INTERRUPTED = 2, 3, 70, 130
 EPILOG = """exit codes: 0 done, 1 done but the answer is no, 2 wrong input, 3 memory or disk exhausted, 70 internal error,
 130 interrupted"""
