@@ -200,7 +200,10 @@ def test_estimate_reads_commas_as_thousands_alone(slimg):
 
 def test_a_large_node_table_is_not_held(made, files, slimg, monkeypatch):
     monkeypatch.setattr(fit, "LARGE", 100)
+    held, without_table = [], fit._without_table
+    monkeypatch.setattr(fit, "_without_table", lambda *given: held.append(without_table(*given)) or held[0])
     assert slimg(*FIT, "--out", "read-again")[0] == 0
+    assert len(held[0].table) == 0 and held[0].stored is not None
     assert Path(made / "memory/predictions.csv").read_bytes() == Path("read-again/predictions.csv").read_bytes()
 
 

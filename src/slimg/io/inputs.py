@@ -463,7 +463,7 @@ class Joiner:
         for (source, _), frame in zip(self.nodes, frames, strict=True):
             own = self._own_id(source, frame)
             ids.append(with_name(source, id_column, frame, own, ends_known, "--"))
-            frame = frame.drop(columns=INDEX, errors="ignore") if ids[-1] != INDEX else frame
+            frame = frame.drop(columns=INDEX) if INDEX in frame.columns and ids[-1] != INDEX else frame
             frames[len(ids) - 1] = self._without_empty_rows(frame, ids[-1:], source)
             self.columns["nodes"][self._key(source, self.nodes)] = ids[-1]
             if own is None:
