@@ -7,8 +7,11 @@ import scipy.sparse as sp
 
 from explain_graphs import planted
 from slimg import Graph, SlimG
-from slimg.components import EnergyRank, Structure, Target, compute_components
+from slimg.components import EnergyRank, NeighbourRanges, Structure, Target, compute_components, default_components
 from slimg.components.row_scaling import unit_rows
+from slimg.engine import memory
+from slimg.engine.memory import Recomputed
+from slimg.linalg import svd
 
 
 def graph_of(graph):
@@ -53,6 +56,20 @@ def test_a_node_without_known_vectors_gives_nothing():
     expected = right[[node for node in graph.adjacency.neighbours(5) if node != unknown]].sum(axis=0)
     placed, length = fitted.rows(Target(graph, np.array([5]), known))
     np.testing.assert_allclose(placed[0] * length[0], expected, atol=1e-6)
+
+
+def test_rows_of_a_large_graph_are_computed_again_and_are_the_same(monkeypatch):
+    for name in ("DENSE_FIXED", "DENSE_ALWAYS", "DENSE_AT_MOST"):
+        monkeypatch.setattr(svd, name, 0)
+    graph, listed = planted(), [*default_components(features=1), NeighbourRanges()]
+    held = SlimG(components=listed, grid=[(0, 0.001)]).fit(graph)
+    monkeypatch.setattr(memory, "HELD", 0)
+    again = SlimG(components=listed, grid=[(0, 0.001)]).fit(graph)
+    blocks = again.components_.blocks
+    assert {name for name, each in blocks.items() if isinstance(each, Recomputed)} == {"U", "U_sym", "bins(A_row X)"}
+    for name, block in held.components_.blocks.items():
+        np.testing.assert_allclose(np.asarray(blocks[name]), block, atol=2e-6, err_msg=name)
+    np.testing.assert_allclose(again.decision_function(), held.decision_function(), atol=2e-3)
 
 
 @pytest.mark.parametrize("features", [1, 2, 3, 8])

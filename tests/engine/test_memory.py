@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slimg.engine import MemoryEngine, Scaling
+from slimg.engine import MemoryEngine, Scaling, memory
+from slimg.engine.memory import Recomputed
 from slimg.errors import InputError
 
 ENGINES = [MemoryEngine(threads=1), MemoryEngine(threads=2), MemoryEngine(threads=5)]
@@ -104,3 +105,18 @@ def test_an_engine_can_be_copied_and_pickled():
 def test_threads_must_be_a_positive_integer(threads):
     with pytest.raises(InputError, match="threads must be a whole number"):
         MemoryEngine(threads=threads)
+
+
+def test_rows_that_are_computed_again(engine, monkeypatch):
+    monkeypatch.setattr(memory, "RECOMPUTED", 7)
+    x, asked = numbers(100, 3), []
+    again = Recomputed(x.shape, lambda rows: asked.append(len(rows)) or 2 * x[rows])
+    for index in (slice(10, 40), np.array([5, 99, 5]), np.arange(100) % 3 == 0, np.zeros(0, int)):
+        np.testing.assert_array_equal(engine.rows(again, index) if not isinstance(index, slice) else again[index], 2 * x[index])
+    assert max(asked) == 7
+    np.testing.assert_array_equal(engine.to_array(again), 2 * x)
+    np.testing.assert_array_equal(np.asarray(again), 2 * x)
+    np.testing.assert_array_equal(engine.map_rows(lambda a, b: a + b, again, x), 3 * x)
+    np.testing.assert_array_equal(engine.gram(again, x), engine.gram(2 * x, x))
+    copied = pickle.loads(pickle.dumps(again))
+    assert isinstance(copied, np.ndarray) and (copied == 2 * x).all()

@@ -50,6 +50,7 @@ from slimg.components.row_scaling import (
     dense_rows,
     numbers_of,
     preparation_of,
+    prepared_matrix,
     prepared_rows,
     range_names,
     uneven_numbers,
@@ -477,7 +478,7 @@ def _reduction(context: Context, group: list[FeatureComponent], preparation: Pre
     if width in (None, d):
         return _Reduction(None if exact else _halved(context, preparation))
     far = any(each.hops for each in group)
-    x = _prepared(engine, graph.features, preparation)
+    x = prepared_matrix(engine, graph.features, preparation)
     basis = leading_directions(engine, x, width, operator("Ã_sym", graph.adjacency) if far else None, context.random_state)
     ones = engine.row_matrix(np.full((n, 1), 1 / n, np.float32))
     sums = [_transposed(engine, graph, each, ones) for each in group]
@@ -512,7 +513,7 @@ def _start(engine: Engine, features: Any, preparation: Preparation, reduction: _
     basis = reduction.basis
     if basis is not None and not reduction.means:
         return engine.map_rows(lambda block: matmul(prepared_rows(block, preparation), basis), engine.row_matrix(features))
-    x = _prepared(engine, features, preparation)
+    x = prepared_matrix(engine, features, preparation)
     if x is not features:
         release_pages(features)
     if basis is not None:
@@ -645,13 +646,6 @@ def _at(
                 yield each, sums.pop(each.name), True
         elif step == each.hops:
             yield each, walk, members[-1] is each
-
-
-def _prepared(engine: Engine, features: Any, preparation: Preparation) -> RowMatrix:
-    matrix = engine.row_matrix(features)
-    if preparation.normalize is None:
-        return matrix
-    return engine.map_rows(lambda block: prepared_rows(block, preparation), matrix)
 
 
 def _timed(result: Components, stage: str, fn: Callable[..., Any], *arguments: Any) -> Any:

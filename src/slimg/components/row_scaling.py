@@ -172,9 +172,13 @@ def prepare_features(
     -------
     RowMatrix of shape (n, d), or (n, 8 k) for "bins" of k numbers
     """
+    return prepared_matrix(engine, features, preparation_of(engine, engine.row_matrix(features), normalize, numbers))
+
+
+def prepared_matrix(engine: Engine, features: Rows, how: Preparation) -> RowMatrix:
+    """X as a row matrix, prepared."""
     row_matrix = engine.row_matrix(features)
-    how = preparation_of(engine, row_matrix, normalize, numbers)
-    return row_matrix if normalize is None else engine.map_rows(lambda block: prepared_rows(block, how), row_matrix)
+    return row_matrix if how.normalize is None else engine.map_rows(lambda block: prepared_rows(block, how), row_matrix)
 
 
 def preparation_of(

@@ -28,7 +28,7 @@ import numpy as np
 
 from slimg.components.component import FEATURE_RANK, FEW_FEATURES, STRUCTURE_RANK, Component
 from slimg.components.features import PATH_RANK, Diffusion, FeatureComponent, Features, PathFeatures, PropagatedFeatures
-from slimg.components.row_scaling import BINS, Preparation, dense_rows, numbers_of, preparation_of, prepared_rows
+from slimg.components.row_scaling import BINS, dense_rows, numbers_of, preparation_of, prepare_features, prepared_rows
 from slimg.components.structure import DegreeRanges, Degrees, NeighbourRanges, Structure, gap_edges, indicators, table_numbers
 from slimg.engine.base import Array, Engine, FileMatrix, RowMatrix
 from slimg.engine.blas import one_thread
@@ -180,7 +180,7 @@ def screen_ranges(
     if features is None or not 0 < (features.shape[1] if numbers is None else len(numbers.names)) <= NUMBERS:
         return (), ()
     x = engine.row_matrix(features)
-    line = Preparation(None) if numbers is not None else preparation_of(engine, x, "auto")
+    line = preparation_of(engine, x, "auto" if numbers is None else None)
     if line.normalize == "row":
         return (), ()
     rows, codes = _sampled(rows, codes)
@@ -188,7 +188,7 @@ def screen_ranges(
     way = steps((operator("A_row", graph.adjacency),), rows, (0.0, 1.0))
     own, far = (engine.rows(x, index) for index in (rows, way.reached))
 
-    def blocks(how: Preparation) -> list[Array]:
+    def blocks(how: Any) -> list[Array]:
         both = [prepared_rows(each, how) for each in (own, far)]
         if how.normalize is None and numbers is not None:
             both = [each[:, numbers.places[numbers.places >= 0]] for each in both]
@@ -252,10 +252,7 @@ def screen_reach(
 
 def _reduced(engine: Engine, features: Any, columns: int, random_state: int) -> RowMatrix:
     """X, prepared, and reduced to its leading columns where it has more."""
-    x = engine.row_matrix(features)
-    preparation = preparation_of(engine, x, "auto")
-    if preparation.normalize is not None:
-        x = engine.map_rows(lambda block: prepared_rows(block, preparation), x)
+    x = prepare_features(engine, features, "auto")
     if features.shape[1] <= columns:
         return x
     return engine.combine(x, leading_directions(engine, x, min(columns, *features.shape), None, random_state))

@@ -57,7 +57,7 @@ from slimg.components.row_scaling import (
     without_noise,
 )
 from slimg.engine.base import Array, Engine, RowMatrix
-from slimg.engine.memory import MemoryEngine
+from slimg.engine.memory import MemoryEngine, Recomputed, is_large
 from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
 from slimg.graph.graph import Graph
@@ -66,8 +66,6 @@ from slimg.linalg.operators import Operator, operator, steps
 from slimg.linalg.svd import Spectrum, operator_svd
 from slimg.system import require_unchanged
 
-PIECE = 1 << 14
-"""Nodes whose neighbourhoods are gathered at a time."""
 NEAR = 1e-6
 """Gaps of that share of the largest value may be rounding."""
 
@@ -189,8 +187,7 @@ class Structure(Component):
         else:
             spectrum = context.right_vectors(self.step, rank)
         sign, floor = np.sign(spectrum.eigenvalues).astype(np.float32), rounding_of(spectrum.singular_values)
-        rows = matrix.apply(engine, engine.map_rows(lambda block: block * sign, spectrum.vectors))
-        rows = engine.map_rows(lambda block: unit_rows(block, floor), rows, overwrite_input=True)
+        rows = matrix.finished(engine, spectrum.vectors, lambda block: unit_rows(block * sign, floor))
         return StructureState(spectrum, engine), rows
 
     def project(self, state: StructureState, target: Target) -> Array:
@@ -425,11 +422,9 @@ class NeighbourRanges(Component):
         starts = np.hstack([np.full((len(edges), 1), -np.inf), edges]).astype(np.float32)
         text = np.frombuffer("\n".join(range_names(names, ends)).encode(), np.uint8)
         state |= {"starts": starts.ravel(), "of": np.repeat(np.array(of, np.int64), BINS), "names": text}
-        rows = np.empty((graph.n, starts.size), np.float32)
-        for begin in range(0, graph.n, PIECE):
-            piece = np.arange(begin, min(begin + PIECE, graph.n))
-            rows[piece] = unit_rows(self.project(state, Target(graph, piece)).astype(np.float32))
-        return state, context.engine.row_matrix(rows)
+        shape = graph.n, starts.size
+        rows = Recomputed(shape, lambda rows: unit_rows(self.project(state, Target(graph, rows)).astype(np.float32)))
+        return state, rows if is_large(context.engine, rows) else context.engine.row_matrix(rows[:])
 
     def project(self, state: dict[str, Array], target: Target) -> Array:
         """One in the range of each number."""

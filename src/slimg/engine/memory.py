@@ -162,7 +162,7 @@ class MemoryEngine(ThreadedEngine):
         return chosen.toarray() if sparse.issparse(chosen) else chosen
 
     def to_array(self, row_matrix: RowMatrix) -> Array:
-        return row_matrix.toarray() if sparse.issparse(row_matrix) else row_matrix
+        return row_matrix.toarray() if sparse.issparse(row_matrix) else np.asarray(row_matrix)
 
     def release_unused(self) -> None:
         self._buffers.release_unused()
@@ -218,6 +218,35 @@ class MemoryEngine(ThreadedEngine):
         return self._map(fn, row_matrices, new)
 
 
+class Recomputed:
+    """A row matrix (n × k, float32) whose rows are computed, some at a time, whenever they are read.
+
+    Rows of large components that cost one pass are not held beside what they are made of: a fit reads the labelled ones,
+    and all of them once if their weights are not zero.
+    """
+
+    def __init__(self, shape: tuple[int, int], rows: Callable[[Array], Array]):
+        self.shape, self._rows = shape, rows
+
+    def __getitem__(self, index: Any) -> Array:
+        rows = np.arange(*index.indices(self.shape[0])) if isinstance(index, slice) else np.arange(self.shape[0])[index]
+        out = np.empty((len(rows), self.shape[1]), np.float32)
+        for start, stop in runs(len(rows), RECOMPUTED):
+            out[start:stop] = self._rows(rows[start:stop])
+        return out
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self[:].astype(dtype or np.float32, copy=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.asarray, (self[:],)
+
+
+def is_large(engine: Engine, row_matrix: RowMatrix) -> bool:
+    """Whether such a row matrix is computed again rather than held."""
+    return type(engine) is MemoryEngine and row_matrix.shape[0] * row_matrix.shape[1] > HELD
+
+
 def as_row_matrix(array: Any) -> RowMatrix:
     """The array as float32, without a copy where possible: CSR with ascending columns, or dense in C order."""
     if sparse.issparse(array):
@@ -246,6 +275,8 @@ def sparse_product(a: Any, b: Any) -> Array:
     return out
 
 
+HELD, RECOMPUTED = 1 << 24, 1 << 14
+"""Entries of a row matrix beyond which it is computed again whenever it is read, and how many rows at a time."""
 LARGE = 1 << 25
 """Bytes from which memory is reused."""
 WASTE = 1.1

@@ -40,6 +40,7 @@ from scipy.sparse import coo_array, csr_array, identity
 from scipy.sparse.csgraph import connected_components
 
 from slimg.engine.base import Array, Engine, FileMatrix, RowMatrix, Scaling, Sparse
+from slimg.engine.memory import Recomputed, is_large
 from slimg.errors import choices
 from slimg.graph.adjacency import Adjacency
 from slimg.system import require_unchanged
@@ -228,6 +229,27 @@ class Operator:
         if onward and before is not None:
             after = before if after is None else after * before
         return Scaling(None if scaled else before, after, loop)
+
+    def finished(self, engine: Engine, row_matrix: RowMatrix, finish: Callable[[Array], Array]) -> RowMatrix:
+        """Multiply a row matrix by the operator and apply a function to blocks of rows.
+
+        Parameters
+        ----------
+        engine : Engine
+            Where the row matrix lives.
+        row_matrix : RowMatrix of shape (n, k)
+            Dense; it is kept where the product, of a large graph in memory, is computed whenever it is read.
+        finish : callable
+            A function of rows, row by row independent, that keeps their length.
+
+        Returns
+        -------
+        RowMatrix of shape (n, k)
+            The rows.
+        """
+        if not is_large(engine, row_matrix):
+            return engine.map_rows(finish, self.apply(engine, row_matrix), overwrite_input=True)
+        return Recomputed(row_matrix.shape, lambda rows: finish(_step(self, rows, whole=True)[0].astype(np.float32) @ row_matrix))
 
     def power(self, engine: Engine, row_matrix: RowMatrix, hops: int) -> RowMatrix:
         """Multiply a row matrix by a power of the operator.
@@ -492,7 +514,7 @@ def _step(operator: Operator, rows: Array, whole: bool) -> tuple[csr_array, Arra
         loops = np.full(len(rows), loop), np.searchsorted(reached, rows), np.arange(len(rows) + 1)
         block = csr_array(block + csr_array(loops, shape=block.shape))
     if before is not None:
-        block.data *= before[reached][block.indices]
+        block.data *= before[reached[block.indices]]
     if after is not None:
         block.data *= np.repeat(after[rows], np.diff(block.indptr))
     return block, reached

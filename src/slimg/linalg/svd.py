@@ -51,7 +51,7 @@ from slimg.engine.blas import matmul, one_thread, self_gram, tridiagonalise
 from slimg.engine.memory import MemoryEngine
 from slimg.graph.adjacency import Adjacency
 from slimg.linalg.krylov import RankRule, lanczos_layout, leading_eigenpairs
-from slimg.linalg.operators import Operator, Reduction, Weighted, reduced
+from slimg.linalg.operators import Operator, Reduction, Weighted, operator, reduced
 
 DENSE_ALWAYS, DENSE_FIXED, DENSE_AT_MOST = 1_500, 400, 6_000
 """Parts up to the first size (the second, for a fixed rank) are always dense; up to the third, if more than a sixth of the
@@ -437,9 +437,8 @@ class KrylovSVD(SVDPlan):
     def solve_rows(self, unit: Finish) -> tuple[Spectrum, RowMatrix]:
         spectrum = self.solve()
         sign, sigma = np.sign(spectrum.eigenvalues).astype(np.float32), spectrum.singular_values.astype(np.float32)
-        right = self.engine.map_rows(lambda block: block * sign, spectrum.vectors)
-        (rows,) = self.engine.products(self.adjacency, right, [Scaling()])
-        return spectrum, self.engine.map_rows(lambda block: unit(block, sigma), rows, overwrite_input=True)
+        finish = lambda block: unit(block * sign, sigma)  # noqa: E731
+        return spectrum, operator("A", self.adjacency).finished(self.engine, spectrum.vectors, finish)
 
 
 @dataclass
