@@ -32,14 +32,7 @@ from slimg.components.component import (
     available_components,
     lacking,
 )
-from slimg.components.features import (
-    FeatureComponent,
-    Features,
-    FeatureState,
-    PageRank,
-    PathFeatures,
-    PropagatedFeatures,
-)
+from slimg.components.features import FeatureComponent, Features, FeatureState, PageRank, PathFeatures, PropagatedFeatures
 from slimg.components.row_scaling import (
     BINS,
     ROUNDING,

@@ -153,9 +153,7 @@ def _members(places: Array, d: int) -> Array:
     return (places == np.arange(d)[:, None, None]).any(axis=2).astype(np.float32)
 
 
-def prepare_features(
-    engine: Engine, features: Rows, normalize: str | None = "row", numbers: Numbers | None = None
-) -> RowMatrix:
+def prepare_features(engine: Engine, features: Rows, normalize: str | None = "row", numbers: Numbers | None = None) -> RowMatrix:
     """X as a row matrix, prepared; a sparse X without negatives stays sparse.
 
     Parameters

@@ -98,9 +98,7 @@ class Screening:
         return (kept, f"Screened out on the labels: {', '.join(unused)}.") if unused else (kept,)
 
 
-def screen_paths(
-    graph: Graph, engine: Engine, rows: Array, codes: Array, classes: int, random_state: int = 0
-) -> Screening:
+def screen_paths(graph: Graph, engine: Engine, rows: Array, codes: Array, classes: int, random_state: int = 0) -> Screening:
     """Choose the paths along relations that say something about the labels.
 
     Parameters

@@ -554,9 +554,7 @@ def values_of(graph: Graph, rows: Array, places: Array | None) -> Array:
     return np.hstack([numbers_in(block, places), np.delete(block, places[places >= 0], axis=1)])
 
 
-def _named(
-    graph: Graph, known: Numbers | None, steps: tuple[str, ...], means: bool
-) -> list[tuple[str, int, float, float]]:
+def _named(graph: Graph, known: Numbers | None, steps: tuple[str, ...], means: bool) -> list[tuple[str, int, float, float]]:
     """Name, direction and unit of every number: value = offset + slope z; the slope of degrees is NaN."""
     units = [(name, 0.0, 1.0) for name in graph.feature_names or (f"feature {j}" for j in range(graph.d))]
     if known is not None:

@@ -438,9 +438,7 @@ class Rows:
         """(F ∘ F)ᵀ R."""
         return self._sum(partial(self._squared, residual), residual.shape[1])
 
-    def hessian_product(
-        self, probabilities: Array, row_weights: Array, direction: Array, shift: Array
-    ) -> tuple[Array, Array]:
+    def hessian_product(self, probabilities: Array, row_weights: Array, direction: Array, shift: Array) -> tuple[Array, Array]:
         """Fᵀ Q (p × c) and 1ᵀ Q (c) for Q = D(F V + 1 vᵀ)."""
         c = direction.shape[1]
         out = self._sum(partial(self._hessian_product, probabilities, row_weights, direction, shift), c)

@@ -344,9 +344,7 @@ def _weights(picks: int, labelled: Labelled, checks: Sequence[Check], candidates
     return (counts * scales / picks if np.count_nonzero(counts) > 1 else counts > 0).astype(float).tolist()
 
 
-def _final(
-    config: SearchConfig, labelled: Labelled, checks: Sequence[Check], record: Record, solution: Solution
-) -> Record:
+def _final(config: SearchConfig, labelled: Labelled, checks: Sequence[Check], record: Record, solution: Solution) -> Record:
     """A member's record with the certificate of its final fit, which validation rows judge again."""
     zero = zero_groups(solution.weights, list(labelled.widths), labelled.group_of)
     nonzero, seconds = float(np.count_nonzero(solution.weights)), record.seconds + solution.seconds
@@ -382,9 +380,7 @@ def _sum(solutions: Sequence[Solution], weights: Sequence[float]) -> Solution:
 class PathFits:
     """Pairs of a path: a task for each warm-start group (`learn.path`) on the rows of a check."""
 
-    def __init__(
-        self, config: SearchConfig, labelled: Labelled, problem: Problem, pairs: list[Pair], checks: Sequence[Check]
-    ):
+    def __init__(self, config: SearchConfig, labelled: Labelled, problem: Problem, pairs: list[Pair], checks: Sequence[Check]):
         self._config, self._labelled, self._problem, self._pairs, self._checks = config, labelled, problem, pairs, checks
         self._records: dict[Pair, list[Record]] = {pair: [] for pair in pairs}
         self._scores: dict[Pair, dict[int, Array]] = {pair: {} for pair in pairs}
@@ -450,9 +446,7 @@ def _stopped_early(config: SearchConfig, labelled: Labelled, validation: tuple[A
         final = runs[0]
     else:
         folds = stratified_folds(labelled.codes, config.folds, config.random_state)
-        runs = [
-            fit_stopped(matrix[fit], codes[fit], classes, validation=(matrix[check], codes[check])) for fit, check in folds
-        ]
+        runs = [fit_stopped(matrix[fit], codes[fit], classes, validation=(matrix[check], codes[check])) for fit, check in folds]
         held_out_scores = np.full((len(codes), classes), np.nan, np.float32)
         for (_, check), run in zip(folds, runs, strict=True):
             held_out_scores[check] = matrix[check] @ run.weights + run.intercept

@@ -123,9 +123,7 @@ class _Space:
         full[:known, known:] = full[known:, :known].T
         return (full + full.T) / 2
 
-    def _normal(
-        self, image: RowMatrix, square: Array, floor: float, parts: list[Array] | None = None
-    ) -> tuple[RowMatrix, Array]:
+    def _normal(self, image: RowMatrix, square: Array, floor: float, parts: list[Array] | None = None) -> tuple[RowMatrix, Array]:
         """The remainder image − K · parts made orthonormal, and its coordinates in that block.
 
         ``square`` is the remainder's Gram matrix; the image is overwritten when the remainder is well conditioned.
