@@ -8,7 +8,7 @@ use them, so that a fit loads none of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -518,13 +518,13 @@ class FittedModel(BaseNodeClassifier):
             One for each node, in their order.
         """
         view = self._view(graph)
-        return self._explain_rows(view, view.graph.positions(list(nodes), "node"))
+        return list(self._explain_rows(view, view.graph.positions(list(nodes), "node")))
 
-    def _explain_rows(self, view: View, rows: Sequence[int] | Array) -> list[Explanation]:
+    def _explain_rows(self, view: View, rows: Sequence[int] | Array) -> Iterator[Explanation]:
         from slimg.explain.explanation import explain_rows
 
         found = explain_rows(self.scorer_, view, rows, self.data_.get("reading"))
-        return [replace(each, temperature=self.temperature_) for each in found]
+        return (replace(each, temperature=self.temperature_) for each in found)
 
     def counterfactual(
         self, node: Any, without_edges: Sequence[Any] = (), without_neighbours: Sequence[Any] = (), graph: Graph | None = None

@@ -110,7 +110,7 @@ def test_loadings_are_computed_once_for_the_weights_of_a_model(sparse):
     assert fitted.component.loadings(fitted.state, one) is kept
     fresh = FittedComponent(fitted.component, fitted.component.from_arrays(fitted.component.to_arrays(fitted.state)))
     for weights in (other, one, one.copy()):  # also where they change, and where equal ones are another array
-        mine, again = (each.component.attribute(each.state, weights, target)[0] for each in (fitted, fresh))
+        (mine,), (again,) = (each.component.attribute(each.state, weights, target) for each in (fitted, fresh))
         np.testing.assert_array_equal(mine.features, again.features)
         np.testing.assert_allclose(mine.scores, fitted.rows(target)[0][0] @ weights, rtol=1e-12)
 

@@ -12,7 +12,7 @@ A component of your own is a frozen dataclass with a name, a formula and a few m
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from inspect import isabstract
@@ -572,7 +572,7 @@ class Component(ABC):
         """
         return np.sqrt(np.einsum("ij,ij->i", raw, raw))
 
-    def attribute(self, state: Any, weights: Array, target: Target) -> list[Attribution]:
+    def attribute(self, state: Any, weights: Array, target: Target) -> Iterable[Attribution]:
         """Take the part p W of this component in the scores back to features and nodes.
 
         The default attributes all of it to the node itself and, if `feature_names` gives names, to the columns of s.
@@ -588,7 +588,7 @@ class Component(ABC):
 
         Returns
         -------
-        list of Attribution
+        iterable of Attribution
             One for each row of the target. Sources, and features if there are any, add up to the scores.
         """
         raw = self.project(state, target)

@@ -35,6 +35,7 @@ All are applied as passes over A (`slimg.linalg.operators`), which the component
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -319,8 +320,8 @@ class FeatureComponent(Component):
         """Compute β = V Cᵀ W."""
         return state.loadings(weights)[1]
 
-    def attribute(self, state: FeatureState, weights: Array, target: Target) -> list[Attribution]:
-        """Attribute scores to the d features, and to the nodes within the hops."""
+    def attribute(self, state: FeatureState, weights: Array, target: Target) -> Iterable[Attribution]:
+        """Attribute scores to the d features, and to the nodes within the hops; those of a node are made when it is its turn."""
         way = self._steps(target.graph, target.rows)
         paths = csr_array(identity(len(target.rows), format="csr")) if way is None else way.paths()
         reached = target.rows if way is None else way.reached
@@ -331,16 +332,18 @@ class FeatureComponent(Component):
         mean, beta = state.loadings(weights)
         values = dense_rows(around)
         centred = values - mean
-        found = []
-        for k, length in enumerate(lengths):
-            part, scale = slice(paths.indptr[k], paths.indptr[k + 1]), 1 / length if length > 0 else 0.0
+
+        def of_row(k: int) -> Attribution:
+            part, length = slice(paths.indptr[k], paths.indptr[k + 1]), float(lengths[k])
+            scale = 1 / length if length > 0 else 0.0
             places, strength = paths.indices[part], paths.data[part]
             own = prepared if len(places) == len(reached) else prepared[places]
             by_source = Product(partial(_from_sources, own, mean, strength * scale), beta)
             by_feature = Product(partial(_from_features, centred[k], scale), beta)
-            parts = centred[k] @ beta * scale, float(length), reached[places], strength, by_source, by_feature
-            found.append(Attribution(*parts, values[k], mean))
-        return found
+            parts = centred[k] @ beta * scale, length, reached[places], strength, by_source, by_feature
+            return Attribution(*parts, values[k], mean)
+
+        return map(of_row, range(len(lengths)))
 
     def neighbour_scores(self, state: FeatureState, weights: Array, target: Target) -> tuple[Array, Array]:
         """What the first step of each path carries: Op_ij (Σ_{k ≥ 1} c_k Opᵏ⁻¹ (x − μ) β)_j."""

@@ -18,7 +18,7 @@ Of a whole model (`Summary`): the weights of components, features and classes, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -690,8 +690,8 @@ class Summary:
 
 def explain_rows(
     scorer: Scorer, view: View, rows: Sequence[int] | Array, reading: Mapping[str, Any] | None = None
-) -> list[Explanation]:
-    """Explain nodes of a graph.
+) -> Iterator[Explanation]:
+    """Explain nodes of a graph, one after the other, so that what one is made of need not be held for all.
 
     Parameters
     ----------
@@ -704,23 +704,21 @@ def explain_rows(
     reading : mapping or None, default=None
         How the table of nodes was read (`Graph.reading`), by which a number is told with its value.
 
-    Returns
-    -------
-    list of Explanation
+    Yields
+    ------
+    Explanation
         One for each row.
     """
     rows = np.asarray(rows)
     columns = [_parts(scorer, view, name, rows) for name in scorer.weights]
     bias, names = scorer.intercept.astype(np.float64), view.graph.feature_names
     numbers = _numbers(reading, names)
-    found = []
-    for k, row in enumerate(rows):
-        parts = tuple(column[k] for column in columns)
+    for row in rows:
+        parts = tuple(next(column) for column in columns)
         scores = view.scores[row].astype(np.float64)
         rounding = scores - bias - np.sum([part.scores for part in parts], axis=0)
         node = view.graph.ids.item(int(row))
-        found.append(Explanation(node, scorer.classes, scores, bias, parts, rounding, names, numbers=numbers))
-    return found
+        yield Explanation(node, scorer.classes, scores, bias, parts, rounding, names, numbers=numbers)
 
 
 def numbered(view: View) -> View:
@@ -739,23 +737,23 @@ def _numbers(reading: Mapping[str, Any] | None, names: tuple[str, ...] | None) -
     return told
 
 
-def _parts(scorer: Scorer, view: View, name: str, rows: Array) -> list[Part]:
-    """The parts of one component."""
+def _parts(scorer: Scorer, view: View, name: str, rows: Array) -> Iterator[Part]:
+    """The parts of one component, by row."""
     title, graph = scorer.titles[name], view.graph
     if name not in scorer.used:
         c, nothing = len(scorer.classes), np.zeros(0)
-        return [Part(name, title, True, np.zeros(c), 0.0, nothing, [], nothing, np.zeros((0, c)))] * len(rows)
+        yield from [Part(name, title, True, np.zeros(c), 0.0, nothing, [], nothing, np.zeros((0, c)))] * len(rows)
+        return
     fitted = scorer.components[name]
-    names, found, known = scorer.feature_names(name), [], np.full(len(graph.classes) + 1, None, object)
+    names, known = scorer.feature_names(name), np.full(len(graph.classes) + 1, None, object)
     known[:-1] = list(graph.classes)
     for each in fitted.component.attribute(fitted.state, scorer.wide[name], view.target(rows)):
         labels = known[graph.codes[each.sources]].tolist()
-        found.append(Part(
+        yield Part(
             name, title, False, each.scores, each.length, graph.ids[each.sources], labels, each.source_weights,
             each.by_source, each.by_feature, each.values, each.averages, names, fitted.component.reach,
             getattr(fitted.component, "normalize", None) == "bins",
-        ))  # fmt: skip
-    return found
+        )  # fmt: skip
 
 
 def top_terms(values: Array, names: list[Any], k: int, other: str) -> list[Term]:

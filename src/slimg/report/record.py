@@ -33,6 +33,7 @@ from slimg.graph.columns import DOUBT, list_names, number_of, show
 from slimg.graph.graph import Graph
 from slimg.graph.relations import INTO, OUT
 from slimg.inference.predictions import Chances, abstention_curve, quantile
+from slimg.linalg.operators import FEW_ROWS
 from slimg.progress import SILENT, Progress
 from slimg.report.scores import Model, _share, compare, held_out, summary
 
@@ -48,7 +49,8 @@ NODE_BYTES, CHANCE_BYTES = 4_500_000, 1_200_000
 EXPLAINED = 60
 """Nodes whose explanation is in the page, beside those that a user names."""
 EXPLAINED_BYTES = 1 << 28
-"""Memory for explanations that are made at a time, each with a number for every feature, class and component."""
+"""Memory for explanations that are made at a time, each with a number for every feature, class and component;
+`FEW_ROWS` of them at least."""
 NEIGHBOURS = 14
 """Neighbours of a node that are drawn."""
 TERMS = 6
@@ -117,7 +119,7 @@ def fit_record(
         chosen = nodes_worth_explaining(best, codes, (rows, unseen), explain)
         explained, view = dict[int, dict[str, Any]](), numbered(model._view(None))
         entries = len(model.coef_) * max(graph.d, 1) + graph.n  # of features, and of nodes if one component reaches all
-        some = max(1, EXPLAINED_BYTES // (8 * entries * len(model.classes_)))
+        some = max(FEW_ROWS, EXPLAINED_BYTES // (8 * entries * len(model.classes_)))
         for at in (chosen[start : start + some] for start in range(0, len(chosen), some)):
             each = model._explain_rows(view, at)
             explained |= {row: _explained(graph, best[0], row, one) for row, one in zip(at, each, strict=True)}
