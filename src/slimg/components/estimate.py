@@ -26,6 +26,7 @@ from slimg.components.component import Sizes as Sizes
 from slimg.components.compute import SIDE_BY_SIDE, default_components
 from slimg.components.features import FeatureComponent
 from slimg.engine.base import Engine, check_engine, engine_for
+from slimg.engine.memory import HELD as ROWS_HELD
 from slimg.engine.memory import MemoryEngine
 from slimg.errors import TooLarge
 from slimg.graph.graph import Graph
@@ -50,6 +51,8 @@ STARTED, PAGE, HELD, PARSED = 1.5, 1.5, 150, 1.4
 """Seconds of starting and of a page, bytes held of a node, and of a byte of text while it is read."""
 PROCESS, JUDGED, LEAST = 280 << 20, 250 << 20, 560 << 20
 """Bytes of the process, what a diagnosis and a comparison take, and the least budget of the engine of files."""
+COPIES = 5
+"""Of the labelled rows, while learning and while other models are compared."""
 DIRECTION = 28
 """Bytes that an entry of V, the directions of a wide X, takes while it is found: float64 three times, and float32."""
 COMPILE = 4.0
@@ -260,10 +263,15 @@ def _costs(sizes: Sizes, components: Sequence[Component]) -> _Costs:
     return _Costs([each.cost(sizes) for each in found if not isinstance(each, FeatureComponent)], features)
 
 
-def _row_matrices(sizes: Sizes, costs: _Costs) -> int:
-    """Bytes of row matrices at the peak; the last component of features is written over what it is made from."""
-    structure = max((cost.working for cost in costs.structure), default=0)
-    held = sum(cost.held for cost in costs.all) - max((cost.held for cost in costs.features), default=0)
+def _row_matrices(sizes: Sizes, costs: _Costs, again: bool = False) -> int:
+    """Bytes of row matrices at the peak; the last component of features is written over what it is made from.
+
+    With ``again`` rows of a large U are computed when they are read, not held beside its vectors.
+    """
+    kept = [cost.held - cost.columns * (again and cost.held > 0 and sizes.nodes * cost.columns > ROWS_HELD)
+            for cost in costs.structure]  # fmt: skip
+    structure = max((sum(kept) - own + cost.working for own, cost in zip(kept, costs.structure, strict=True)), default=0)
+    held = sum(kept) + sum(cost.held for cost in costs.features) - max((cost.held for cost in costs.features), default=0)
     hops = sum(cost.working for cost in costs.features) + held
     widest = max((cost.working for cost in costs.features), default=0)
     together = 0 < sizes.nodes * widest <= SIDE_BY_SIDE
@@ -298,7 +306,7 @@ def _beside_graph(sizes: Sizes, costs: _Costs) -> int:
     widest = max((cost.pass_width for cost in costs.features), default=0)
     copies = (4 if sizes.entries is None else 16) * sizes.stored_features
     reduction = copies + DIRECTION * sizes.features * widest if widest < sizes.features - sizes.doubled else 0
-    return int(max(_row_matrices(sizes, costs), 4 * (sizes.nodes + 5 * rows) * columns, reduction))
+    return int(max(_row_matrices(sizes, costs, True), 4 * (sizes.nodes + COPIES * rows) * columns, reduction))
 
 
 def _mapped(sizes: Sizes, costs: _Costs, rates: Rates, inside: Need, budget: int) -> Need:
@@ -318,10 +326,10 @@ def _with_files(sizes: Sizes, need: Need, files: Files, rates: Rates, costs: _Co
     table, disk = files.nodes + 4 * n * files.columns, need.disk
     if engine == "mapped":
         disk += 4 * sizes.stored_features + 16 * sizes.edges + files.nodes
-        memory = max(need.memory, LEAST + HELD * n + 4 * n * c + 5 * 4 * rows * costs.total("columns"))
+        memory = max(need.memory, LEAST + HELD * n + 4 * n * c + COPIES * 4 * rows * costs.total("columns"))
     else:
         read = PROCESS + PARSED * (table + files.edges) + 4 * sizes.stored_features
-        held = HELD * n + (table if n < LARGE else 0)
+        held = HELD * n + (table if n < LARGE else 0) + COPIES * 4 * compared * costs.total("columns")
         memory = max(read, need.memory - resident() + PROCESS + JUDGED + held)
     return Need(int(memory), disk, STARTED + reading + need.seconds + page, reading, page)
 
