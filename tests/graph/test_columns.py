@@ -113,6 +113,7 @@ def test_numbers_that_are_ids_too_are_no_column_of_ids():
 
 def test_leading_zeros_are_offered():
     assert "'0038'" in hint_of_ids("38", ["0001", "0038"]) and "ids look like" in hint_of_ids("99", ["0001", "0038"])
+    assert hint_of_ids("003", ["0003", "0038", "0030"]) == "did you mean '0038' or '0030'?", "zeros that are typed count"
 
 
 def test_labels():

@@ -241,8 +241,8 @@ def hint_of_ids(name: Any, ids: Iterable[Any]) -> str:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    low, values = str(name)[:40].lower().lstrip("0"), list(ids)  # 7 may be 007
-    texts = pc.utf8_ltrim(pc.utf8_lower(pa.array(map(str, values), pa.string())), "0")
+    low, values = str(name)[:40].lower(), list(ids)
+    texts = pc.utf8_ltrim(pc.utf8_lower(pa.array(map(str, values), pa.string())), "" if low[:1] == "0" else "0")  # 7 may be 007
 
     def hits(match: Any, part: str) -> np.ndarray:
         return match(texts, part).to_numpy(zero_copy_only=False)
