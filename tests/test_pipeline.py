@@ -95,6 +95,7 @@ def test_rows_are_those_of_the_components(graph):
     [
         (lambda g: NodeClassifier(g).fit(["n1", "nobody"], ["ash", "elm"]), "that no node has: 'nobody'"),
         (lambda g: NodeClassifier(g).fit(["n1", "n2"], ["ash"]), "one label per node"),
+        (lambda g: NodeClassifier(g).fit(["n1", "n2", "n1"], ["ash", "elm", "oak"]), "'n1' more than once"),
         (lambda g: NodeClassifier("g").fit(["n1"], ["ash"]), "a slimg.Graph is needed, not str"),
         (lambda g: SlimGFeatures(None).fit(), "a slimg.Graph is needed, not NoneType"),
     ],

@@ -26,7 +26,7 @@ from slimg.components.compute import Components, compute_components
 from slimg.engine.base import Array
 from slimg.errors import InputError
 from slimg.graph.checks import check_graph
-from slimg.graph.columns import as_column
+from slimg.graph.columns import as_column, show
 from slimg.graph.graph import Graph
 
 
@@ -90,6 +90,9 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"y needs one label per node: {len(labels):,} labels for {len(rows):,} nodes")
         column = np.full(self.graph.n, None, object)
         column[rows] = labels
+        if (column[rows] != labels).any():
+            twice = self.graph.ids[rows[column[rows] != labels]]
+            raise InputError(f"y must have one label for a node, but X has {show(twice)} more than once, with different labels")
         known = self.graph.with_labels(column)
         self.model_ = (SlimG() if self.model is None else clone(self.model)).fit(known)
         self.classes_ = self.model_.classes_

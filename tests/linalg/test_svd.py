@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 
 from slimg.engine import MemoryEngine
 from slimg.graph.adjacency import Adjacency
-from slimg.linalg import krylov, svd, truncated_svd
+from slimg.linalg import krylov, plan_svd, svd
 from slimg.linalg.krylov import RankRule
 
 ENGINE = MemoryEngine(threads=2)
+
+
+def truncated_svd(*arguments, **options):
+    plan = plan_svd(*arguments, **options)
+    plan.prepare()
+    return plan.solve()
 
 
 def from_networkx(graph):

@@ -585,8 +585,6 @@ class Diffusion(FeatureComponent):
     most_steps: ClassVar[int] = MOST_STEPS
     needs_edges: ClassVar[bool] = True
     most_entries: ClassVar[int | None] = 1 << 26
-    title: ClassVar[str] = "the features around it, near ones most"
-    short_title: ClassVar[str] = "features around it"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -604,6 +602,16 @@ class Diffusion(FeatureComponent):
         """``g(S¹⁰ X)``, with the number of hops."""
         plain = f"{self.letter}{str(self.steps).translate(SUPERSCRIPTS)} {self.source}"
         return f"g({plain})" if self.pca else plain
+
+    @property
+    def title(self) -> str:
+        """What the component says, in words."""
+        return f"the features within {self.steps} steps of it, near ones most"
+
+    @property
+    def short_title(self) -> str:
+        """The title in a few words."""
+        return f"features within {self.steps} steps"
 
     @property
     def hops(self) -> int:

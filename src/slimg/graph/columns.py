@@ -144,7 +144,7 @@ def rows_in(known: Any, what: str, *columns: np.ndarray) -> list[np.ndarray]:
     try:
         return [index.get_indexer(pd.Index(_plain(column), tupleize_cols=False)) for column in columns]
     except TypeError:
-        raise InputError(f"{what} must be hashable values (text, numbers, tuples)") from None
+        raise InputError(f"{what} must be single values that are hashable (text, numbers, tuples), not lists of them") from None
 
 
 def stacked(*columns: np.ndarray) -> np.ndarray:

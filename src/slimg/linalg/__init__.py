@@ -5,16 +5,7 @@ Public: the names below. The modules' other names are internal.
 
 from slimg.linalg.krylov import LanczosLayout, lanczos_layout
 from slimg.linalg.operators import Operator, operator, products
-from slimg.linalg.svd import (
-    PCA,
-    Spectrum,
-    directed_svd,
-    leading_directions,
-    plan_svd,
-    principal_components,
-    reduced_width,
-    truncated_svd,
-)
+from slimg.linalg.svd import PCA, Spectrum, directed_svd, leading_directions, plan_svd, principal_components, reduced_width
 
 __all__ = [
     "PCA",
@@ -29,5 +20,4 @@ __all__ = [
     "principal_components",
     "products",
     "reduced_width",
-    "truncated_svd",
 ]

@@ -98,9 +98,10 @@ class Spectrum:
     >>> ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
     >>> import numpy as np
     >>> from slimg.engine import MemoryEngine
-    >>> from slimg.linalg import truncated_svd
-    >>> spectrum = truncated_svd(MemoryEngine(), ring.adjacency, energy=0.9)
-    >>> spectrum.vectors.shape[0]
+    >>> from slimg.linalg import plan_svd
+    >>> plan = plan_svd(MemoryEngine(), ring.adjacency, energy=0.9)
+    >>> plan.prepare()
+    >>> plan.solve().vectors.shape[0]
     4
     """
 
@@ -116,53 +117,6 @@ class Spectrum:
     def singular_values(self) -> Array:
         """Absolute eigenvalues, ndarray of shape (r,)."""
         return np.abs(self.eigenvalues)
-
-
-def truncated_svd(
-    engine: Engine,
-    adjacency: Adjacency,
-    *,
-    energy: float = 0.9,
-    max_rank: int = 2048,
-    tolerance: float | None = None,
-    random_state: int = 0,
-) -> Spectrum:
-    """Decompose a symmetric adjacency up to a share of its energy ‖A‖_F².
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the vectors live.
-    adjacency : Adjacency
-        A, n × n, with at least one edge.
-    energy : float, default 0.9
-        Share of ‖A‖_F² that the kept singular values stay below.
-    max_rank : int, default 2048
-        The most singular values to keep.
-    tolerance : float or None, default None
-        Bound of ``‖A q − λ q‖ / |λ|`` where the decomposition is not exact; None takes `TOLERANCES`, by size.
-    random_state : int, default 0
-        Seed of block Lanczos and of the sketch.
-
-    Returns
-    -------
-    Spectrum
-        Eigenvalues (r,) and vectors (n × r).
-
-    Examples
-    --------
-    A triangle has the eigenvalues 2, -1 and -1; 90 % of its energy is 5.4:
-
-    >>> from slimg.engine import MemoryEngine
-    >>> from slimg.graph.adjacency import Adjacency
-    >>> from slimg.linalg import truncated_svd
-    >>> triangle, _ = Adjacency.from_edges([0, 1, 2], [1, 2, 0], 3)
-    >>> truncated_svd(MemoryEngine(threads=1), triangle).eigenvalues.round(3)
-    array([ 2., -1.])
-    """
-    plan = plan_svd(engine, adjacency, energy=energy, max_rank=max_rank, tolerance=tolerance, random_state=random_state)
-    plan.prepare()
-    return plan.solve()
 
 
 def plan_svd(
@@ -204,6 +158,14 @@ def plan_svd(
     >>> from slimg.linalg import plan_svd
     >>> type(plan_svd(MemoryEngine(), ring.adjacency)).__name__
     'DenseSVD'
+
+    A triangle has the eigenvalues 2, -1 and -1; 90 % of its energy is 5.4:
+
+    >>> triangle = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a")])
+    >>> plan = plan_svd(MemoryEngine(threads=1), triangle.adjacency)
+    >>> plan.prepare()
+    >>> plan.solve().eigenvalues.round(3)
+    array([ 2., -1.])
     """
     rule = RankRule(energy * squared_norm(adjacency.weights, adjacency.nnz), min(max_rank, adjacency.n))
     if adjacency.nnz > REDUCE_AT_MOST:

@@ -43,7 +43,7 @@ from slimg.engine import Engine, MemoryEngine
 from slimg.engine.blas import matmul, one_thread
 from slimg.errors import InputError, check_names, check_number, check_whole_number
 from slimg.graph import Adjacency, Graph, Split, splits
-from slimg.linalg import truncated_svd
+from slimg.linalg import plan_svd
 
 FEATURES = ("semantic", "structural", "random")
 STRUCTURES = ("homophily", "heterophily", "uniform")
@@ -433,7 +433,9 @@ def structural_features(adjacency: Adjacency, d: int, engine: Engine | None = No
     if adjacency.nnz == 0:
         raise InputError("structural features need edges, but none was drawn: raise n or the density")
     engine = engine or MemoryEngine()
-    spectrum = truncated_svd(engine, adjacency, energy=np.inf, max_rank=d)
+    plan = plan_svd(engine, adjacency, energy=np.inf, max_rank=d)
+    plan.prepare()
+    spectrum = plan.solve()
     positive = np.maximum(engine.to_array(spectrum.vectors), 0).astype(np.float64)
     spread = positive.std(axis=0)
     return ((positive - positive.mean(axis=0)) / np.where(spread > 0, spread, 1)).astype(np.float32)
