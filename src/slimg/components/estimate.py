@@ -51,8 +51,8 @@ STARTED, PAGE, HELD, PARSED = 1.5, 1.5, 150, 1.4
 """Seconds of starting and of a page, bytes held of a node, and of a byte of text while it is read."""
 PROCESS, JUDGED, LEAST = 280 << 20, 250 << 20, 560 << 20
 """Bytes of the process, what a diagnosis and a comparison take, and the least budget of the engine of files."""
-COPIES = 5
-"""Of the labelled rows, while learning and while other models are compared."""
+COPIES = 5, 2
+"""Of the labelled rows, while learning and, beside that, while other models are compared."""
 DIRECTION = 28
 """Bytes that an entry of V, the directions of a wide X, takes while it is found: float64 three times, and float32."""
 COMPILE = 4.0
@@ -306,7 +306,7 @@ def _beside_graph(sizes: Sizes, costs: _Costs) -> int:
     widest = max((cost.pass_width for cost in costs.features), default=0)
     copies = (4 if sizes.entries is None else 16) * sizes.stored_features
     reduction = copies + DIRECTION * sizes.features * widest if widest < sizes.features - sizes.doubled else 0
-    return int(max(_row_matrices(sizes, costs, True), 4 * (sizes.nodes + COPIES * rows) * columns, reduction))
+    return int(max(_row_matrices(sizes, costs, True), 4 * (sizes.nodes + COPIES[0] * rows) * columns, reduction))
 
 
 def _mapped(sizes: Sizes, costs: _Costs, rates: Rates, inside: Need, budget: int) -> Need:
@@ -326,10 +326,10 @@ def _with_files(sizes: Sizes, need: Need, files: Files, rates: Rates, costs: _Co
     table, disk = files.nodes + 4 * n * files.columns, need.disk
     if engine == "mapped":
         disk += 4 * sizes.stored_features + 16 * sizes.edges + files.nodes
-        memory = max(need.memory, LEAST + HELD * n + 4 * n * c + COPIES * 4 * rows * costs.total("columns"))
+        memory = max(need.memory, LEAST + HELD * n + 4 * n * c + COPIES[0] * 4 * rows * costs.total("columns"))
     else:
         read = PROCESS + PARSED * (table + files.edges) + 4 * sizes.stored_features
-        held = HELD * n + (table if n < LARGE else 0) + COPIES * 4 * compared * costs.total("columns")
+        held = HELD * n + (table if n < LARGE else 0) + COPIES[1] * 4 * compared * costs.total("columns")
         memory = max(read, need.memory - resident() + PROCESS + JUDGED + held)
     return Need(int(memory), disk, STARTED + reading + need.seconds + page, reading, page)
 
