@@ -98,8 +98,7 @@ class Attached(databases._DuckdbProcess):
         except BaseException as error:
             text = str(error)[:2000] or type(error).__name__
             self.process = SimpleNamespace(communicate=lambda: (b"", text.encode()), returncode=1)
-            if isinstance(error, duckdb.FatalException | duckdb.InternalException) or "invalidated" in text:
-                self._renew()
+            self._check()
             raise self._reason() from None
         with pa.ipc.open_stream(told.getvalue()) as stream:
             return stream.read_all()
@@ -112,6 +111,13 @@ class Attached(databases._DuckdbProcess):
                 Attached.connection.execute("DETACH shop")
             except Exception:
                 self._renew()
+
+    def _check(self) -> None:
+        """Make another database if DuckDB answers nothing any more, in words that may be no UTF-8."""
+        try:
+            Attached.connection.execute("SELECT 1").fetchall()
+        except Exception:
+            self._renew()
 
     def _renew(self) -> None:
         """The next file is attached to another database."""
