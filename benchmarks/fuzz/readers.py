@@ -48,6 +48,8 @@ SECONDS, MEMORY = 5, 1 << 30
 """What one file may take: seconds of this process's own work, so that a busy machine does not count."""
 HANGS = 60
 """Seconds by the clock after which a file that waits, or that a child reads, is too slow."""
+SHARED, PLACES = ("read", "refused", "alone", "otherwise"), "<5q"
+"""Counts that are left by a child that ends, and how they are packed after the number of the file at hand."""
 CHECKED = 100
 """One in so many files of DuckDB is read by a process of its own, too."""
 ROUND = 20_000
@@ -324,7 +326,7 @@ def work(name: str, seeds: list[Path], numbers: range, alone: bool, seed: int, f
     counts, wrong, slowest = Counter[str](), [], 0.0
     for number in numbers:
         path, data = mutation(seeds, seed, number)
-        shared[:] = struct.pack("<qqq", number, counts["read"], counts["refused"])
+        shared[:] = struct.pack(PLACES, number, *(counts[each] for each in SHARED))
         target = folder / path.name
         target.write_bytes(data)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -354,7 +356,7 @@ def run(
     context = multiprocessing.get_context("spawn")
     counts, wrong, slowest, begin = Counter[str](), list[tuple[int, str]](), 0.0, 0
     place = work_folder / "number"
-    place.write_bytes(bytes(24))
+    place.write_bytes(bytes(struct.calcsize(PLACES)))
 
     def start(numbers: range, alone: bool = False) -> tuple[Any, Any]:
         queue = context.Queue()
@@ -375,25 +377,27 @@ def run(
             continue
         if (child.exitcode or 0) > 0:
             raise RuntimeError(f"the child of {name} ended with exit code {child.exitcode}: its seeds cannot be read")
-        number, read, refused = struct.unpack("<qqq", place.read_bytes())
+        number, *told = struct.unpack(PLACES, place.read_bytes())
+        kept = Counter(dict(zip(SHARED, told, strict=True)))
+        kept["wrong"] = number - begin - kept["read"] - kept["refused"]
         signum = signal.Signals(-(child.exitcode or 0)).name if (child.exitcode or 0) < 0 else f"exit {child.exitcode}"
         if name == "duckdb" and signum not in ("SIGALRM", "SIGPROF"):
             answer, child = start(range(number, number + 1), alone=True)
             counts["ended the child"] += 1
             if answer is not None:
                 counts.update(answer[0])
+                counts.update(kept)
                 wrong += answer[1]
-                counts.update({"read": read, "refused": refused, "wrong": number - begin - read - refused})
                 begin = number + 1
                 continue
         wrong.append((number, "over 5 s" if signum in ("SIGALRM", "SIGPROF") else signum))
-        counts.update({"read": read, "refused": refused, "wrong": number - begin + 1 - read - refused})
+        counts.update(kept + Counter(wrong=1))
         begin = number + 1
     return counts, wrong, slowest
 
 
 def _work(name: str, seeds: list[Path], numbers: range, alone: bool, seed: int, folder: Path, place: Path, queue: Any) -> None:
-    with place.open("r+b") as file, mmap.mmap(file.fileno(), 24) as shared:
+    with place.open("r+b") as file, mmap.mmap(file.fileno(), struct.calcsize(PLACES)) as shared:
         work(name, seeds, numbers, alone, seed, folder, shared, queue)
 
 
