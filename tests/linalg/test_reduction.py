@@ -1,13 +1,20 @@
 """Merging twins keeps every non-zero eigenvalue; parts are the connected components."""
 
+import os
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slimg.errors import InputError
 from slimg.graph.adjacency import Adjacency
+from slimg.linalg import operators
 from slimg.linalg.operators import reduced, twins
+from slimg.system import map_npy
 
 
 def build(graph, weights=None):
@@ -65,3 +72,18 @@ def test_a_star_and_isolated_nodes_become_small():
     reduction = reduced(adjacency)
     assert [len(part) for part in reduction.parts] == [2, 1]
     np.testing.assert_allclose(np.abs(np.linalg.eigvalsh(reduction.dense(reduction.parts[0]))), np.sqrt(50))
+
+
+def test_a_mapped_graph_that_is_cut_off_meanwhile_does_not_end_the_process(tmp_path, monkeypatch):
+    adjacency, file = build(nx.karate_club_graph()), tmp_path / "indices.npy"
+    np.save(file, adjacency.indices)
+    mapped = replace(adjacency, indices=map_npy(file))
+
+    def cut_off(matrix):
+        os.truncate(file, 0)  # a page that is touched after this ends the process with SIGBUS
+        return twins(matrix)
+
+    monkeypatch.setattr(operators, "twins", cut_off)
+    assert (reduced(mapped).matrix != reduced(adjacency).matrix).nnz == 0
+    with pytest.raises(InputError, match="changed"):
+        reduced(mapped)

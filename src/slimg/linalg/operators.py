@@ -70,12 +70,12 @@ class Reduction:
 
 def reduced(adjacency: Adjacency) -> Reduction:
     """Merge twins and split into connected parts, the largest first."""
+    # A copy, if A is mapped: a file that is cut off while it is walked over would end the process.
+    adjacency = Adjacency(*FileMatrix(adjacency).read(0, adjacency.n))
     first, classes, sizes = np.unique(twins(adjacency), return_inverse=True, return_counts=True)
     roots = np.sqrt(sizes)
     entries = adjacency.to_scipy()[first].tocoo()
-    stands = np.zeros(adjacency.n, bool)
-    stands[first] = True
-    keep = stands[entries.col]
+    keep = np.isin(entries.col, first)
     row, column = entries.row[keep], classes[entries.col[keep]]
     values = entries.data[keep] * roots[row] * roots[column]
     matrix = coo_array((values, (row, column)), shape=(len(first), len(first))).tocsr()
