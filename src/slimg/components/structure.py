@@ -363,10 +363,10 @@ class NeighbourRanges(Component):
     steps: tuple[str, ...] = ()
     columns: tuple[int, ...] | None = None
 
-    name = "bins(A_row X)"
-    formula = "bins(degree ‖ A_row X)"
-    title = "how many neighbours it has and their mean numbers, in ranges"
-    short_title = "neighbourhood in ranges"
+    name: ClassVar[str] = "bins(A_row X)"
+    formula: ClassVar[str] = "bins(degree ‖ A_row X)"
+    title: ClassVar[str] = "how many neighbours it has and their mean numbers, in ranges"
+    short_title: ClassVar[str] = "neighbourhood in ranges"
     needs_edges: ClassVar[bool] = True
     needs_features: ClassVar[bool] = True
     reach = 1
@@ -498,9 +498,10 @@ class DegreeRanges(NeighbourRanges):
     ('bins(degree)', False)
     """
 
-    name = formula = "bins(degree)"
-    title = "how many neighbours it has, in ranges"
-    short_title = "neighbours in ranges"
+    name: ClassVar[str] = "bins(degree)"
+    formula: ClassVar[str] = name
+    title: ClassVar[str] = "how many neighbours it has, in ranges"
+    short_title: ClassVar[str] = "neighbours in ranges"
     needs_features: ClassVar[bool] = False
 
 

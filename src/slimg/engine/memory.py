@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -218,6 +219,7 @@ class MemoryEngine(ThreadedEngine):
         return self._map(fn, row_matrices, new)
 
 
+@dataclass(frozen=True, eq=False)
 class Recomputed:
     """A row matrix (n × k, float32) whose rows are computed, some at a time, whenever they are read.
 
@@ -225,14 +227,14 @@ class Recomputed:
     and all of them once if their weights are not zero.
     """
 
-    def __init__(self, shape: tuple[int, int], rows: Callable[[Array], Array]):
-        self.shape, self._rows = shape, rows
+    shape: tuple[int, int]
+    compute: Callable[[Array], Array]
 
     def __getitem__(self, index: Any) -> Array:
         rows = np.arange(*index.indices(self.shape[0])) if isinstance(index, slice) else np.arange(self.shape[0])[index]
         out = np.empty((len(rows), self.shape[1]), np.float32)
         for start, stop in runs(len(rows), RECOMPUTED):
-            out[start:stop] = self._rows(rows[start:stop])
+            out[start:stop] = self.compute(rows[start:stop])
         return out
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

@@ -254,7 +254,7 @@ def hint_of_ids(name: Any, ids: Iterable[Any]) -> str:
         return f"did you mean {' or '.join(repr(values[row]) for row in begin)}?"
     pairs = sorted({low[k : k + 2] for k in range(len(low) - 1)})  # alike are those that share most pairs of letters
     shared = sum((hits(pc.match_substring, pair).astype(float) for pair in pairs), np.zeros(len(values)))
-    few = np.argsort(-shared / (pc.utf8_length(texts).to_numpy() + len(low)), kind="stable")[:200]
+    few = np.argsort(-shared / (pc.utf8_length(texts).to_numpy() + len(low) + 1e-9), kind="stable")[:200]
     return near(name, (values[row] for row in few), f"ids look like {show(values)}")
 
 
