@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import hashlib
 import json
 import os
@@ -409,7 +410,8 @@ class Suite:
         found = state(self.folder, operation, self.expected[name], fault in ("truncated", "replaced"))
         told = [line for line in said.splitlines() if line.strip()]
         if code not in FAULTS[fault] or "Traceback" in said or (code in (2, 3) and not told):
-            self.findings.append(f"{name}, {fault}: exit code {code}, {' / '.join(told[-3:])[:400]!r}")
+            told = told[:9] if code < 0 else told[-3:]  # of a signal where it befell the process
+            self.findings.append(f"{name}, {fault}: exit code {code}, {' / '.join(told)[:900]!r}")
         if not set(found.split(" and ")) <= {"earlier", "new"}:
             self.findings.append(f"{name}, {fault}: {found[:300]}")
         return str(code), found
@@ -478,6 +480,7 @@ def _server() -> str:
 def child(name: str, folder: str, back: float) -> int:
     """Run one operation in its folder; the clock goes back by a day after some seconds, if any."""
     os.chdir(folder)
+    faulthandler.enable()
     tempfile.tempdir = None
     if back:
         set_back(time.monotonic() + back)
