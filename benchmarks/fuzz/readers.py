@@ -346,6 +346,8 @@ def work(name: str, seeds: list[Path], numbers: range, alone: bool, seed: int, f
         counts[found if found in ("read", "refused") else "wrong"] += 1
         if found not in ("read", "refused"):
             wrong.append((number, found))
+            with (folder / "wrong.jsonl").open("a") as file:  # also if a later file ends this process
+                file.write(json.dumps(wrong[-1]) + "\n")
     queue.put((dict(counts), wrong, slowest))
 
 
@@ -380,6 +382,8 @@ def run(
         number, *told = struct.unpack(PLACES, place.read_bytes())
         kept = Counter(dict(zip(SHARED, told, strict=True)))
         kept["wrong"] = number - begin - kept["read"] - kept["refused"]
+        lines = (work_folder / "wrong.jsonl").read_text().splitlines() if kept["wrong"] else []
+        wrong += [(where, found) for where, found in map(json.loads, lines) if begin <= where < number]
         signum = signal.Signals(-(child.exitcode or 0)).name if (child.exitcode or 0) < 0 else f"exit {child.exitcode}"
         if name == "duckdb" and signum not in ("SIGALRM", "SIGPROF"):
             answer, child = start(range(number, number + 1), alone=True)
