@@ -52,8 +52,8 @@ SHARED, PLACES = ("read", "refused", "alone", "otherwise"), "<5q"
 """Counts that are left by a child that ends, and how they are packed after the number of the file at hand."""
 CHECKED = 100
 """One in so many files of DuckDB is read by a process of its own, too."""
-ROUND = 10_000
-"""Files that one child reads; what was found is recorded after each round."""
+ROUND = 1_000
+"""Files for each child, counted and saved after it: a database that has read many damaged files holds ever more memory."""
 NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 1 << 31, 0xFFFFFFFF, (1 << 63) - 1, (1 << 64) - 1)
 WORDS = (b"-1", b"0", b"999999999", b"4294967296", b"99999999999999999999", b"1e999", b"nan", b"\xff\xfe", b"\x00", b"",
          b'"', b"'", b",", b"\n", b"\r", b"[", b"{", b"}", b"<", b"&", b"1" * 400, b"[" * 5000, b"<a>" * 2000,
