@@ -64,7 +64,7 @@ def main() -> None:
             for way, given in WAYS.items():
                 runs[way].append(run(masked, nodes, known, given, folder / f"{way}{seed}"))
                 print(way, seed, {key: value for key, value in runs[way][-1].items() if key != "zero"}, flush=True)
-            write("wordnet", {"protocol": __doc__.split("\n\n")[1], "runs": runs, **summary(runs)})
+            write("wordnet", {**read("wordnet"), "protocol": __doc__.split("\n\n")[1], "runs": runs, **summary(runs)})
     print(json.dumps(summary(runs), indent=1))
 
 
